@@ -33,6 +33,7 @@ class Name(StrEnum):
     STARTUP = "startup"
     VERSIONS = "versions"
     CONSISTENCY = "consistency"
+    SINK = "sink"
     BACKLOG = "backlog"
     FOLLOWS = "follows"
     BACKTEST = "backtest"

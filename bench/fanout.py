@@ -1,6 +1,6 @@
 """Benchmark of fan-out: one change of a table with 100,000 followers, from the micro-batch to stored notifications.
 
-The event goes through ``jobs/match_stream.tell`` like any other; everybody has in-app notifications. The floor writes
+The event goes through ``jobs/match_stream.notify`` like any other; everybody has in-app notifications. The floor writes
 the same rows once more with one bare statement in one transaction. Next: ``bench/page.py``.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from bench.backlog import size_at
 from bench.estate import build_estate
 from bench.measured import Measurement, Report, scaled
 from bench.running import opened, settings_in
-from bench.traffic import Row, Unlogged, templates
+from bench.traffic import Row, append, templates
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import Parts, build, notify, warm_up
 from tocsin.spark.schema import EVENTS
@@ -40,16 +39,16 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         settings = settings_in(Path(name))
         engine, _password = stack.enter_context(opened(settings))
         build_estate(engine, size_at(scale), follows=10)
-        parts = replace(build(settings), notifications=Unlogged(engine))
+        parts = build(settings)
         stack.callback(parts.session.stop)
         followed, quiet = [one for one in templates(engine) if one.row["entity_type"] == "table"][:1] * 2
         _add_followers(engine, count, followed.row["entity_id"])
         warm_up(parts)
-        for number in range(_WARM_UP_COUNT):  # of a copy that nobody follows
-            _notify(parts, quiet.copied(1, SystemClock().now_ms()), number)
+        for _ in range(_WARM_UP_COUNT):  # of a copy that nobody follows
+            _notify(parts, engine, quiet.copied(1, SystemClock().now_ms()))
         report(1, 2)
         event = followed.copied(0, SystemClock().now_ms())
-        notified_s = _notify(parts, event, _WARM_UP_COUNT)
+        notified_s = _notify(parts, engine, event)
         stored = _stored(engine, event["id"], count)
         floor_s = _again(engine, event["id"])
     name = "one event to its followers' stored notifications"
@@ -66,9 +65,10 @@ def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
             connection.execute(insert(follow), follows[start : start + _ROWS_PER_STATEMENT])
 
 
-def _notify(parts: Parts, row: Row, number: int) -> float:
+def _notify(parts: Parts, engine: Engine, row: Row) -> float:
     """Return how long a micro-batch of this one event takes."""
-    logged = to_arrow([(1_000_000 + number, row["document"], row["derived"])])
+    (offset,) = append(engine, [row])
+    logged = to_arrow([(offset, row["document"], row["derived"])])
     batch = parts.session.createDataFrame(pa.Table.from_batches([logged]), schema=EVENTS)
     started_s = time.perf_counter()
     notify(batch, parts)

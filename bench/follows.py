@@ -10,9 +10,9 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,15 @@ from sqlalchemy import Engine, event
 from bench.backlog import FOLLOW_COUNT, size_at
 from bench.estate import add_follows, build_estate
 from bench.measured import Measurement, Report, p50, scaled
-from bench.running import opened, settings_in
-from bench.traffic import Row, Unlogged, happenings, templates
-from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import Parts, build, notify
+from bench.running import opened as store_opened
+from bench.running import settings_in
+from bench.traffic import append, happenings, templates
+from tocsin.clock import SystemClock
+from tocsin.jobs.match_stream import build
+from tocsin.jobs.resolving import OF_EVENT, Notify, SharedAlerts, StoreAddress, opened
+from tocsin.spark.match import matches
+from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine
 
 MANY_FOLLOWS, STRANGER_COUNT = 1_000_000, 100_000
@@ -41,7 +43,8 @@ _STEPS_COUNTED_AT_ONCE = 1_000
 class Store:
     """A store with so many follow rows, and what the micro-batches on it cost."""
 
-    parts: Parts
+    engine: Engine
+    work: Notify
     statements: int = 0
     steps: int = 0
     times_s: list[float] = field(default_factory=list)
@@ -51,12 +54,19 @@ class Store:
         self.statements = self.steps = 0
         self.times_s.clear()
 
-    def tell(self, batch: pa.Table) -> int:
-        """Take a micro-batch through the pipeline's stages, and note how long that took."""
+    def tell(self, matched: pa.Table) -> int:
+        """Do with the matches what a task does with them, in this process, and note how long that took."""
         started_s = time.perf_counter()
-        notified = notify(self.parts.session.createDataFrame(batch), self.parts)
+        (counts,) = self.work(iter(matched.to_batches()))
         self.times_s.append(time.perf_counter() - started_s)
-        return notified
+        return int(counts.to_pylist()[0]["notified"])
+
+
+@dataclass(frozen=True)
+class Here:
+    """The alerts, which need not be sent anywhere."""
+
+    value: SharedAlerts
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
@@ -67,14 +77,20 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         few, many = _built(folder, scale)
         parts = build(settings_in(folder))
         stack.callback(parts.session.stop)
-        stores = [stack.enter_context(_counted(path, parts)) for path in (few, many)]
-        batches = _batches(few, WARM_UP_COUNT + rounds)
+        alerts = parts.alerts.read()
+        stores = [
+            stack.enter_context(_counted(path, Here(SharedAlerts(alerts.asked, alerts.triggers))))
+            for path in (few, many)
+        ]
+        batches = list(_batches([one.engine for one in stores], WARM_UP_COUNT + rounds))
         for number, batch in enumerate(batches):
             report(number, len(batches))
             if number == WARM_UP_COUNT:
                 for store in stores:
                     store.start_counting()
-            if len({store.tell(batch) for store in stores}) != 1:
+            events = parts.session.createDataFrame(batch, schema=EVENTS)
+            matched = matches(events, alerts.index, columns=OF_EVENT).toArrow()
+            if len({store.tell(matched) for store in stores}) != 1:
                 raise AssertionError("follow rows of other assets changed who is notified")
         return _rows(*stores, rounds=rounds)
 
@@ -93,7 +109,7 @@ def _rows(few: Store, many: Store, *, rounds: int) -> list[Measurement]:
 def _built(folder: Path, scale: float) -> tuple[Path, Path]:
     """Make two stores that differ only in follow rows; return their files."""
     few, many = folder / "tocsin.db", folder / "many.db"
-    with opened(settings_in(folder)) as (engine, _password):
+    with store_opened(settings_in(folder)) as (engine, _password):
         build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
     shutil.copyfile(few, many)  # the last connection took the write-ahead log with it
     engine = open_engine(f"sqlite:///{many}", synchronous="NORMAL")
@@ -104,12 +120,11 @@ def _built(folder: Path, scale: float) -> tuple[Path, Path]:
 
 
 @contextmanager
-def _counted(path: Path, parts: Parts) -> Iterator[Store]:
+def _counted(path: Path, rules: Here) -> Iterator[Store]:
     """Yield the store with an engine that counts statements and steps."""
-    engine = open_engine(f"sqlite:///{path}")
-    notes = Unlogged(engine)
-    alerts, directory = CurrentAlerts("bench", Subscriptions(engine)), SqlDirectory(engine)
-    store = Store(replace(parts, alerts=alerts, directory=directory, notifications=notes, progress=notes))
+    address = StoreAddress(f"sqlite:///{path}")
+    engine = opened(address).engine
+    store = Store(engine, Notify(address, rules, SystemClock().now_ms()))
     _count(engine, store)
     try:
         yield store
@@ -131,16 +146,11 @@ def _count(engine: Engine, store: Store) -> None:
         store.statements += 1
 
 
-def _batches(path: Path, count: int) -> list[pa.Table]:
-    """Return micro-batches of events that happen now, as the log source would deliver them."""
-    engine = open_engine(f"sqlite:///{path}")
-    rows = happenings(templates(engine), seed=17)
-    engine.dispose()
-    return [pa.Table.from_batches([to_arrow(_logged(rows, number))]) for number in range(count)]
-
-
-def _logged(rows: Iterator[Row], number: int) -> list[tuple[int, str, str]]:
-    some = list(islice(rows, EVENT_COUNT))
-    offsets = range(1_000_000 + number * EVENT_COUNT, 1_000_000 + (number + 1) * EVENT_COUNT)
-    heads = zip(offsets, some, strict=True)
-    return [(offset, row["document"], row["derived"]) for offset, row in heads]
+def _batches(engines: Sequence[Engine], count: int) -> Iterator[pa.Table]:
+    """Yield micro-batches of events that happen now, as the log source would deliver them; all stores log them."""
+    rows = happenings(templates(engines[0]), seed=17)
+    for _ in range(count):
+        some = list(islice(rows, EVENT_COUNT))
+        offsets, *_others = [append(engine, some) for engine in engines]
+        logged = [(offset, row["document"], row["derived"]) for offset, row in zip(offsets, some, strict=True)]
+        yield pa.Table.from_batches([to_arrow(logged)])

@@ -18,10 +18,7 @@ from uuid_utils import uuid7
 from bench.estate import COPIED_TYPES, COPY_COUNT, copy_id, copy_text, stem_of
 from bench.measured import Report
 from tocsin.clock import SystemClock
-from tocsin.flow.eventlog.position import BEGINNING, LogPosition
-from tocsin.model.match_result import MatchResult
 from tocsin.store.engine import reading, writing
-from tocsin.store.outbox.notifications import NotificationRow, Notifications
 from tocsin.store.tables import change_event
 
 Row = dict[str, Any]  # Any: column values
@@ -70,6 +67,14 @@ def happenings(known: Sequence[Template], *, seed: int) -> Iterator[Row]:
         yield rng.choice(known).copied(rng.randrange(COPY_COUNT), clock.now_ms())
 
 
+def append(engine: Engine, rows: Sequence[Row]) -> range:
+    """Append rows to the log; return their offsets."""
+    with writing(engine) as connection:
+        before = int(connection.scalar(select(func.max(change_event.c.log_offset))) or 0)
+        connection.execute(insert(change_event), rows)
+    return range(before + 1, before + len(rows) + 1)
+
+
 def append_events(engine: Engine, count: int, report: Report, *, seed: int = 11) -> range:
     """Append ``count`` events to the log; return their offsets."""
     rows, known = happenings(templates(engine), seed=seed), change_event.c
@@ -81,13 +86,3 @@ def append_events(engine: Engine, count: int, report: Report, *, seed: int = 11)
             some = list(islice(rows, min(_ROWS_PER_TRANSACTION, count - done)))
             connection.execute(insert(change_event), some)
     return range(before + 1, before + count + 1)
-
-
-class Unlogged(Notifications):
-    """Stores notifications of generated events that are in no log."""
-
-    def add(
-        self, rows: Sequence[NotificationRow], notified: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
-    ) -> None:
-        """Store them without asking the log for ``last``."""
-        super().add(rows, notified)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.company import STARTED_MS
 
-from tocsin.flow.resolve.directory import NO_END, DownstreamStep, Member, Principal
+from tocsin.flow.resolve.directory import EVERYBODY, NO_END, DownstreamStep, Member, Portion, Principal
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -37,6 +38,21 @@ class Company:
     followed_at: dict[str, int] = field(default_factory=dict)
     parts: dict[tuple[str, ReasonKind], list[Principal]] = field(default_factory=dict)
     muted: list[Mute] = field(default_factory=list)
+    portion: Portion = EVERYBODY
+
+    def from_offset(self, _offset: int) -> Company:
+        return self
+
+    def of(self, portion: Portion) -> Company:
+        return replace(self, portion=portion)
+
+    def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
+        ids = sorted({who for node in node_ids for who in self.followers.get(node, ())})
+        return ids[size - 1 :: size] if len(ids) > size else []
+
+    def sharing(self, addresses: Collection[str]) -> set[str]:
+        known = Counter(one.email for one in self.users.values() if one.email)
+        return {one.id for one in self.users.values() if one.email and (known[one.email] > 1 or one.email in addresses)}
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         for root in entity_ids:
@@ -48,6 +64,12 @@ class Company:
             yield from (DownstreamStep(root, node, f"fqn.{node}", distance) for node, distance in hops.items())
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
+        return filter(self._knows, self._stakeholders(node_ids, relation))
+
+    def _knows(self, one: Principal) -> bool:
+        return one.principal_type == "team" or self.portion.holds(one.principal_id)
+
+    def _stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         for node in node_ids:
             if relation in PARTS:
                 yield from self.parts.get((node, relation), ())
@@ -59,10 +81,12 @@ class Company:
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         known, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
-        yield from (Principal(relation, name, kind, receiver=name) for name in names if name in known)
+        named = (Principal(relation, name, kind, receiver=name) for name in names if name in known)
+        yield from filter(self._knows, named)
 
     def administrators(self) -> Iterator[Principal]:
-        yield from (Principal(ReasonKind.ADMIN, one.id, "user") for one in self.users.values() if one.is_admin)
+        admins = (Principal(ReasonKind.ADMIN, one.id, "user") for one in self.users.values() if one.is_admin)
+        yield from filter(self._knows, admins)
 
     def members(self, team_ids: Collection[str]) -> Iterator[Member]:
         for team in team_ids:
@@ -74,7 +98,7 @@ class Company:
                         seen.add(member)
                         waiting.append(member)
                     people.update([member] if member in self.users else [])
-            yield from (Member(team, f"name of {team}", user) for user in sorted(people))
+            yield from (Member(team, f"name of {team}", user) for user in sorted(people) if self.portion.holds(user))
 
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         yield from (self.users[one] for one in user_ids if one in self.users)

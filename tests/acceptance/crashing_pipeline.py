@@ -9,26 +9,29 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 from tests.sparksession import SHORT_LIVED
 from tests.waiting import until
 
-from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
 from tocsin.jobs.query_progress import Progress
-from tocsin.model.match_result import MatchResult
+from tocsin.jobs.resolving import Notify, Resolving, resolving_of
+from tocsin.model.match_result import Pair
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.outbox.notifications import Notifications, Storing
 
 POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
 
@@ -46,17 +49,39 @@ class DyingAlerts(CurrentAlerts):
         raise AssertionError
 
 
-class DyingNotifications:
-    """Dies before rows are written, or after."""
+@dataclass(frozen=True)
+class DyingNotify(Notify):
+    """Ends the pipeline before a task stores its rows, as it commits, or after."""
 
-    def __init__(self, real: Notifications, *, first: bool) -> None:
-        self._real, self._first = real, first
+    point: str = ""
+    pipeline: int = field(default_factory=os.getpid)
 
-    def add(self, rows: Sequence[Mapping[str, Any]], notified: Sequence[MatchResult], *, last: LogPosition) -> None:
-        if self._first:
-            die()
-        self._real.add(rows, notified, last=last)
+    def resolving(self) -> Resolving:
+        engine = open_engine(self.store.url)
+        notifications = DyingNotifications(engine, self.point, self.pipeline)
+        if self.point == "before-commit":
+            event.listen(engine, "commit", lambda _connection: notifications.die())
+        return replace(resolving_of(engine), notifications=notifications)
+
+
+class DyingNotifications(Notifications):
+    """Ends the pipeline and its own process before rows are written, or after."""
+
+    def __init__(self, engine: Engine, point: str, pipeline: int) -> None:
+        super().__init__(engine)
+        self._point, self._pipeline = point, pipeline
+
+    def die(self) -> None:
+        os.kill(self._pipeline, signal.SIGKILL)
         die()
+
+    @contextmanager
+    def storing(self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING) -> Iterator[Storing]:
+        if self._point == "before-write":
+            self.die()
+        with super().storing(pairs, last=last) as under_way:
+            yield under_way
+        self.die()
 
 
 class DyingProgress:
@@ -79,15 +104,13 @@ class DyingProgress:
 def dying_at(point: str, settings: Settings) -> Parts:
     """Return the pipeline's parts, one of them replaced by one that dies at ``point``."""
     parts = build(settings)
-    engine = open_engine(settings.store_url())
-    real = Notifications(engine)
-    if point == "before-commit":
-        event.listen(engine, "commit", lambda _connection: die())
+    real = Notifications(open_engine(settings.store_url()))
+    work = {"work": partial(DyingNotify, point=point)}
     replacements: dict[str, Callable[[], dict[str, Any]]] = {
         "before-match": lambda: {"alerts": DyingAlerts(QUERY_NAME, None)},  # type: ignore[arg-type]
-        "before-write": lambda: {"notifications": DyingNotifications(real, first=True)},
-        "before-commit": lambda: {"notifications": real},
-        "after-write": lambda: {"notifications": DyingNotifications(real, first=False)},
+        "before-write": lambda: work,
+        "before-commit": lambda: work,
+        "after-write": lambda: work,
         "after-checkpoint": lambda: {"progress": DyingProgress(real, QUERY_NAME)},
         "nowhere": dict,
     }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
+from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine, event
 from tests.company import SmallCompany
@@ -20,6 +23,7 @@ from tests.waiting import until
 
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import supervised
+from tocsin.jobs.resolving import Notify, Resolving, Shared, StoreAddress, resolving_of
 from tocsin.jobs.supervision import Ground, keep_running
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.outages import Waits
@@ -47,11 +51,16 @@ class Heard(Waits):
 
 
 @contextmanager
-def kept(spark: SparkSession, engine: Engine, checkpoint: Path) -> Iterator[Heard]:
+def kept(
+    spark: SparkSession,
+    engine: Engine,
+    checkpoint: Path,
+    work: Callable[[StoreAddress, Shared, int, int | None], Notify] = Notify,
+) -> Iterator[Heard]:
     """Keep the main query running, as the pipeline does."""
     heard, stopping, works = Heard(engine), threading.Event(), threading.Event()
     ground = Ground(spark, heard, checkpoint.parent, SystemClock(), first_wait_s=0.2)
-    query, failed = supervised(parts_of(spark, engine, checkpoint)), []
+    query, failed = supervised(replace(parts_of(spark, engine, checkpoint), work=work)), []
 
     def keep() -> None:
         try:
@@ -145,27 +154,46 @@ def test_the_disk_of_the_checkpoint_is_full(spark: SparkSession, sqlite_engine: 
     assert len({row[0] for row in stored(sqlite_engine).values()}) == 3
 
 
+def bind(engine: Engine, fault: str, has_fault: Path) -> None:
+    """Let the store take nothing from ``engine`` while the file ``has_fault`` exists."""
+    pragma = {"disk_full": "max_page_count = 1", "read_only": "query_only = ON"}[fault]
+    free = {"disk_full": "max_page_count = 1073741823", "read_only": "query_only = OFF"}[fault]
+
+    @event.listens_for(engine, "begin")
+    def _bind(connection: object) -> None:
+        connection.connection.dbapi_connection.execute(f"PRAGMA {pragma if has_fault.exists() else free}")  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Bound(Notify):
+    """The work of a task whose store takes nothing while a file exists."""
+
+    fault: str = ""
+    has_fault: Path = Path()
+
+    def resolving(self) -> Resolving:
+        engine = open_engine(self.store.url, synchronous="NORMAL")
+        bind(engine, self.fault, self.has_fault)
+        return resolving_of(engine)
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", ["disk_full", "read_only"])
 def test_the_store_takes_nothing(spark: SparkSession, sqlite_url: str, tmp_path: Path, fault: str) -> None:
     engine, pipelines = open_engine(sqlite_url, synchronous="NORMAL"), open_engine(sqlite_url, synchronous="NORMAL")
-    company, has_fault = company_in(engine), threading.Event()
-    pragma = {"disk_full": "max_page_count = 1", "read_only": "query_only = ON"}[fault]
-    free = {"disk_full": "max_page_count = 1073741823", "read_only": "query_only = OFF"}[fault]
-
-    @event.listens_for(pipelines, "begin")
-    def _bind(connection: object) -> None:
-        connection.connection.dbapi_connection.execute(f"PRAGMA {pragma if has_fault.is_set() else free}")  # type: ignore[attr-defined]
-
-    with kept(spark, pipelines, tmp_path / "match_stream") as heard:
+    company, has_fault = company_in(engine), tmp_path / "has fault"
+    bind(pipelines, fault, has_fault)
+    register_pickle_by_value(sys.modules[__name__])
+    work = partial(Bound, fault=fault, has_fault=has_fault)
+    with kept(spark, pipelines, tmp_path / "match_stream", work) as heard:
         until(lambda: caught_up(engine), within_s=60)
         with closing(sqlite3.connect(str(engine.url.database), isolation_level=None)) as connection:
             connection.execute("VACUUM")  # no page of the file is free
-        has_fault.set()
+        has_fault.touch()
         for number in range(EDITS):
             company.describe("orders", f"while nothing is taken {number}", by="dia")
         until(lambda: fault in heard.begun, within_s=120)
-        has_fault.clear()
+        has_fault.unlink()
         until(lambda: caught_up(engine), within_s=120)
     assert stored(engine) == expected(company)
     assert len({row[0] for row in stored(engine).values()}) == EDITS

@@ -15,7 +15,6 @@ from tests.losing import lose
 from tests.notifying import notify_all
 from tests.waiting import until
 
-from tocsin.access.views import Views
 from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.clock import FixedClock
 from tocsin.errors import Conflict
@@ -25,14 +24,13 @@ from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, scheduled_for
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, warm_up
+from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
-from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -53,18 +51,15 @@ HOOK = {"category": "External", "type": "Webhook", "config": {"endpoint": "http:
 
 
 def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> Parts:
-    notes = Notifications(engine)
+    url = engine.url.render_as_string(hide_password=False)
     return Parts(
         session=spark,
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
-        directory=SqlDirectory(engine),
-        views=Views(SqlSubjects(engine)),
-        events=SqlEvents(engine),
-        notifications=notes,
-        progress=notes,
+        store=StoreAddress(url, "NORMAL"),
+        progress=Notifications(engine),
         clock=FixedClock(STARTED_MS),
         source_options={
-            "url": engine.url.render_as_string(hide_password=False),
+            "url": url,
             "maxEventsPerBatch": str(batch),
             "eventsPerPartition": "7",
         },

@@ -114,7 +114,8 @@ def test_every_look_up_uses_an_index(sqlite_engine: Engine) -> None:
     list(directory.people({company.ids["ana"]}))
     plans = [_plan(company.engine, sql, args) for sql, args in statements if sql.startswith("SELECT")]
     assert len(plans) >= 8
-    assert not [line for plan in plans for line in plan if line.startswith("SCAN")]
+    scans = [line for plan in plans for line in plan if line.startswith("SCAN")]
+    assert not [line for line in scans if "VIRTUAL TABLE" not in line], "nothing but the list of keys is read through"
 
 
 def _plan(engine: Engine, sql: str, args: object) -> list[str]:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import structlog
+from pyspark import Broadcast
+from pyspark.sql import SparkSession
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, between_reports, plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.messages import triggers_of
+from tocsin.jobs.resolving import SharedAlerts
 from tocsin.model.subscription import EventSubscription, Trigger
 from tocsin.spark.match import Index, index_of
 
@@ -51,15 +54,23 @@ class Alerts:
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
     triggers: dict[str, Trigger] = field(repr=False, default_factory=dict)
+    _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def durations_ms(self) -> frozenset[int]:
         """Return the times without success that some alert asks for."""
         return frozenset[int]().union(*self.durations.values())
 
-    def wanted_by(self, subscription_ids: Collection[str]) -> list[RecipientRule]:
-        """Return the recipient rules of these alerts."""
-        return [row for one in sorted(subscription_ids) for row in self.asked.get(one, ())]
+    def shared(self, session: SparkSession) -> Broadcast[SharedAlerts]:
+        """Return what the executors need; it goes there once for as long as the alerts stay the same."""
+        if not self._shared:
+            self._shared.append(session.sparkContext.broadcast(SharedAlerts(self.asked, self.triggers)))
+        return self._shared[0]
+
+    def forget(self) -> None:
+        """Remove from the executors what they were given."""
+        for one in self._shared:
+            one.unpersist()
 
 
 class CurrentAlerts:
@@ -78,7 +89,9 @@ class CurrentAlerts:
         """Return the current alerts."""
         revision = self._store.revision()  # before all else: what changes while we read is seen again the next time
         if self._alerts is None or self._alerts.revision != revision:
-            self._alerts = self._changed(self._alerts or Alerts(0, index_of(()), {}), revision)
+            before = self._alerts or Alerts(0, index_of(()), {})
+            self._alerts = self._changed(before, revision)
+            before.forget()
         return self._alerts
 
     def _changed(self, before: Alerts, revision: int) -> Alerts:

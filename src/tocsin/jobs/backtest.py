@@ -1,14 +1,14 @@
 """Backtest of one alert over the whole history, lake and log, on Spark.
 
 Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of notifying; recipients are those at
-each event. It processes the history in steps, each on all cores but one, so that live notifications are not delayed.
+each event (``jobs/backtest_tasks.py``). It processes the history in steps, each on all cores but one, so that live
+notifications are not delayed.
 Next: ``jobs/backtest_runner.py`` runs requested backtests.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,28 +17,25 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 
 from tocsin.access.views import PolicySnapshot, Views
-from tocsin.access.visibility import Subject, may_view
+from tocsin.access.visibility import may_view
 from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
-from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.jobs.backtest_counts import RecipientCount, Tally
+from tocsin.jobs.backtest_tasks import COUNTED, Count
 from tocsin.jobs.lake import LakeParts
+from tocsin.jobs.resolving import OF_EVENT, StoreAddress
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
-from tocsin.spark.backtest import counted, each
 from tocsin.spark.lake import part, reported
-from tocsin.spark.lookups import batch_of, each_once
-from tocsin.spark.match import Index, index_of, matches
-from tocsin.spark.resolve import recipients
+from tocsin.spark.match import Index, each_once, index_of, matches
+from tocsin.spark.tasks import in_tasks
 from tocsin.store.access.views import SqlSubjects
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import alert_of
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -47,7 +44,7 @@ from tocsin.store.people.identities import People
 EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000
 
-_OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms", "entity_type", "entity_fqn")
+_OF_EVENT = (*OF_EVENT, "entity_type", "entity_fqn")
 
 ReportProgress = Callable[[int, int], None]
 """Called with the number of processed events and of all events; may raise to end it."""
@@ -59,7 +56,7 @@ class BacktestParts:
 
     session: SparkSession
     history: LakeParts
-    directory: SqlDirectory
+    store: StoreAddress
     views: Views
     events: SqlEvents
     people: People
@@ -73,7 +70,7 @@ def build(history: LakeParts, engine: Engine) -> BacktestParts:
     return BacktestParts(
         session=history.session,
         history=history,
-        directory=SqlDirectory(engine),
+        store=StoreAddress(engine.url.render_as_string(hide_password=False)),
         views=Views(SqlSubjects(engine)),
         events=SqlEvents(engine),
         people=People(engine),
@@ -137,18 +134,12 @@ class _Run:
                 yield shown
 
     def notified_by(self, matched: pa.Table) -> tuple[list[dict[str, Any]], int]:  # Any: a column's value
-        """Return the would-be recipients of these, as rows of ``spark/backtest.py``, and the number of their events."""
-        parts, policies = self.parts, self.parts.views.now()
-        audience = audience_of(set(matched["entity_id"].to_pylist()), self.rows, parts.directory)
-        batch = batch_of(parts.session, matched, self.rows, audience, now_ms=parts.clock.now_ms())
-        found = recipients(batch)
-        if _is_all_open(policies):
-            rows = parts.session.sql(counted(found)).toArrow().to_pylist()
-            return [row for row in rows if row["channel"]], sum(row["notified"] for row in rows if not row["channel"])
-        rows = parts.session.sql(each(found)).toArrow().to_pylist()
-        events = _Events(parts.events, self.asked.requested_by)
-        shown = [_row_of(row) for row in only_visible(rows, policies, events)]
-        return shown, len({row["log_offset"] for row in shown})
+        """Return the would-be recipients of these, as rows of ``COUNTED``, and the number of their events."""
+        parts, rules = self.parts, {one.subscription_id: self.rows for one in self.rows}
+        work = Count(parts.store, rules, self.asked.requested_by)
+        frame = parts.session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
+        counted = in_tasks(frame.coalesce(_cores(parts.session)), work, COUNTED).toArrow().to_pylist()
+        return [row for row in counted if row["channel"]], sum(row["notified"] for row in counted if not row["channel"])
 
     def result(self, count: int) -> Document:
         """Return what all of it came to, in the words of the wire."""
@@ -191,20 +182,6 @@ class _Run:
         return logged[0].event.model_copy(update={"entity": None}).to_wire()
 
 
-@dataclass(frozen=True)
-class _Events:
-    """The store's events; an alert that is not stored yet would be its asker's."""
-
-    known: SqlEvents
-    asker_id: str
-
-    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
-        return self.known.subjects(offsets)
-
-    def editors_of(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        return dict.fromkeys(subscription_ids, (self.asker_id,)) | self.known.editors_of(subscription_ids)
-
-
 def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     viewer = parts.people.by_id(asked.requested_by)
     if viewer is None:
@@ -215,13 +192,6 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
     return _Run(asked, parts, window, viewer, index, reporting, recipient_rules(alert, plan.questions), Tally())
-
-
-def _row_of(row: NotificationRow) -> dict[str, Any]:  # Any: a column's value
-    """Return what is counted of one would-be notification, as ``spark/backtest.counted`` gives it for many."""
-    kinds = [one["kind"] for one in json.loads(row["reasons"])]
-    kept = {name: row[name] for name in ("log_offset", "channel", "key", "target", "recipient_id")}
-    return {**kept, "notified": 1, "ways": len(kinds), "kinds": sorted(set(kinds))}
 
 
 def _is_all_open(policies: PolicySnapshot) -> bool:

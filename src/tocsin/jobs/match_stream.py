@@ -1,48 +1,38 @@
-"""Main streaming query of the pipeline: matches events, resolves recipients and writes notifications.
+"""Main streaming query of the pipeline: matches events, resolves recipients and stores notifications.
 
-Log -> match -> resolve -> schedule -> store; ``notify`` below runs those stages in order for one micro-batch.
-A micro-batch may be repeated after a crash between any two steps: every row it writes has a deterministic id.
+Log -> match -> resolve -> schedule -> store; ``notify`` below runs those stages for one micro-batch, as one Spark job
+whose tasks do all of it (``jobs/resolving.py``). A micro-batch may be repeated after a crash between any two steps:
+every row it writes has a deterministic id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
 import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy import Engine
 
-from tocsin.access.views import Views
 from tocsin.catalogue.alerts.findings import FindingLog
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
-from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
-from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.directory import Directory
-from tocsin.flow.resolve.only_visible import Events, only_visible
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
-from tocsin.jobs.slow_alerts import matched_in_time
+from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, Shared, StoreAddress
+from tocsin.jobs.slow_alerts import in_time
 from tocsin.jobs.supervision import Supervised
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.settings import Settings
 from tocsin.spark import schema
-from tocsin.spark.lookups import batch_of, each_once, not_before
-from tocsin.spark.match import matches
-from tocsin.spark.resolve import recipients
-from tocsin.spark.schedule import notifications
+from tocsin.spark.match import Index, matches
 from tocsin.spark.session import session_of
-from tocsin.spark.sinks import NotificationStore, Sink
 from tocsin.spark.sources import LOG_FORMAT
-from tocsin.store.access.views import SqlSubjects
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.event_subjects import SqlEvents
+from tocsin.spark.tasks import in_tasks
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -55,8 +45,6 @@ from tocsin.store.vault import use_vault
 QUERY_NAME = MATCH_STREAM
 """Names the query and its checkpoint; a query whose state changes gets a new one."""
 
-_OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms")
-
 _LOG = structlog.get_logger(__name__)
 
 
@@ -66,10 +54,7 @@ class Parts:
 
     session: SparkSession
     alerts: CurrentAlerts
-    directory: Directory
-    views: Views
-    events: Events
-    notifications: NotificationStore
+    store: StoreAddress
     progress: Progress
     clock: Clock
     source_options: dict[str, str]
@@ -77,6 +62,7 @@ class Parts:
     findings: FindingLog
     match_limit_s: float = 60.0
     max_event_age_ms: int | None = None
+    work: Callable[[StoreAddress, Shared, int, int | None], Notify] = Notify
 
 
 def build(settings: Settings) -> Parts:
@@ -85,16 +71,12 @@ def build(settings: Settings) -> Parts:
     check_and_warn(engine, settings)
     use_vault(engine, settings)
     migrate(engine)
-    notes = Notifications(engine)
     session = session_of(settings)
     return Parts(
         session=session,
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
-        directory=SqlDirectory(engine),
-        views=Views(SqlSubjects(engine)),
-        events=SqlEvents(engine),
-        notifications=notes,
-        progress=notes,
+        store=StoreAddress(settings.store_url(), settings.sqlite_synchronous),
+        progress=Notifications(engine),
         clock=SystemClock(),
         source_options=log_options(settings),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
@@ -113,10 +95,12 @@ def finding_log(engine: Engine) -> FindingLog:
 def notify(events: DataFrame, parts: Parts) -> int:
     """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications."""
     alerts = parts.alerts.read()
-    found, slow = matched_in_time(events, alerts.index, columns=_OF_EVENT, limit_s=parts.match_limit_s)
+    work = _work(alerts, parts)
+    counts, slow = in_time(
+        events, alerts.index, limit_s=parts.match_limit_s, work=lambda index: _notified(events, index, work)
+    )
     _report(alerts, slow, events, parts)
-    matched = each_once(found)
-    return _notify(matched, alerts, parts) if matched.num_rows else 0
+    return counts
 
 
 def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: Parts) -> None:
@@ -136,31 +120,23 @@ def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: Parts
 
 
 def warm_up(parts: Parts) -> None:
-    """Take no event at all through the stages, so that the first real one need not wait for what Spark compiles."""
+    """Take an event that matches nothing through the stages: the first real one does not wait for what Spark starts."""
     alerts = parts.alerts.read()
-    nothing = parts.session.createDataFrame([], schema.EVENTS)
-    _notify(matches(nothing, alerts.index, columns=_OF_EVENT).toArrow(), alerts, parts)
+    nothing = parts.session.createDataFrame([(None,) * len(schema.EVENTS)], schema.EVENTS)
+    _notified(nothing, alerts.index, _work(alerts, parts))
 
 
-def _notify(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
-    last = _last_of(matched)
-    # Events that are too old to notify anybody are processed all the same.
-    pairs = zip(matched["log_offset"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
-    if parts.max_event_age_ms is not None:
-        matched = not_before(matched, parts.clock.now_ms() - parts.max_event_age_ms)
-    rows = alerts.wanted_by(set(matched["subscription_id"].to_pylist()))
-    directory = parts.directory.from_offset(min(matched["log_offset"].to_pylist(), default=0))
-    audience = audience_of(set(matched["entity_id"].to_pylist()), rows, directory)
-    now_ms, policies = parts.clock.now_ms(), parts.views.now()
-    batch = batch_of(parts.session, matched, rows, audience, now_ms=now_ms)
-    frame = parts.session.sql(notifications(recipients(batch)))
-    sink = Sink(parts.notifications, lambda rows: only_visible(rows, policies, parts.events), alerts.triggers)
-    return sink.write(frame, pairs, last=last, now_ms=now_ms)
+def _work(alerts: Alerts, parts: Parts) -> Notify:
+    """Return what tasks do with the matches of one micro-batch."""
+    now_ms = parts.clock.now_ms()
+    oldest_ms = None if parts.max_event_age_ms is None else now_ms - parts.max_event_age_ms
+    return parts.work(parts.store, alerts.shared(parts.session), now_ms, oldest_ms)
 
 
-def _last_of(matched: pa.Table) -> LogPosition:
-    events = zip(matched["log_offset"].to_pylist(), matched["event_id"].to_pylist(), strict=True)
-    return LogPosition(*max(events, default=(0, None)))
+def _notified(events: DataFrame, index: Index, work: Notify) -> int:
+    """Match, resolve, schedule and store in one Spark job; return the number of notifications."""
+    tasks = in_tasks(matches(events, index, columns=OF_EVENT), work, COUNTS)
+    return sum(tasks.toArrow()["notified"].to_pylist())
 
 
 def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:

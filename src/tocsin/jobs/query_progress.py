@@ -6,6 +6,7 @@ Next: ``store/outbox/notifications.py``, which stores them.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,6 +43,9 @@ _READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waitin
 _CAME_LATE = "Python worker failed to connect back"
 _STARTS_AGAIN = 5
 _FEW_SIGNS, _OF_A_CAUSE, _CAUSES = 1_000, 200, 5
+_CAUSE = re.compile(r"Caused by: |([a-z_]\w*\.)+[A-Z]\w*: ")
+"""A cause in Java's words, or the last line of a traceback of Python's: a task's error comes with it."""
+
 _LOOK_EVERY_S = 0.02
 _LOG = structlog.get_logger(__name__)
 
@@ -171,7 +175,7 @@ def in_few_words(work: BatchFunction) -> BatchFunction:
 
 
 def _brief(reason: str) -> str:
-    causes = [line for line in reason.splitlines() if line.startswith("Caused by: ")]
+    causes = [line for line in reason.splitlines() if _CAUSE.match(line)]
     return "\n".join([reason[:_FEW_SIGNS], *(cause[:_OF_A_CAUSE] for cause in causes[-_CAUSES:])])
 
 

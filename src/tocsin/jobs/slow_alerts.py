@@ -1,8 +1,8 @@
 """Matching under a time limit: slow alerts are identified, and the others are matched without them.
 
-A condition may be slow on a single event. A micro-batch that exceeds the limit is matched again in halves of the alerts
-with residual conditions, until each part is fast or a single alert. Next: ``catalogue/alerts/findings.py``, which
-suspends the alerts found.
+A condition may be slow on a single event. A micro-batch that exceeds the limit is matched in halves of the alerts with
+residual conditions, until each part is fast or a single alert, and then processed without the slow ones.
+Next: ``catalogue/alerts/findings.py``, which suspends the alerts found.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-import pyarrow as pa
 import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -34,38 +33,43 @@ class TimeLimitExceeded(RuntimeError):
     """Spark was stopped, because it took longer than it may."""
 
 
-def matched_in_time(
-    events: DataFrame, index: Index, *, columns: Sequence[str], limit_s: float
-) -> tuple[pa.Table, list[str]]:
-    """Return the matches of ``events`` and alerts of ``index``, and the ids of alerts that were too slow to evaluate.
+def in_time(events: DataFrame, index: Index, *, limit_s: float, work: Callable[[Index], T]) -> tuple[T, list[str]]:
+    """Return what ``work`` makes of the index, and the ids of alerts that were too slow to evaluate: without those.
 
-    An alert is too slow if it alone takes longer than ``limit_s``, and ``_TIMES`` as long as all that have only facts:
-    no alert is slow because of a busy machine. Rows and columns are those of ``spark/match.matches``: one row per
-    (event, subscription, case), from ``EVENTS``.
+    ``events`` has one row per event. Nothing is set aside unless ``work`` takes longer than ``limit_s``; then it is
+    stopped, matching alone is tried in parts, and ``work`` is done once more, with the alerts that are left: it must
+    have no effect twice. An alert is too slow if it alone takes longer than ``limit_s``, and ``_TIMES`` as long as all
+    that have only facts: no alert is slow because of a busy machine.
     """
-
-    def rows_of(part: Index) -> pa.Table:
-        return matches(events, part, columns=columns).toArrow()
-
     try:
-        return within(events.sparkSession, limit_s, lambda: rows_of(index)), []
+        return within(events.sparkSession, limit_s, lambda: work(index)), []
     except TimeLimitExceeded:
         _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(index.subscription_ids()))
+    slow = _too_slow(events, index, limit_s)
+    return work(index.changed(slow, ())), slow
+
+
+def _too_slow(events: DataFrame, index: Index, limit_s: float) -> list[str]:
     costly = index.asking()
     began = time.monotonic()
-    tables, slow = [rows_of(index.changed(costly, ()))], list[str]()
+    _match(events, index.changed(costly, ()))
     patience_s = max(limit_s, _TIMES * (time.monotonic() - began))
-    parts = [costly] if costly else []
+    parts, slow = [costly] if costly else [], list[str]()
     while parts:
         part = parts.pop()
         own = index.changed(set(index.subscription_ids()).difference(part), ())
         try:
-            tables.append(within(events.sparkSession, patience_s, partial(rows_of, own)))
+            within(events.sparkSession, patience_s, partial(_match, events, own))
         except TimeLimitExceeded:
             half = len(part) // 2
             slow += [] if half else part
             parts += [part[half:], part[:half]] if half else []
-    return pa.concat_tables(tables), slow
+    return slow
+
+
+def _match(events: DataFrame, index: Index) -> None:
+    """Match and forget."""
+    matches(events, index).write.format("noop").mode("overwrite").save()
 
 
 def within(session: SparkSession, limit_s: float, work: Callable[[], T]) -> T:

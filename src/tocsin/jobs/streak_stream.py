@@ -16,7 +16,6 @@ import structlog
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tocsin.access.views import Views
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
@@ -28,7 +27,6 @@ from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
-from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import PATIENT_S, open_engine
 
@@ -47,7 +45,6 @@ def build(settings: Settings, first: Parts) -> Parts:
         first,
         session=interpreting(first.session),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine), at_reports),
-        views=Views(SqlSubjects(engine)),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
     )
 

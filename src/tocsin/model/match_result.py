@@ -30,17 +30,37 @@ class MatchResult:
         return self.log_offset, self.subscription_id
 
 
+class MatchCounts:
+    """Counts the notifications of some matches, a part at a time."""
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self._pairs = sorted(set(pairs))
+        self._counts: Counter[Pair] = Counter()
+        self.row_count = 0
+
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:  # Any: a column of a notification
+        """Count notifications."""
+        self.row_count += len(rows)
+        alike = Counter((row["log_offset"], tuple(row["subscription_ids"])) for row in rows)
+        for (offset, subscription_ids), count in alike.items():
+            for subscription_id in subscription_ids:
+                self._counts[offset, subscription_id] += count
+
+    def results(self, *, now_ms: int) -> list[MatchResult]:
+        """Return the result of each match, once all of their notifications are counted."""
+        return [MatchResult(*pair, self._counts[pair], now_ms) for pair in self._pairs]
+
+
 def match_results_of(
     pairs: Iterable[Pair],
     rows: Sequence[Mapping[str, Any]],
     *,
-    now_ms: int,  # Any: columns of spark/schedule.py
+    now_ms: int,  # Any: columns of a notification
 ) -> list[MatchResult]:
     """Return the match result of each of ``pairs``, when ``rows`` are all the notifications written for them."""
-    counts: Counter[Pair] = Counter()
-    for row in rows:
-        counts.update((row["log_offset"], subscription_id) for subscription_id in row["subscription_ids"])
-    return [MatchResult(*pair, counts[pair], now_ms) for pair in sorted(set(pairs))]
+    counts = MatchCounts(pairs)
+    counts.add(rows)
+    return counts.results(now_ms=now_ms)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from tocsin.model.audit_finding import FindingKind
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
-from tocsin.spark.lookups import table_of
 
 
 def _struct(*columns: tuple[str, type[LongType] | type[StringType] | type[IntegerType]]) -> StructType:
@@ -134,7 +135,7 @@ def lay_out(session: SparkSession, rows: Mapping[str, Iterable[Sequence[Any]]]) 
     One row per alert, match result, notification and message.
     """
     for view, columns in VIEWS.items():
-        session.createDataFrame(table_of(rows[view], columns)).createOrReplaceTempView(view)
+        session.createDataFrame(_table_of(rows[view], columns)).createOrReplaceTempView(view)
 
 
 def judged(session: SparkSession) -> DataFrame:
@@ -153,3 +154,11 @@ def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, ov
     events.createOrReplaceTempView("audit_events")
     matched.createOrReplaceTempView("audit_matched")
     return session.sql(_FINDINGS.format(overdue_ms=overdue_ms))
+
+
+def _table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
+    """Return ``rows`` (tuples in the order of ``columns``) as an Arrow table: one row per tuple."""
+    arrow = to_arrow_schema(columns)
+    parts = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [pa.array(part, field.type) for part, field in zip(parts, arrow, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=arrow)

@@ -3,7 +3,7 @@
 Subscriptions are rows, not code. Each is indexed by anchors (``flow/match/indexing.py``) that an event must have. The
 facts of each event are exploded, a broadcast join finds the candidates, and the residual conditions are evaluated for
 those only, by signature (``spark/index_rows.py``, ``spark/signatures.py``,
-``docs/decisions/0002-facts-and-anchors.md``). Next: ``spark/resolve.py``.
+``docs/decisions/0002-facts-and-anchors.md``). Next: ``jobs/resolving.py``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 
+from tocsin.conditions.relations import ANYBODY
 from tocsin.flow.match.extracted_paths import TakenPaths
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import BETWEEN_WORDS, words_of
@@ -138,9 +139,10 @@ def index_of(plans: Sequence[Plan]) -> Index:
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
     """Return the matches of events and subscriptions.
 
-    One row per (event, subscription, case of conditions on the recipient); ``lookups.each_once`` joins the cases.
+    One row per (event, subscription, case of conditions on the recipient); ``each_once`` joins the cases.
     Needs the columns of ``schema.EVENTS``; returns ``log_offset``, ``subscription_id``, ``asked`` and the ``columns``
-    wanted. No order. No shuffle; the index is broadcast. Streaming-safe.
+    wanted. No shuffle, since the index is broadcast: the matches of an event are in its partition and follow
+    each other. Streaming-safe.
     """
     kept = list(dict.fromkeys(("log_offset", *columns)))
     known = _with_texts(events, index.taken)
@@ -152,6 +154,19 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
         carried = DOCUMENT if index.taken.names else "event"
         candidates = candidates.withColumn(carried, F.expr(f"if(reads_document, {carried}, NULL)"))
     return candidates.where(index.holds).select(*kept, "subscription_id", "asked")
+
+
+def each_once(matched: pa.Table) -> pa.Table:
+    """Return ``matched`` with one row per (event, subscription): the ``asked`` of several cases combined.
+
+    Columns as they were.
+    """
+    if not matched.num_rows or pc.max(matched["asked"]).as_py() == ANYBODY:
+        return matched
+    columns = [name for name in matched.column_names if name != "asked"]
+    # Cases of one alert share no answer, so that their sum is what all of them ask for.
+    together = matched.group_by(columns, use_threads=False).aggregate([("asked", "sum")])
+    return together.rename_columns({"asked_sum": "asked"})
 
 
 def _with_texts(events: DataFrame, taken: TakenPaths) -> DataFrame:

@@ -61,9 +61,10 @@ class BulkInsert:
         if not self.counted:
             by_driver(connection, insert, lambda cursor: cursor.execute(insert))
             return []
-        numbers = ", ".join(str(number + 1) for number in range(len(self.counted)))
-        counted = f"SELECT {', '.join(self.counted)}, count(*) FROM new GROUP BY {numbers}"  # noqa: S608  our own names
-        count = f"WITH new AS ({insert} RETURNING *) {counted}"
+        names = ", ".join(f"c{number}" for number in range(len(self.counted)))
+        returned = ", ".join(f"{one} AS c{number}" for number, one in enumerate(self.counted))
+        counted = f"SELECT {names}, count(*) FROM new GROUP BY {names}"  # noqa: S608  our own names
+        count = f"WITH new AS ({insert} RETURNING {returned}) {counted}"
         return list(by_driver(connection, count, lambda cursor: cursor.execute(count)).fetchall())
 
     def _insert(self, what: str) -> str:

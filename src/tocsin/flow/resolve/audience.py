@@ -1,7 +1,7 @@
-"""Audience of changed entities: everything recipient resolution needs, looked up by key, for both engines.
+"""Audience of changed entities: everything recipient resolution needs, looked up by key.
 
 Queries the directory level by level (lineage, relations, teams, people), once per level for all entities.
-Next: ``flow/resolve/local.py`` for one event, ``spark/resolve.py`` for many.
+Next: ``flow/resolve/local.py`` for one event, ``flow/resolve/portions.py`` for many.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def audience_of(
     users.update(fact.user_id for fact in person_facts)
     found = directory.people(users) if users else ()
     people = tuple(person for person in found if everybody or may_be_notified(person))
-    able = {person.id for person in people if may_be_notified(person)}
+    able = {person.id for person in people if may_be_notified(person)} if person_facts else set()
     held = tuple(fact for fact in person_facts if fact.user_id in able)
     return Audience(reach, principals, members, people, tuple(_mutes(reach, rows, people, directory)), held)
 

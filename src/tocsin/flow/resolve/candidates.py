@@ -1,15 +1,17 @@
 """Candidates for one event: every way an alert reaches a person, and what suppresses it.
 
-Candidates that nothing suppresses are the recipients (``flow/resolve/local.py``); explanations list the others.
+Candidates that nothing suppresses are the recipients (``flow/resolve/local.py``); explanations list the others. One
+event may have a million: what is made for each is a tuple, and reasons that are equal are one object.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeVar
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
 from tocsin.flow.resolve.directory import Audience, DownstreamStep, Member, Principal
@@ -40,8 +42,7 @@ class Stop(StrEnum):
     MUTED = "muted"
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One way in which one alert reaches a person: channel, reason, and what suppresses it.
 
     ``person`` is None for an address or endpoint that the alert names. ``key`` and ``target`` are those of the
@@ -57,33 +58,109 @@ class Candidate:
     mute: Mute | None = None
 
 
-@dataclass(frozen=True)
-class _Scene:
-    """The event and who could be concerned, with mutes by whose they are, and what is left to ask of people."""
+class EventHead(NamedTuple):
+    """What recipient resolution needs of an event: ``offset`` in the log, ``user_id`` of whoever made the change."""
 
-    logged: LoggedEvent
+    offset: int
+    event_id: str
+    entity_id: str
+    user_id: str | None
+    timestamp_ms: int
+
+
+def head_of(logged: LoggedEvent) -> EventHead:
+    """Return the head of an event."""
+    event = logged.event
+    return EventHead(logged.offset, event.id, event.entity_id, event.user_id, event.timestamp)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """An audience, indexed once for all events that ask it.
+
+    ``is_addressed``: addresses and endpoints that alerts name are asked of this one. ``answering`` are the pairs of an
+    event and an alert whose conditions on the recipient somebody in another portion of the people has met.
+    """
+
     audience: Audience
-    mutes: Mapping[str, Sequence[Mute]]
-    person_facts: PersonFacts
+    is_addressed: bool = True
+    answering: set[tuple[int, str]] = field(default_factory=set)
+    people: Mapping[str, Person] = field(init=False)
+    teams: Mapping[str, Mapping[str, Sequence[Member]]] = field(init=False)
+    mutes: Mapping[str, Sequence[Mute]] = field(init=False)
+    steps: Mapping[str, Sequence[DownstreamStep]] = field(init=False)
+    named: Mapping[tuple[ReasonKind, str], Sequence[Principal]] = field(init=False)
+    placed: Mapping[tuple[ReasonKind, str | None], Sequence[Sequence[Principal]]] = field(init=False)
+    person_facts: PersonFacts = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Index the audience."""
+        audience = self.audience
+        teams = _grouped((member.team_id, member) for member in audience.members)
+        index = {
+            "people": {person.id: person for person in audience.people},
+            "teams": {one: _grouped((member.user_id, member) for member in many) for one, many in teams.items()},
+            "mutes": _grouped((one.who, one) for one in audience.mutes),
+            "steps": _grouped((step.root_id, step) for step in audience.reach),
+            "named": _grouped(((one.relation, one.receiver), one) for one in audience.principals),
+            "placed": _placed(audience.principals),
+            "person_facts": PersonFacts(audience.person_facts),
+        }
+        for name, value in index.items():
+            object.__setattr__(self, name, value)
+
+    def candidates(
+        self, head: EventHead, rows: Sequence[RecipientRule], asked: Mapping[str, int]
+    ) -> Iterator[Candidate]:
+        """Yield every way in which ``rows`` reach somebody for this event, suppressed or not."""
+        scene = _Scene(head, self, asked)
+        for row in rows:
+            if row.relation is ReasonKind.EXTERNAL:
+                if scene.means(row, None):
+                    self.answering.add((head.offset, row.subscription_id))
+                if self.is_addressed:
+                    yield _addressed(row, scene)
+        for way in _ways(rows, scene):
+            who = way.principal.principal_id
+            if way.principal.principal_type == "user":
+                if who in self.people:
+                    yield _candidate(way, self.people[who], None, scene)
+                continue
+            for user_id, spans in self.teams.get(who, {}).items():
+                if user_id in self.people:
+                    member = _at(head.offset, spans)
+                    yield _candidate(way.of(member), self.people[user_id], member.team_name, scene)
+
+
+class _Scene(NamedTuple):
+    """The event and who could be concerned, and what is left to ask of people, by alert."""
+
+    head: EventHead
+    crowd: Crowd
     asked: Mapping[str, int]
 
     def means(self, row: RecipientRule, user_id: str | None) -> bool:
         """Say whether what the alert asks of people holds of this one; of anybody, where it goes to no person."""
-        entity_id, offset = self.logged.event.entity_id, self.logged.offset
         asked = self.asked.get(row.subscription_id, ANYBODY)
+        if not row.questions:
+            return is_asked(asked, 0)
+        head, person_facts = self.head, self.crowd.person_facts
         if user_id is None:
-            return self.person_facts.anybody(asked, row.questions, entity_id, offset)
-        return is_asked(asked, self.person_facts.answers(row.questions, user_id, entity_id, offset))
+            is_met = (head.offset, row.subscription_id) in self.crowd.answering
+            return is_met or person_facts.anybody(asked, row.questions, head.entity_id, head.offset)
+        return is_asked(asked, person_facts.answers(row.questions, user_id, head.entity_id, head.offset))
 
     def mute(self, who: str, row: RecipientRule, node_id: str = "") -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address."""
-        about = (row.subscription_id, self.logged.event.entity_id, node_id)
-        at = self.logged.offset, self.logged.event.timestamp
-        return next((one for one in self.mutes.get(who, ()) if one.silences(about, row.channel, at)), None)
+        mutes = self.crowd.mutes.get(who)
+        if mutes is None:
+            return None
+        about = (row.subscription_id, self.head.entity_id, node_id)
+        at = self.head.offset, self.head.timestamp_ms
+        return next((one for one in mutes if one.silences(about, row.channel, at)), None)
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(NamedTuple):
     """A principal that an alert's row means, and over which node."""
 
     row: RecipientRule
@@ -96,7 +173,7 @@ class _Way:
         """Return the way on to a member of the principal, a team."""
         since = max(self.principal.since_offset, member.since_offset)
         until = min(self.principal.until_offset, member.until_offset)
-        return replace(self, principal=replace(self.principal, since_offset=since, until_offset=until))
+        return self._replace(principal=self.principal._replace(since_offset=since, until_offset=until))
 
 
 def candidates(
@@ -106,38 +183,28 @@ def candidates(
 
     ``asked`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
     """
-    people = {person.id: person for person in audience.people}
-    teams = _grouped((member.team_id, member) for member in audience.members)
-    mutes = _grouped((one.who, one) for one in audience.mutes)
-    scene = _Scene(logged, audience, mutes, PersonFacts(audience.person_facts), asked or {})
-    for row in rows:
-        if row.relation is ReasonKind.EXTERNAL:
-            yield _addressed(row, scene)
-    for way in _ways(rows, scene):
-        user = people.get(way.principal.principal_id) if way.principal.principal_type == "user" else None
-        if user is not None:
-            yield _candidate(way, user, None, scene)
-        of_team = _grouped((member.user_id, member) for member in teams.get(way.principal.principal_id, ()))
-        for user_id, spans in of_team.items():
-            if user_id in people:
-                member = _at(logged.offset, spans)
-                yield _candidate(way.of(member), people[user_id], member.team_name, scene)
+    return Crowd(audience).candidates(head_of(logged), rows, asked or {})
+
+
+def _placed(
+    principals: Sequence[Principal],
+) -> dict[tuple[ReasonKind, str | None], list[list[Principal]]]:
+    """Return the principals of each relation to each node, each with all its spans of offsets."""
+    spans = _grouped(((one.relation, one.node_id, one.principal_id), one) for one in principals if one.node_id)
+    return _grouped((key[:2], many) for key, many in spans.items())
 
 
 def _ways(rows: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
-    principals = scene.audience.principals
-    named = _grouped(((one.relation, one.receiver), one) for one in principals)
-    spans = _grouped(((one.relation, one.node_id, one.principal_id), one) for one in principals)
-    placed = _grouped((key[:2], _at(scene.logged.offset, many)) for key, many in spans.items())
-    steps = [step for step in scene.audience.reach if step.root_id == scene.logged.event.entity_id]
+    crowd, offset = scene.crowd, scene.head.offset
+    steps = crowd.steps.get(scene.head.entity_id, ())
     for row in rows:
         if row.relation not in BY_ASSET:
-            yield from (_Way(row, principal) for principal in named.get((row.relation, row.receiver), ()))
+            yield from (_Way(row, principal) for principal in crowd.named.get((row.relation, row.receiver), ()))
             continue
-        for step in _within(steps, row.downstream_depth, scene.logged.offset):
+        for step in _within(steps, row.downstream_depth, offset):
             via = step.node_fqn if step.hops else None
-            for principal in placed.get((row.relation, step.node_id), ()):
-                yield _Way(row, principal, step.node_id, via, step.hops)
+            for spans in crowd.placed.get((row.relation, step.node_id), ()):
+                yield _Way(row, _at(offset, spans), step.node_id, via, step.hops)
 
 
 def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -149,6 +216,8 @@ def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 def _at(offset: int, spans: Sequence[_Span]) -> _Span:
     """Return the span that an offset lies in, else the first after it, else the last before it."""
+    if len(spans) == 1:
+        return spans[0]
     standing = (one for one in spans if one.since_offset <= offset <= one.until_offset)
     found = next(standing, None) or min((one for one in spans if one.since_offset > offset), default=None, key=_since)
     return found or max(spans, key=_since)
@@ -164,24 +233,31 @@ def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterato
 
 def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Candidate:
     row = way.row
-    reason = _reason(row, team=team, via=way.via, hops=way.hops)
-    address = {Channel.ACTIVITY_FEED: person.id, Channel.EMAIL: person.email or ""}.get(row.channel)
-    mute = scene.mute(person.id, row, way.node_id)
-    stop = _stop(way, person, scene) or (Stop.NO_SUCH_WAY if address is None else None)
-    stop = stop or (Stop.NO_ADDRESS if not address else Stop.MUTED if mute else None)
+    reason = _reason(row, team, way.via, way.hops)
+    stop, mute = _stop(way, person, scene), None
+    address: str | None = None
+    if row.channel is Channel.ACTIVITY_FEED:
+        address = person.id
+    elif row.channel is Channel.EMAIL:
+        address = person.email or ""
+    if stop is None and not address:
+        stop = Stop.NO_SUCH_WAY if address is None else Stop.NO_ADDRESS
+    if stop is None:
+        mute = scene.mute(person.id, row, way.node_id)
+        stop = Stop.MUTED if mute else None
     found = address or ""
-    return Candidate(row.channel, found, found, person, reason, stop, mute if stop is Stop.MUTED else None)
+    return Candidate(row.channel, found, found, person, reason, stop, mute)
 
 
 def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
-    event = scene.logged.event
-    if scene.logged.offset < way.principal.since_offset:
+    head = scene.head
+    if head.offset < way.principal.since_offset:
         return Stop.NOT_THEN
-    if scene.logged.offset > way.principal.until_offset:
+    if head.offset > way.principal.until_offset:
         return Stop.NO_LONGER
     if person.deleted or person.is_bot:
         return Stop.DELETED if person.deleted else Stop.BOT
-    if person.id == event.user_id:
+    if person.id == head.user_id:
         return Stop.SELF  # actors are not notified of their own changes
     return None if scene.means(way.row, person.id) else Stop.NOT_MEANT
 
@@ -193,7 +269,8 @@ def _addressed(row: RecipientRule, scene: _Scene) -> Candidate:
     return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)
 
 
-def _reason(row: RecipientRule, *, team: str | None = None, via: str | None = None, hops: int = 0) -> Reason:
+@lru_cache(maxsize=10_000)
+def _reason(row: RecipientRule, team: str | None = None, via: str | None = None, hops: int = 0) -> Reason:
     return Reason(
         kind=row.relation,
         subscription_id=row.subscription_id,

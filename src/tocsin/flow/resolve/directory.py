@@ -6,9 +6,9 @@ The cost of a lookup depends on the number of keys, never on the number of follo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
@@ -18,8 +18,7 @@ NO_END = 2**63 - 1
 """A log offset that is never reached."""
 
 
-@dataclass(frozen=True)
-class DownstreamStep:
+class DownstreamStep(NamedTuple):
     """An entity that a changed one reaches through lineage, by the shortest way: ``hops`` edges.
 
     It does for the events from ``since_offset`` to ``until_offset`` of the log.
@@ -33,8 +32,7 @@ class DownstreamStep:
     until_offset: int = NO_END
 
 
-@dataclass(frozen=True)
-class Principal:
+class Principal(NamedTuple):
     """A user or team that is in ``relation`` to ``node_id``, or that ``receiver`` names.
 
     ``since_offset`` is the log offset of the event that made it so: earlier events are not for them, nor are
@@ -50,8 +48,7 @@ class Principal:
     until_offset: int = NO_END
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A person in a team, or in a team below it, for the events from ``since_offset`` to ``until_offset``."""
 
     team_id: str
@@ -72,11 +69,39 @@ class PersonFact:
     until_offset: int = NO_END
 
 
+@dataclass(frozen=True)
+class Portion:
+    """Some of all people: ids above ``after`` and up to ``through``, without ``apart``; or those of ``named`` alone."""
+
+    after: str = ""
+    through: str | None = None
+    apart: frozenset[str] = frozenset()
+    named: frozenset[str] | None = None
+
+    def holds(self, user_id: str) -> bool:
+        """Say whether a person is one of these."""
+        if self.named is not None:
+            return user_id in self.named
+        return self.after < user_id and (self.through is None or user_id <= self.through) and user_id not in self.apart
+
+
+EVERYBODY = Portion()
+
+
 class Directory(Protocol):
     """Answers by key; unknown keys have no answer. Relations say for which events of the log they hold."""
 
     def from_offset(self, offset: int) -> Directory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
+
+    def of(self, portion: Portion) -> Directory:
+        """Return the directory of some people: of others it knows no relation."""
+
+    def cuts(self, node_ids: Collection[str], size: int) -> Sequence[str]:
+        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
+
+    def sharing(self, addresses: Collection[str]) -> Collection[str]:
+        """Return the people with one of these addresses, and all who have the same address as somebody else."""
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[DownstreamStep]:
         """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""

@@ -1,15 +1,14 @@
-"""Recipients of one event, in Python: for explanations and previews, and the reference for ``spark/resolve.py``.
+"""Recipients of one event: candidates that nothing suppresses, once for each channel and key, with all reasons.
 
-It never replaces Spark in production. Next: ``flow/schedule/messages.py``.
+Next: ``flow/resolve/portions.py`` for many events; ``flow/schedule/messages.py``.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from tocsin.flow.resolve.candidates import candidates
+from tocsin.flow.resolve.candidates import Candidate, candidates
 from tocsin.flow.resolve.directory import Audience
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.change import LoggedEvent
@@ -17,8 +16,7 @@ from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 
 
-@dataclass(frozen=True)
-class Recipient:
+class Recipient(NamedTuple):
     """Recipient of an event over one channel, with every reason.
 
     ``key`` is notified once: a user's id in the inbox, a lower-case address for email, subscription and
@@ -39,33 +37,33 @@ def recipients(
 
     ``asked`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
     """
-    found: dict[tuple[Channel, str], _Found] = defaultdict(_Found)
-    for one in candidates(logged, rows, audience, asked):
-        if one.stop is None:
-            found[one.channel, one.key].add(one.target, one.person.id if one.person else None, one.reason)
-    return tuple(found[at].recipient(*at) for at in sorted(found))
+    found = merged(candidates(logged, rows, audience, asked))
+    return tuple(sorted(found, key=lambda one: (one.channel, one.key)))
 
 
-class _Found:
-    """What has been gathered so far for one (channel, key)."""
+def merged(ways: Iterable[Candidate]) -> Iterable[Recipient]:
+    """Return the recipients of one event, each once: reasons in order, of several people the first id. No order."""
+    found: dict[tuple[Channel, str], Recipient] = {}
+    for channel, key, target, person, reason, stop, _ in ways:
+        if stop is not None:
+            continue
+        user_id = person.id if person else None
+        before = found.get((channel, key))
+        if before is None:
+            found[channel, key] = Recipient(channel, key, target, user_id, (reason,))
+        elif reason not in before.reasons or user_id != before.user_id:
+            found[channel, key] = _together(before, user_id, reason)
+    return found.values()
 
-    def __init__(self) -> None:
-        self.target = ""
-        self.user_ids: set[str] = set()
-        self.reasons: set[Reason] = set()
 
-    def add(self, target: str, user_id: str | None, reason: Reason) -> None:
-        self.target = target
-        self.user_ids.update([user_id] if user_id else [])
-        self.reasons.add(reason)
-
-    def recipient(self, channel: Channel, key: str) -> Recipient:
-        reasons = tuple(sorted(self.reasons, key=reason_order))
-        return Recipient(channel, key, self.target, min(self.user_ids, default=None), reasons)
+def _together(one: Recipient, user_id: str | None, reason: Reason) -> Recipient:
+    user_ids = [known for known in (one.user_id, user_id) if known]
+    reasons = one.reasons if reason in one.reasons else tuple(sorted((*one.reasons, reason), key=reason_order))
+    return one._replace(user_id=min(user_ids, default=None), reasons=reasons)
 
 
 def reason_order(reason: Reason) -> tuple[str, ...]:
-    """Return what reasons are ordered by; missing parts come first, as in Spark."""
+    """Return what reasons are ordered by; missing parts come first."""
     return (
         reason.kind,
         f"{reason.hops:010d}",

@@ -1,6 +1,6 @@
 """Removal of the reasons of notifications whose viewers may not see what these are about.
 
-Next: ``spark/sinks.py``, which applies it before notifications are stored.
+Next: ``jobs/resolving.py``, which applies it before notifications are stored.
 """
 
 from __future__ import annotations

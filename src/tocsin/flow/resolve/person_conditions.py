@@ -1,7 +1,6 @@
 """Evaluation of conditions on the recipient, such as ``user.follows(entity)``, against the directory.
 
-Both engines read the same ``PersonFact`` rows. Next: ``flow/resolve/local.py`` (one event), ``spark/resolve.py``
-(many).
+Next: ``flow/resolve/candidates.py``.
 """
 
 from __future__ import annotations

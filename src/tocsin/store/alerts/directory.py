@@ -6,13 +6,13 @@ Every statement looks up a bounded list of keys through an index; none scans. Ne
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import fields
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
 
-from tocsin.flow.resolve.directory import DownstreamStep, Member, Principal
+from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, Member, Portion, Principal
 from tocsin.model import fqn
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
@@ -21,21 +21,46 @@ from tocsin.store.alerts import relations_over_time
 from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.engine import reading
 from tocsin.store.feed import thread_directory
-from tocsin.store.people.identities import person_of
+from tocsin.store.keys import is_one_of
 from tocsin.store.tables import entity, follow, past_relation, person
 
-_KEYS_PER_STATEMENT = 500
+_KEYS_PER_STATEMENT = 20_000
+_PEOPLE = select(*(person.c["user_id" if one.name == "id" else one.name] for one in fields(Person)))
 
 
 class SqlDirectory:
     """The directory of one store."""
 
-    def __init__(self, engine: Engine, from_offset: int = 0) -> None:
-        self._engine, self._from = engine, from_offset
+    def __init__(self, engine: Engine, from_offset: int = 0, portion: Portion = EVERYBODY) -> None:
+        self._engine, self._from, self._portion = engine, from_offset, portion
 
     def from_offset(self, offset: int) -> SqlDirectory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
-        return SqlDirectory(self._engine, offset)
+        return SqlDirectory(self._engine, offset, self._portion)
+
+    def of(self, portion: Portion) -> SqlDirectory:
+        """Return the directory of some people: of others it knows no relation."""
+        return SqlDirectory(self._engine, self._from, portion)
+
+    def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
+        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
+        with reading(self._engine) as connection:
+            threads = thread_directory.assets_of(connection, node_ids)
+            is_node = is_one_of(connection, follow.c.entity_id, {threads.get(node, node) for node in node_ids})
+            few = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
+            if (connection.scalar(select(func.count()).select_from(few)) or 0) <= size:
+                return []
+            place = func.row_number().over(order_by=follow.c.user_id).label("place")
+            placed = select(follow.c.user_id, place).where(is_node).subquery()
+            cut = select(placed.c.user_id).where(placed.c.place % size == 0).distinct().order_by(placed.c.user_id)
+            return list(connection.scalars(cut))
+
+    def sharing(self, addresses: Collection[str]) -> set[str]:
+        """Return the people with one of these addresses, and all who have the same address as somebody else."""
+        shared = select(person.c.email).group_by(person.c.email).having(func.count() > 1)
+        with reading(self._engine) as connection:
+            is_named = is_one_of(connection, person.c.email, addresses)
+            return set(connection.scalars(select(person.c.user_id).where(or_(person.c.email.in_(shared), is_named))))
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
@@ -55,7 +80,7 @@ class SqlDirectory:
         """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
         with reading(self._engine) as connection:
             if relation in thread_directory.PARTS:
-                yield from list(thread_directory.parts_in(connection, node_ids, relation))
+                yield from self._among(list(thread_directory.parts_in(connection, node_ids, relation)))
                 return
             threads = thread_directory.assets_of(connection, node_ids)
         places: dict[str, list[str]] = defaultdict(list)
@@ -63,22 +88,33 @@ class SqlDirectory:
             places[threads.get(node, node)].append(node)
         for principal in self._of_assets(places.keys(), relation):
             for node in places[str(principal.node_id)]:
-                yield principal if node == principal.node_id else replace(principal, node_id=node)
+                yield principal if node == principal.node_id else principal._replace(node_id=node)
 
     def _of_assets(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Yield the owners or followers of each asset."""
         if relation is ReasonKind.OWNER:
             with reading(self._engine) as connection:
-                yield from relations_over_time.owners(connection, node_ids, self._from)
+                yield from self._among(relations_over_time.owners(connection, node_ids, self._from))
             return
         followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
-        for row in self._by_key(followers, follow.c.entity_id, node_ids):
-            yield Principal(relation, row.user_id, "user", node_id=row.entity_id, since_offset=row.since_offset)
+        found = self._by_key(self._restricted(followers, follow.c.user_id), follow.c.entity_id, node_ids)
+        rows = cast(Iterable[tuple[str, str, int]], found)
+        yield from self._among(
+            Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in rows
+        )
         ended = select(past_relation).where(past_relation.c.relation == relation.value)
-        gone = ended.where(past_relation.c.until_offset >= self._from)
-        for row in self._by_key(gone, past_relation.c.entity_id, node_ids):
-            span = {"since_offset": row.since_offset, "until_offset": row.until_offset}
-            yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, **span)
+        gone = self._restricted(ended.where(past_relation.c.until_offset >= self._from), past_relation.c.other_id)
+        yield from self._among(
+            Principal(
+                relation,
+                row.other_id,
+                row.other_type,
+                node_id=row.entity_id,
+                since_offset=row.since_offset,
+                until_offset=row.until_offset,
+            )
+            for row in self._by_key(gone, past_relation.c.entity_id, node_ids)
+        )
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names, which may be quoted as in FQNs."""
@@ -89,31 +125,46 @@ class SqlDirectory:
         kind = "team" if relation is ReasonKind.TEAM else "user"
         statement = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == kind, ~entity.c.deleted)
         for row in self._by_key(statement, entity.c.fqn, meant):
-            yield from (Principal(relation, row.id, kind, receiver=name) for name in sorted(meant[row.fqn]))
+            named = (Principal(relation, row.id, kind, receiver=name) for name in sorted(meant[row.fqn]))
+            yield from self._among(named)
 
     def administrators(self) -> Iterator[Principal]:
         """Return all administrators."""
         with reading(self._engine) as connection:
             rows = connection.execute(select(person.c.user_id).where(person.c.is_admin)).all()
-        return (Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in rows)
+        return self._among(Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in rows)
 
     def members(self, team_ids: Collection[str]) -> Iterator[Member]:
         """Return the people of each team, nested teams included; cycles of teams end."""
         with reading(self._engine) as connection:
-            found = list(relations_over_time.members(connection, team_ids, self._from))
+            found = list(relations_over_time.members(connection, team_ids, self._from, self._portion.holds))
             names = _names(connection, team_ids)
         for team_id, user_id, (since, until) in found:
             yield Member(team_id, names.get(team_id, team_id), user_id, since, until)
 
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         """Return the people of those ids, deleted ones and bots included."""
-        for row in self._by_key(select(person), person.c.user_id, user_ids):
-            yield person_of(row)
+        for row in self._by_key(_PEOPLE, person.c.user_id, user_ids):
+            yield Person(*tuple(row))
 
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
         """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
         with reading(self._engine) as connection:
             yield from mutes_in(connection, who, about_ids)
+
+    def _among(self, principals: Iterable[Principal]) -> Iterator[Principal]:
+        """Yield those who are no person, or one of ours."""
+        if self._portion is EVERYBODY:
+            yield from principals
+            return
+        holds = self._portion.holds
+        yield from (one for one in principals if one.principal_type != "user" or holds(one.principal_id))
+
+    def _restricted(self, statement: Select[Any], user_id: ColumnElement[str]) -> Select[Any]:
+        """Return a query for rows of our people, and few others."""
+        portion = self._portion
+        statement = statement.where(user_id > portion.after) if portion.after else statement
+        return statement if portion.through is None else statement.where(user_id <= portion.through)
 
     def _by_key(self, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]) -> Iterator[Row[Any]]:
         with reading(self._engine) as connection:
@@ -126,7 +177,8 @@ def _by_key(
     """Yield the rows of ``statement`` whose ``column`` is one of ``keys``, a bounded list at a time."""
     ordered = sorted(keys)
     for start in range(0, len(ordered), _KEYS_PER_STATEMENT):
-        yield from connection.execute(statement.where(column.in_(ordered[start : start + _KEYS_PER_STATEMENT])))
+        some = ordered[start : start + _KEYS_PER_STATEMENT]
+        yield from connection.execute(statement.where(is_one_of(connection, column, some))).all()
 
 
 def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:

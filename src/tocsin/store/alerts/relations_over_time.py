@@ -7,7 +7,7 @@ Next: ``store/alerts/directory.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -64,7 +64,12 @@ def owners(connection: Connection, node_ids: Collection[str], from_offset: int =
             )
 
 
-def members(connection: Connection, team_ids: Collection[str], from_offset: int = 0) -> Iterator[tuple[str, str, Span]]:
+def members(
+    connection: Connection,
+    team_ids: Collection[str],
+    from_offset: int = 0,
+    is_wanted: Callable[[str], bool] = lambda _person: True,
+) -> Iterator[tuple[str, str, Span]]:
     """Yield the people of each team and of the teams below it: (team, person, span of offsets); cycles of teams end."""
     below: dict[str, list[_Held]] = {}
     frontier = set(team_ids)
@@ -75,7 +80,8 @@ def members(connection: Connection, team_ids: Collection[str], from_offset: int 
     for team in team_ids:
         people: dict[str, list[Span]] = defaultdict(list)
         for user_id, span in _people(team, below):
-            people[user_id].append(span)
+            if is_wanted(user_id):
+                people[user_id].append(span)
         for user_id in sorted(people):
             yield from ((team, user_id, span) for span in _joined(people[user_id]))
 

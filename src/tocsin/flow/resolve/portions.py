@@ -1,0 +1,83 @@
+"""Recipients of many events, a portion of the people at a time.
+
+An event may have a million followers. Portions are ranges of user ids, and every lookup is restricted to one, so that
+all reasons of a person meet in one portion; people who share an e-mail address have a portion of their own, the last.
+Next: ``flow/schedule/messages.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tocsin.flow.resolve.audience import audience_of
+from tocsin.flow.resolve.candidates import Crowd, EventHead
+from tocsin.flow.resolve.directory import EVERYBODY, Directory, Portion
+from tocsin.flow.resolve.local import Recipient, merged
+from tocsin.flow.resolve.recipient_rules import RecipientRule
+from tocsin.model.notification import ReasonKind
+from tocsin.model.subscription import Channel
+
+PEOPLE_AT_ONCE = 25_000
+
+
+class MatchedEvent(NamedTuple):
+    """An event and, by alert that it matches, the answers accepted to what that asks of people."""
+
+    head: EventHead
+    asked: Mapping[str, int]
+
+
+class ResolvedEvent(NamedTuple):
+    """Recipients of one event, as far as they are in one portion."""
+
+    head: EventHead
+    recipients: Sequence[Recipient]
+
+
+def resolved(
+    events: Sequence[MatchedEvent],
+    rules: Mapping[str, Sequence[RecipientRule]],
+    directory: Directory,
+    *,
+    people_at_once: int = PEOPLE_AT_ONCE,
+) -> Iterator[ResolvedEvent]:
+    """Yield the recipients of each event, portion by portion: together, each once for its channel and key.
+
+    ``rules`` holds the recipient rules of each alert.
+    """
+    alerts = sorted({alert for event in events for alert in event.asked})
+    rows = [row for alert in alerts for row in rules.get(alert, ())]
+    entity_ids = {event.head.entity_id for event in events}
+    standing = directory.from_offset(min((event.head.offset for event in events), default=0))
+    answering = set[tuple[int, str]]()
+    parts = portions(entity_ids, rows, standing, people_at_once)
+    for number, portion in enumerate(parts, start=1):
+        some = standing if portion is EVERYBODY else standing.of(portion)
+        crowd = Crowd(audience_of(entity_ids, rows, some), number == len(parts), answering)
+        for head, asked in events:
+            own = [row for alert in asked for row in rules.get(alert, ())]
+            yield ResolvedEvent(head, list(merged(crowd.candidates(head, own, asked))))
+
+
+def portions(
+    entity_ids: set[str], rows: Sequence[RecipientRule], directory: Directory, people_at_once: int
+) -> list[Portion]:
+    """Return the portions in which these entities' people are worked out; everybody, where they are few."""
+    nodes = set(entity_ids)
+    depth = max((row.downstream_depth for row in rows), default=0)
+    if depth:
+        nodes.update(step.node_id for step in directory.reach(entity_ids, depth))
+    cuts = directory.cuts(nodes, people_at_once) if _asks_of_followers(rows) else ()
+    if not cuts:
+        return [EVERYBODY]
+    shared = frozenset[str]()
+    if any(row.channel is Channel.EMAIL for row in rows):
+        shared = frozenset(directory.sharing({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL}))
+    ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
+    return [*ranges, Portion(named=shared)]
+
+
+def _asks_of_followers(rows: Sequence[RecipientRule]) -> bool:
+    return any(row.relation is ReasonKind.FOLLOWER for row in rows)

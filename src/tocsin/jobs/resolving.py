@@ -1,0 +1,244 @@
+"""Resolve, schedule and store on the executors: what a Spark task does with the matches of its partition.
+
+All matches of an event are in one partition (``spark/match.py``). A task looks up who is concerned, by key, and stores
+its rows itself: no row passes through the driver. A task may run twice, at once or one after the other: rows have
+deterministic ids, and an event's rows, results and firings commit together.
+Next: ``flow/resolve/portions.py``, ``store/outbox/notifications.py``.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+import pyarrow as pa
+from pyspark.sql.types import LongType, StructField, StructType
+from sqlalchemy import Engine
+
+from tocsin.access.views import PolicySnapshot, Views
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.resolve.candidates import EventHead
+from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visible
+from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
+from tocsin.flow.resolve.recipient_rules import RecipientRule
+from tocsin.flow.schedule.messages import Triggers, scheduled
+from tocsin.model.match_result import MatchCounts
+from tocsin.model.notification import Reason
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.event_subjects import SqlEvents
+from tocsin.store.engine import PATIENT_S, open_engine
+from tocsin.store.outbox.notifications import Notifications
+
+OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms")
+"""The columns of an event that its matches carry along; see ``spark/match.matches``."""
+
+COUNTS = StructType([StructField(name, LongType(), nullable=False) for name in ("matched", "notified")])
+"""One row per task: numbers of matches and of notifications."""
+
+EVENTS_AT_ONCE = 1_000
+ROWS_AT_ONCE = 25_000
+
+Rules = Mapping[str, Sequence[RecipientRule]]
+"""The recipient rules of each alert."""
+
+
+class SharedAlerts(NamedTuple):
+    """What tasks need of the alerts: the recipient rules of each, and the triggers of those that are scheduled."""
+
+    rules: Rules
+    triggers: Triggers
+
+
+class Shared(Protocol):
+    """What is sent to each executor once: a broadcast variable of Spark's."""
+
+    @property
+    def value(self) -> SharedAlerts:
+        """Return it."""
+
+
+@dataclass(frozen=True)
+class StoreAddress:
+    """Where executors find the store, and how they open it."""
+
+    url: str = field(repr=False)
+    synchronous: str = "FULL"
+
+
+@dataclass(frozen=True)
+class Resolving:
+    """What resolving asks: the store's relations, permissions and events, and where notifications go."""
+
+    engine: Engine
+    directory: SqlDirectory
+    views: Views
+    events: SqlEvents
+    notifications: Notifications
+
+
+@lru_cache(maxsize=8)
+def opened(store: StoreAddress) -> Resolving:
+    """Return what this process asks of a store; kept, with what it remembers of permissions."""
+    return resolving_of(open_engine(store.url, synchronous=store.synchronous, pool_size=2, patience_s=PATIENT_S))
+
+
+def resolving_of(engine: Engine) -> Resolving:
+    """Return what resolving asks of the store behind ``engine``."""
+    views, events = Views(SqlSubjects(engine)), SqlEvents(engine)
+    return Resolving(engine, SqlDirectory(engine), views, events, Notifications(engine))
+
+
+@contextmanager
+def closed_afterwards(asked: Resolving) -> Iterator[None]:
+    """Close the connections to the store after a task: nobody knows when its process has another, or ends."""
+    try:
+        yield
+    finally:
+        asked.engine.dispose()
+
+
+@dataclass(frozen=True)
+class Notify:
+    """The work of a task of the pipeline, for ``spark/tasks.in_tasks``: from matches to stored notifications.
+
+    ``now_ms`` is the moment at which the micro-batch began; events before ``oldest_ms`` notify nobody, but count as
+    matched.
+    """
+
+    store: StoreAddress
+    alerts: Shared
+    now_ms: int
+    oldest_ms: int | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
+        asked, matched, notified = self.resolving(), 0, 0
+        with closed_afterwards(asked):
+            for some in in_lots(matched_events(batches)):
+                matched += sum(len(one.asked) for one in some)
+                with _uncollected():
+                    notified += self._store(some, asked)
+        yield pa.RecordBatch.from_pylist([{"matched": matched, "notified": notified}])
+
+    def resolving(self) -> Resolving:
+        """Return what this process asks of the store."""
+        return opened(self.store)
+
+    def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
+        """Store what these events give in one transaction; return how many notifications that is."""
+        pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
+        last = max((one.head.offset, one.head.event_id) for one in events)
+        counts = MatchCounts(pairs)
+        parts = _ahead(self._parts(events, asked))
+        # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
+        first = next(parts, [])
+        with asked.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
+            for rows in chain([first], parts):
+                counts.add(rows)
+                under_way.add(rows)
+            under_way.finish(counts.results(now_ms=self.now_ms))
+        return counts.row_count
+
+    def _parts(self, events: Sequence[MatchedEvent], asked: Resolving) -> Iterator[list[NotificationRow]]:
+        """Yield the notifications that may be stored, a bounded number at a time."""
+        young = [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
+        rules, triggers = self.alerts.value
+        found = resolved(young, rules, asked.directory) if young else iter(())
+        for rows in visible_parts(recipient_rows(found), asked.views.now(), asked.events):
+            yield list(scheduled(rows, triggers, now_ms=self.now_ms))
+
+
+def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
+    """Yield the events of matches, whose rows follow each other; of several cases of one alert ``asked`` is the sum.
+
+    Raises
+    ------
+    AssertionError : the rows of an event do not follow each other
+    """
+    columns = ("log_offset", *OF_EVENT, "subscription_id", "asked")
+    rows = (row for batch in batches for row in zip(*(batch[name].to_pylist() for name in columns), strict=True))
+    seen: set[int] = set()
+    for head, many in groupby(rows, itemgetter(0, 1, 2, 3, 4)):
+        if head[0] in seen:
+            raise AssertionError(f"matches of event {head[0]} do not follow each other")
+        seen.add(head[0])
+        asked: dict[str, int] = {}
+        for row in many:
+            asked[row[5]] = asked.get(row[5], 0) + row[6]
+        yield MatchedEvent(EventHead(*head), asked)
+
+
+def recipient_rows(found: Iterable[ResolvedEvent]) -> Iterator[dict[str, Any]]:  # Any: a column's value
+    """Yield the recipients as rows to be scheduled, one per (event, channel, key)."""
+    for head, recipients in found:
+        for channel, key, target, user_id, reasons in recipients:
+            text, subscription_ids = _reasons(reasons)
+            yield {
+                "event_id": head.event_id,
+                "log_offset": head.offset,
+                "channel": channel.value,
+                "key": key,
+                "target": target,
+                "recipient_id": user_id,
+                "reasons": text,
+                "subscription_id": reasons[0].subscription_id,
+                "destination_id": reasons[0].destination_id,
+                "subscription_ids": subscription_ids,
+            }
+
+
+def visible_parts(
+    rows: Iterator[dict[str, Any]],  # Any: a column's value
+    policies: PolicySnapshot,
+    events: Events,
+) -> Iterator[list[NotificationRow]]:
+    """Yield those of the rows that may be stored, a bounded number at a time."""
+    for some in in_lots(rows, ROWS_AT_ONCE):
+        yield only_visible(some, policies, events)
+
+
+def in_lots(things: Iterable[Any], size: int = EVENTS_AT_ONCE) -> Iterator[list[Any]]:  # Any: events or rows
+    """Yield some of the things at a time; by default as many events as are resolved together."""
+    found: list[Any] = []
+    for one in things:
+        found.append(one)
+        if len(found) == size:
+            yield found
+            found = []
+    if found:
+        yield found
+
+
+def _ahead(parts: Iterator[list[NotificationRow]]) -> Iterator[list[NotificationRow]]:
+    """Yield the parts, each worked out while the store takes the one before it."""
+    with ThreadPoolExecutor(1) as other:
+        coming = other.submit(next, parts, None)
+        while (part := coming.result()) is not None:
+            coming = other.submit(next, parts, None)
+            yield part
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Do without the search for cycles: among so many tuples it takes a third of the time, and there are none."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@lru_cache(maxsize=10_000)
+def _reasons(reasons: tuple[Reason, ...]) -> tuple[str, list[str]]:
+    """Return reasons as JSON, and their alerts; the followers of one asset all have the same."""
+    text = orjson.dumps([one.to_wire() for one in reasons]).decode()
+    return text, list(dict.fromkeys(one.subscription_id for one in reasons))

@@ -1,0 +1,158 @@
+"""Tests of what a task does with its matches, on both stores, without Spark: rows, results and firings, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pytest
+from sqlalchemy import Engine, func, insert, select
+from tests.company import SmallCompany
+
+from tocsin.errors import LogDiverged
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.resolve import portions
+from tocsin.flow.resolve.recipient_rules import recipient_rules
+from tocsin.flow.schedule.messages import triggers_of
+from tocsin.jobs import resolving
+from tocsin.jobs.resolving import Notify, Resolving, SharedAlerts, StoreAddress, matched_events, resolving_of
+from tocsin.model.change import LoggedEvent
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.tables import firing, match_result
+from tocsin.store.engine import open_engine
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.tables import follow, message, notification, person
+
+MAIL_AND_BELL = [{"category": "Followers", "type": "ActivityFeed"}, {"category": "Followers", "type": "Email"}]
+NOW_MS = 1_760_000_000_000
+
+
+@dataclass(frozen=True)
+class Here:
+    value: SharedAlerts
+
+
+class NotifyAlone(Notify):
+    """Opens the store for itself, as in a process of its own."""
+
+    def resolving(self) -> Resolving:
+        return resolving_of(open_engine(self.store.url))
+
+
+def work_of(engine: Engine) -> Notify:
+    alerts = Subscriptions(engine).list_enabled()
+    rules = {one.id: recipient_rules(one, plan_of(one).questions) for one in alerts}
+    return NotifyAlone(
+        StoreAddress(engine.url.render_as_string(hide_password=False)),
+        Here(SharedAlerts(rules, triggers_of(alerts))),
+        NOW_MS,
+    )
+
+
+def matched(engine: Engine) -> Iterator[pa.RecordBatch]:
+    """Yield what Spark would give a task: the matches of all events of the log, a few rows at a time."""
+    plans = [plan_of(one) for one in Subscriptions(engine).list_enabled()]
+    logged = EventLog(engine).read(0, 1_000)
+    rows = [_match(one, plan.subscription_id) for one in logged for plan in plans if matches(plan, one)]
+    for start in range(0, len(rows), 3):
+        yield pa.RecordBatch.from_pylist(rows[start : start + 3])
+
+
+def _match(logged: LoggedEvent, alert: str) -> dict[str, object]:
+    event = logged.event
+    return {
+        **{"log_offset": logged.offset, "event_id": event.id, "entity_id": event.entity_id, "user_id": event.user_id},
+        **{"timestamp_ms": event.timestamp, "subscription_id": alert, "asked": 1},
+    }
+
+
+def notified(engine: Engine, work: Notify) -> int:
+    (counts,) = work(matched(engine))
+    return int(counts.to_pylist()[0]["notified"])
+
+
+def followed_by_many(engine: Engine, count: int) -> SmallCompany:
+    company = SmallCompany(engine)
+    ids = [f"00000000-0000-4000-9000-{number:012}" for number in range(count)]
+    people = [{"user_id": one, "name": one, "email": f"{one[-3:]}@example.com"} for one in ids]
+    people[-1]["email"] = people[0]["email"]  # two people at the ends of the range share an address
+    follows = [{"entity_id": company.ids["orders"], "user_id": one, "entity_type": "table"} for one in ids]
+    with engine.begin() as connection:
+        connection.execute(insert(person), people)
+        connection.execute(insert(follow), follows)
+    company.alert("first", MAIL_AND_BELL, resources=("table",))
+    company.alert("second", MAIL_AND_BELL[1:], resources=("table",))
+    company.describe("orders", "All orders.")
+    return company
+
+
+def everything(engine: Engine) -> list[list[tuple[object, ...]]]:
+    with engine.connect() as connection:
+        return [sorted(map(tuple, connection.execute(select(table)))) for table in (match_result, firing)] + [
+            sorted(connection.execute(select(notification.c.id, notification.c.reasons)).all()),
+            sorted(connection.execute(select(message.c.id, message.c.target)).all()),
+        ]
+
+
+@pytest.fixture
+def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolving, "ROWS_AT_ONCE", 7)
+    real = portions.resolved
+    monkeypatch.setattr(resolving, "resolved", lambda *given: real(*given, people_at_once=10))
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_a_large_fan_out_is_stored_in_parts_and_everybody_is_notified_once(store_engine: Engine) -> None:
+    company = followed_by_many(store_engine, 45)
+    assert notified(store_engine, work_of(store_engine)) == 46 + 45, "46 people follow, two of whom share an address"
+    with store_engine.connect() as connection:
+        by_bell, by_mail = (
+            connection.scalar(select(func.count()).where(notification.c.channel == channel))
+            for channel in ("ActivityFeed", "Email")
+        )
+        results = connection.execute(select(match_result)).all()
+    assert (by_bell, by_mail) == (46, 45)
+    assert sorted(row.notified_count for row in results if row.notified_count) == [45, 46 + 45]
+    assert company.ids["cem"]
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_a_task_that_runs_again_or_twice_at_once_changes_nothing(store_engine: Engine) -> None:
+    followed_by_many(store_engine, 30)
+    work = work_of(store_engine)
+    with ThreadPoolExecutor(2) as both:
+        assert len(set(both.map(lambda _: notified(store_engine, work), range(2)))) == 1
+    first = everything(store_engine)
+    notified(store_engine, replace(work, now_ms=NOW_MS + 5))
+    assert everything(store_engine) == first
+    counts = {(row[0], row[1]): row[2] for row in first[0]}
+    assert {(row[0], row[1]): row[2] for row in first[1]} == counts, "firings count what the results count"
+
+
+def test_nothing_is_stored_of_another_log(store_engine: Engine) -> None:
+    followed_by_many(store_engine, 3)
+    foreign = [batch.to_pylist() for batch in matched(store_engine)]
+    rows = [row | {"event_id": "another"} for some in foreign for row in some]
+    with pytest.raises(LogDiverged):
+        list(work_of(store_engine)(iter([pa.RecordBatch.from_pylist(rows)])))
+    assert everything(store_engine) == [[], [], [], []]
+
+
+def test_what_is_too_old_notifies_nobody_and_has_a_result(store_engine: Engine) -> None:
+    followed_by_many(store_engine, 3)
+    work = replace(work_of(store_engine), oldest_ms=2**62)
+    assert notified(store_engine, work) == 0
+    results, _firings, stored, _messages = everything(store_engine)
+    assert results
+    assert not stored
+
+
+def test_the_cases_of_one_alert_are_one_match() -> None:
+    cases = (("a", 1), ("b", 0b10), ("c", 0b100), ("b", 0b1000))
+    of_event = {"log_offset": 1, "event_id": "e", "entity_id": "t", "user_id": "u", "timestamp_ms": 5}
+    rows = [{**of_event, "subscription_id": alert, "asked": asked} for alert, asked in cases]
+    (one,) = matched_events([pa.RecordBatch.from_pylist(rows[:2]), pa.RecordBatch.from_pylist(rows[2:])])
+    assert one.asked == {"a": 1, "b": 0b1010, "c": 0b100}

@@ -5,27 +5,33 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from truth.compare import Difference
+from truth.agreement import Questions
+from truth.compare import Difference, Kind
 from truth.history import FOLDER, read_history
 from truth.judgement import Judgement, judge
-from truth.postgresql import fresh_database
+from truth.postgresql import running_cluster
+from truth.processes import Failed
 from truth.script import Script, script_of
-from truth.ways import Way
+from truth.ways import Place, Way
 
 _SHOWN = 20
+_INTERRUPTED = 143
 _CONSOLE = Console(stderr=True)
+_COUNTED = {one: "log" if one is Kind.EVENT else one.value for one in Kind}
 
 
 def main(
@@ -36,42 +42,83 @@ def main(
         list[Way] | None, typer.Option(help="A way to run the pipeline; may be given several times.")
     ] = None,
     postgresql: Annotated[bool, typer.Option(help="Use PostgreSQL, started here from the machine's binaries.")] = False,
-    explained: Annotated[int, typer.Option(min=0, help="Events whose explanation is compared.")] = 200,
-    keep: Annotated[Path | None, typer.Option(help="Folder to keep the stores and logs in.")] = None,
+    store: Annotated[
+        str | None, typer.Option(help="SQLAlchemy address of an empty database for one way.", metavar="URL")
+    ] = None,
+    explained: Annotated[int | None, typer.Option(min=0, help="Compare so many explanations only.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder to keep stores and logs in; an interrupted run goes on from it.")
+    ] = None,
 ) -> None:
     """Replay a real history over HTTP in several ways; compare for every person what was stored with what must be."""
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(_INTERRUPTED))
+    chosen = ways or list(Way)
+    if store and (postgresql or len(chosen) > 1):
+        raise typer.BadParameter("--store is for one way, and without --postgresql")
     if not FOLDER.is_dir():
         _CONSOLE.print(f"The history is not there: {FOLDER.parent} ('shared' beside the repository).")
         raise typer.Exit(3)
-    script = script_of(read_history(changes, seed), seed)
-    table, found = Table("way", "events", "notifications", "differences", "seconds"), 0
-    for way in ways or list(Way):
+    with _CONSOLE.status("reading the history"):
+        script = script_of(read_history(changes, seed), seed)
+    table, found = _table(), 0
+    for way in chosen:
         started_s = time.perf_counter()
-        done = _run(script, way, postgresql=postgresql, explained=explained, keep=keep)
-        counts = (done.event_count, done.notification_count, len(done.differences))
+        try:
+            with _place(way, keep, postgresql=postgresql, store=store) as place:
+                done = _judged(script, way, place, Questions(explained))
+        except Failed as error:
+            _CONSOLE.print(f"{way}: {error}", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(1) from error
         found += len(done.differences)
-        table.add_row(way, *(f"{one:,}" for one in (*counts, round(time.perf_counter() - started_s))))
+        table.add_row(way, *(f"{one:,}" for one in (*_numbers(done), round(time.perf_counter() - started_s))))
         _show(way, done.differences)
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 140).print(table)
     sys.exit(7 if found else 0)
 
 
-def _run(script: Script, way: Way, *, postgresql: bool, explained: int, keep: Path | None) -> Judgement:
-    with tempfile.TemporaryDirectory(prefix="truth-") as temporary, _bar() as bar, fresh_database(postgresql) as url:
-        folder = keep / way if keep else Path(temporary)
+@contextmanager
+def _place(way: Way, keep: Path | None, *, postgresql: bool, store: str | None) -> Iterator[Place]:
+    """Yield where a way is replayed, with a database that runs until the block ends."""
+    with tempfile.TemporaryDirectory(prefix="truth-") as temporary:
+        Path(temporary).chmod(0o755)  # PostgreSQL's own account finds its folder
+        root = (keep or Path(temporary)).absolute()
+        folder = root / way
         folder.mkdir(parents=True, exist_ok=True)
-        task = bar.add_task(way, total=len(script.steps))
+        if not postgresql:
+            yield Place(folder, store)
+            return
+        with running_cluster(root / f"{way}-postgresql") as url:
+            yield Place(folder, url)
 
-        def progress(done: int, _total: int) -> None:
-            bar.update(task, completed=done)
 
-        return judge(script, way, folder, progress, explained=explained, database_url=url)
+def _judged(script: Script, way: Way, place: Place, questions: Questions) -> Judgement:
+    tasks: dict[str, TaskID] = {}
+    with _bars() as bars:
+
+        def progress(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(f"{way}: {what}", total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        return judge(script, way, place, progress, questions=questions)
 
 
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=_CONSOLE
-    )
+def _bars() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=_CONSOLE)
+
+
+def _table() -> Table:
+    table = Table(title="Notifications, and what differs")
+    for name in ("way", "events", "expected", "stored", *_COUNTED.values(), "seconds"):
+        table.add_column(name, justify="left" if name == "way" else "right")
+    return table
+
+
+def _numbers(done: Judgement) -> list[int]:
+    counts = done.counts()
+    sizes = [len(done.events), len(done.due.notifications), len(done.stored)]
+    return sizes + [counts.get(kind, 0) for kind in _COUNTED]
 
 
 def _show(way: Way, found: Sequence[Difference]) -> None:

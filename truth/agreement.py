@@ -1,128 +1,242 @@
-"""Agreement of self-audit, explanations, backtests and noise with what a replay stored.
+"""Agreement of self-audit, explanations, backtests and noise with what a replay stored, for every event.
 
-Next: ``truth/compare.py``.
+What was compared is kept in a file, so that an interrupted comparison goes on where it was. Next:
+``truth/judgement.py``.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
-from truth.alerts import OWN_ALERTS
-from truth.compare import Difference
-from truth.expected import Address, Expectation, Notifications
+from truth.alerts import BELL, HOOK, MAIL, OWN_ALERTS
+from truth.calls import address_of
+from truth.compare import Difference, Kind
+from truth.expected import Expectation, Notifications, Reason
+from truth.explained import Explanations
+from truth.facts import Event
+from truth.history import Json
 from truth.script import Script
-from truth.ways import Replayed
+from truth.steps import DropAlert, SwitchAlert
+from truth.stored import Firing, Names, read_firings
+from truth.ways import Progress, Replayed
 
 _ALERTS = "/events/subscriptions"
 _WINDOW_HOURS = "48"
 _WAIT_S = 30
+_MOST_NAMED = 50
+"""So many recipients does a backtest name (``docs/backtest.md``)."""
+
+Rows = Mapping[str, Notifications]
+"""The stored notifications of each alert, with its own reasons alone."""
 
 
-def disagreements(
-    replay: Replayed, script: Script, due: Expectation, stored: Notifications, explained: int
-) -> Iterator[Difference]:
-    """Yield where one of the four says something else than the stored notifications.
+class Answers:
+    """Differences found so far, by question; kept in a file."""
 
-    ``explained`` is how many events are explained, chosen at random; all if there are no more.
-    """
-    rows = _by_alert(stored)
-    steady = [*(one.name for one in OWN_ALERTS), *(name for name, one in script.alerts.items() if len(one) == 1)]
-    yield from _audited(replay)
-    yield from _explained(replay, stored, steady, explained)
-    for alert in steady:
-        yield from _backtested(replay, alert, due, rows[alert])
-    yield from _noise(replay, steady, due, rows)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, list[Difference]] = {}
+        lines = path.read_text().splitlines() if path.exists() else []
+        for question, found in map(json.loads, lines):
+            self._known[question] = [Difference(**{**one, "kind": Kind(one["kind"])}) for one in found]
+
+    def __contains__(self, question: str) -> bool:
+        return question in self._known
+
+    def note(self, question: str, found: Iterable[Difference]) -> None:
+        """Keep the answer to a question."""
+        self._known[question] = list(found)
+        with self._path.open("a") as sink:
+            sink.write(json.dumps([question, list(map(asdict, self._known[question]))]) + "\n")
+
+    def differences(self) -> list[Difference]:
+        """Return all that was found, in the order of the events."""
+        return sorted((one for found in self._known.values() for one in found), key=lambda one: one.number)
 
 
-def _by_alert(stored: Notifications) -> Mapping[str, list[Address]]:
-    found: dict[str, list[Address]] = defaultdict(list)
+@dataclass(frozen=True)
+class Questions:
+    """How many events are explained and how many alerts backtested, chosen at random; None: all."""
+
+    explained: int | None = None
+    backtested: int | None = None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What is asked after a replay, and what the answers are compared with."""
+
+    replay: Replayed
+    script: Script
+    due: Expectation
+    stored: Notifications
+    names: Names
+    questions: Questions
+    progress: Progress
+    answers: Answers
+
+    def differences(self) -> list[Difference]:
+        """Return where one of the four says something else than the stored notifications."""
+        rows, steady = _by_alert(self.stored), steady_alerts(self.script)
+        self._explain(steady)
+        asked = _some(sorted(steady), self.questions.backtested)
+        for number, alert in enumerate(asked, 1):
+            if f"backtest {alert}" not in self.answers:
+                self.answers.note(f"backtest {alert}", self._backtested(alert, rows[alert]))
+            self.progress("backtests", number, len(asked))
+        for question, found in (("noise", self._noise(steady, rows)), ("audit", self._audited(steady))):
+            if question not in self.answers:
+                self.answers.note(question, found)
+        return self.answers.differences()
+
+    def _explain(self, steady: frozenset[str]) -> None:
+        events = _some(list(enumerate(self.replay.log.everything(), 1)), self.questions.explained)
+        left = [(number, event) for number, event in events if f"explain {event.id}" not in self.answers]
+        stored: dict[str, Notifications] = defaultdict(dict)
+        for address, reasons in self.stored.items():
+            stored[address[0]][address] = reasons
+        asking = Explanations(self.replay.caller, self.names, stored, steady)
+        for done, (event, found) in enumerate(asking.differences(left), len(events) - len(left) + 1):
+            self.answers.note(f"explain {event.id}", found)
+            self.progress("explanations", done, len(events))
+
+    def _backtested(self, alert: str, rows: Notifications) -> Iterator[Difference]:
+        caller = self.replay.caller
+        request = {"id": caller.ids["alert", alert], "since": _since(self.replay.log.everything(), alert)}
+        asked = caller.ask("POST", f"{_ALERTS}/backtest", json=request)
+        while asked["state"] in ("waiting", "running"):
+            asked = caller.ask("GET", f"{_ALERTS}/backtest/{asked['id']}", params={"wait": _WAIT_S})
+        if asked["state"] != "done":
+            yield Difference(Kind.BACKTEST, 0, f"{alert} {asked['state']}: {asked.get('reason')}")
+            return
+        stored, told = _counted(rows, self.due.firings.get(alert, set())), _told(asked["result"])
+        if len(asked["result"]["recipients"]) >= _MOST_NAMED:
+            stored["recipients"] = {one: stored["recipients"].get(one) for one in told["recipients"]}
+        yield from _unlike(Kind.BACKTEST, alert, stored, told)
+
+    def _noise(self, steady: frozenset[str], rows: Rows) -> Iterator[Difference]:
+        """Compare the counts of every alert and event, and what the API sums up of them."""
+        events = {event.id for event in self.replay.log.everything()}
+        counted = read_firings(self.replay.engine, self.names)
+        per_event = {at: one for at, one in counted.items() if at[0] in steady and at[1] in events}
+        due = self._firings(steady, rows)
+        for alert, event_id in sorted(due.keys() | per_event.keys()):
+            at = (alert, event_id)
+            if due.get(at) != per_event.get(at):
+                right, found = str(due.get(at)), str(per_event.get(at))
+                yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, found=found)
+        answer = self.replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100})
+        for alert in sorted(steady):
+            told: Json = next((one for one in answer["data"] if one["name"] == alert), {})
+            yield from _unlike(Kind.NOISE, alert, *_sums(told, [one for at, one in counted.items() if at[0] == alert]))
+
+    def _firings(self, steady: frozenset[str], rows: Rows) -> dict[tuple[str, str], Firing]:
+        found = {(alert, event): Firing() for alert in steady for event in self.due.firings.get(alert, ())}
+        for alert in steady:
+            for event_id, channel, recipient in rows[alert]:
+                reasons = self.stored[event_id, channel, recipient]
+                before = found.get((alert, event_id), Firing())
+                is_person = any(one.kind != "external" for one in reasons)
+                parts = (1, int(is_person), int(channel == BELL))
+                found[alert, event_id] = Firing(*map(sum, zip(before, parts, strict=True)))
+        return found
+
+    def _audited(self, steady: frozenset[str]) -> Iterator[Difference]:
+        done = self.replay.product.run("audit", "--window-hours", _WINDOW_HOURS, "--json")
+        if done.returncode not in (0, 7):
+            yield Difference(Kind.AUDIT, 0, "did not run", found=done.stderr[-2000:])
+            return
+        told = json.loads(done.stdout)
+        for one in told["findings"]:
+            yield Difference(Kind.AUDIT, 0, f"finding {one['kind']}", found=json.dumps(one))
+        first, last = self.replay.ends[0], self.replay.ends[-1]
+        if told["after"] > first or told["through"] < last:
+            yield Difference(Kind.AUDIT, 0, f"events {first} to {last}", found=f"{told['after']} to {told['through']}")
+        fired = sum(len(self.due.firings.get(alert, ())) for alert in steady)
+        if told["judged"] < fired:
+            yield Difference(Kind.AUDIT, 0, "matches judged", right=f"{fired} at least", found=str(told["judged"]))
+
+
+def steady_alerts(script: Script) -> frozenset[str]:
+    """Return the alerts that are at the end what they were at every event that they may have matched."""
+    passing = {one.alert for one in script.steps if isinstance(one, SwitchAlert | DropAlert)}
+    return frozenset({*(one.name for one in OWN_ALERTS), *script.alerts} - passing)
+
+
+def _some(everything: list[Any], count: int | None) -> list[Any]:
+    if count is None or count >= len(everything):
+        return everything
+    return sorted(Random(1).sample(everything, count))
+
+
+def _by_alert(stored: Notifications) -> Rows:
+    found: dict[str, Notifications] = defaultdict(dict)
     for address, reasons in stored.items():
         for alert in {one.alert for one in reasons}:
-            found[alert].append(address)
+            found[alert][address] = frozenset(one for one in reasons if one.alert == alert)
     return found
 
 
-def _audited(replay: Replayed) -> Iterator[Difference]:
-    done = replay.product.run("audit", "--window-hours", _WINDOW_HOURS, "--json")
-    if done.returncode not in (0, 7):
-        yield Difference("audit", 0, "did not run", stored=done.stderr[-2000:])
-        return
-    for one in json.loads(done.stdout)["findings"]:
-        yield Difference("audit", 0, f"finding {one['kind']}", stored=json.dumps(one))
-
-
-def _explained(replay: Replayed, stored: Notifications, steady: list[str], count: int) -> Iterator[Difference]:
-    events = list(enumerate(replay.log.everything(), 1))
-    per_event = Counter(event_id for event_id, *_ in stored)
-    for number, event in sorted(Random(1).sample(events, min(count, len(events)))):
-        path = f"/events/{event.id}/explain"
-        answers = _pages(replay, path)
-        found = {(one["alert"], one["kind"], one["says"]) for answer in answers for one in answer["disagreements"]}
-        for alert, kind, says in sorted(found):
-            if alert in steady:
-                yield Difference(f"explain {kind}", number, event.id, expected=says)
-        total = answers[0]["notified"]["total"]
-        if total != per_event[event.id]:
-            yield Difference("explain", number, event.id, expected=str(total), stored=str(per_event[event.id]))
-
-
-def _pages(replay: Replayed, path: str) -> list[Any]:
-    found, params = [], {"limit": "100"}
-    while True:
-        found.append(replay.caller.ask("GET", path, params=params))
-        after = (found[-1].get("paging") or {}).get("after")
-        if after is None:
-            return found
-        params = {"limit": "100", "after": after}
-
-
-def _backtested(replay: Replayed, alert: str, due: Expectation, rows: list[Address]) -> Iterator[Difference]:
-    request = {"id": replay.caller.ids["alert", alert], "since": _since(replay, alert)}
-    asked = replay.caller.ask("POST", f"{_ALERTS}/backtest", json=request)
-    while asked["state"] in ("waiting", "running"):
-        asked = replay.caller.ask("GET", f"{_ALERTS}/backtest/{asked['id']}", params={"wait": _WAIT_S})
-    if asked["state"] != "done":
-        yield Difference("backtest", 0, f"{alert} {asked['state']}: {asked.get('reason')}")
-        return
-    result = asked["result"]
-    channels = Counter(channel for _, channel, _ in rows)
-    for what, expected, found in (
-        ("matched", due.firings.get(alert, 0), result["matched"]),
-        ("notified", len(rows), result["notified"]),
-        ("notifiedNobody", due.firings.get(alert, 0) - len({one[0] for one in rows}), result["notifiedNobody"]),
-        ("channels", dict(channels), {one: count for one, count in _counts(result["channels"]).items() if count}),
-    ):
-        if expected != found:
-            yield Difference("backtest", 0, f"{alert}: {what}", expected=str(found), stored=str(expected))
-
-
-def _counts(channels: Any) -> Mapping[str, int]:
-    return channels if isinstance(channels, dict) else {one["channel"]: one["notified"] for one in channels}
-
-
-def _since(replay: Replayed, alert: str) -> int:
+def _since(events: list[Event], alert: str) -> int:
     """Return the first millisecond from which an alert counts in this replay."""
-    events = replay.log.everything()
     made = (one.timestamp_ms for one in events if one.key == ("eventsubscription", alert))
     return next(made, events[0].timestamp_ms - 1) + 1
 
 
-def _noise(
-    replay: Replayed, steady: list[str], due: Expectation, rows: Mapping[str, list[Address]]
-) -> Iterator[Difference]:
-    own = {one.name for one in OWN_ALERTS}
-    answer = replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100})
-    counts = {one["name"]: one for one in answer["data"]}
-    for alert in steady:
-        row = counts.get(alert, {})
-        expected = {"notified": len(rows[alert])}
-        if alert not in own:  # theirs count what the founding did as well
-            fired = due.firings.get(alert, 0)
-            expected |= {"fired": fired, "notifiedNobody": fired - len({one[0] for one in rows[alert]})}
-        found = {what: row.get(what, 0) for what in expected}
-        if found != expected:
-            yield Difference("noise", 0, alert, expected=str(found), stored=str(expected))
+def _counted(rows: Notifications, fired: set[str]) -> dict[str, Any]:
+    """Return the counts of a backtest as they follow from the stored notifications of its alert."""
+    channels = Counter(channel for _, channel, _ in rows)
+    recipients: dict[tuple[str, str], list[frozenset[Reason]]] = defaultdict(list)
+    for (_, channel, recipient), reasons in rows.items():
+        recipients[channel, "" if channel == HOOK else recipient].append(reasons)
+    return {
+        "matched": len(fired),
+        "notified": len(rows),
+        "notifiedNobody": len(fired) - len({event_id for event_id, *_ in rows}),
+        "merged": sum(map(len, rows.values())) - len(rows),
+        "channels": dict(channels),
+        "recipients": {
+            at: (len(many), sorted({one.kind for reasons in many for one in reasons}))
+            for at, many in recipients.items()
+        },
+    }
+
+
+def _told(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same counts of a backtest's result."""
+    return {
+        **{name: result[name] for name in ("matched", "notified", "notifiedNobody", "merged")},
+        "channels": {one["channel"]: one["notified"] for one in result["channels"] if one["notified"]},
+        "recipients": {
+            (one["channel"], _named(one)): (one["notified"], sorted(one["because"])) for one in result["recipients"]
+        },
+    }
+
+
+def _named(recipient: Mapping[str, Any]) -> str:
+    if recipient["channel"] == HOOK:
+        return ""
+    if "name" not in recipient:
+        return str(recipient["target"]).lower()
+    return address_of(recipient["name"]) if recipient["channel"] == MAIL else str(recipient["name"])
+
+
+def _sums(told: Mapping[str, Any], counted: list[Firing]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the sums of an alert's counts, and what the API says that they are."""
+    names = ("fired", "notifiedNobody", "notified", "notifiedPeople", "notifiedInApp")
+    sums = map(sum, zip(*counted, strict=True)) if counted else (0, 0, 0)
+    silent = sum(not one.notified for one in counted)
+    expected = dict(zip(names, (len(counted), silent, *sums), strict=True))
+    return expected, {name: told.get(name, 0) for name in names}
+
+
+def _unlike(kind: Kind, alert: str, stored: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[Difference]:
+    for name, value in stored.items():
+        if value != told[name]:
+            yield Difference(kind, 0, f"{alert}: {name}", right=str(value), found=str(told[name]))

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from truth.calls import address_of
 from truth.facts import Facts
 from truth.history import Json
 from truth.steps import ADMIN
@@ -47,7 +48,10 @@ class Destination:
 
 @dataclass(frozen=True)
 class Alert:
-    """An alert; ``relations`` are what its conditions ask of people, ``maker`` whoever creates it."""
+    """An alert; ``relations`` are what its conditions ask of people, ``maker`` is whoever sends it to the API.
+
+    ``editors`` are those who did so before.
+    """
 
     name: str
     resources: tuple[str, ...]
@@ -55,6 +59,7 @@ class Alert:
     destinations: tuple[Destination, ...]
     relations: tuple[str, ...] = ()
     maker: str = ADMIN
+    editors: tuple[str, ...] = ()
 
     def destination_id(self, at: int) -> str:
         """Return the id of a destination, by its place."""
@@ -101,11 +106,12 @@ def _is_about(resource: str, facts: Facts) -> bool:
 
 @dataclass(frozen=True)
 class Cast:
-    """Names that alerts use: people, teams, a reader who may not see everything, a domain, a dataset."""
+    """Names that alerts use: people, teams, two readers who may not see everything, a domain, a dataset."""
 
     first: str
     second: str
     reader: str
+    other_reader: str
     group: str
     division: str
     domain: str
@@ -178,6 +184,7 @@ def alerts(cast: Cast) -> Iterator[Alert]:
     yield from _about_people(cast)
     yield from _about_tests()
     yield from _about_threads()
+    yield from _sharing(cast)
 
 
 def _by_category(cast: Cast) -> Iterator[Alert]:
@@ -361,7 +368,30 @@ def _about_threads() -> Iterator[Alert]:
     yield Alert("News", ("announcement",), (), (Destination("Followers", MAIL, flags=("sendToOwners",), depth=2),))
 
 
-def midway() -> Iterator[tuple[Alert, Alert]]:
+SHARED = "office@example.org"
+"""Address of nobody, to which alerts of people with different rights send."""
+
+_SHARED_RULES = (_COLUMNS, Rule("fieldChanged == 'tags'", lambda f, _: f.changed("tags"), prefix="OR"))
+
+
+def _shared(cast: Cast) -> Destination:
+    """Return a destination that names the addresses of people, whom other alerts reach by themselves."""
+    people = (address_of(one) for one in (cast.reader, cast.other_reader, cast.first, cast.second))
+    return Destination("External", MAIL, (SHARED, *people))
+
+
+def _sharing(cast: Cast) -> Iterator[Alert]:
+    """Yield alerts that send to the same addresses, by people who may see everything and by some who may not."""
+    yield Alert(
+        "SharedByAdmin",
+        ("table",),
+        _SHARED_RULES,
+        (_shared(cast), Destination("Followers", MAIL, flags=("sendToOwners",))),
+    )
+    yield Alert("SharedByReader", ("table",), _SHARED_RULES, (_shared(cast),), maker=cast.reader)
+
+
+def midway(cast: Cast) -> Iterator[tuple[Alert, Alert]]:
     """Yield alerts that come later, each with what it is changed into before anything happened to it."""
     near = Destination("Owners", BELL, flags=("sendToFollowers",), depth=1)
     yield (
@@ -376,4 +406,8 @@ def midway() -> Iterator[tuple[Alert, Alert]]:
     yield (
         Alert("Dropped", ("table",), (_DELETED,), (Destination("Admins", BELL),)),
         Alert("Dropped", ("table",), (_UPDATED,), (Destination("Followers", MAIL),)),
+    )
+    yield (
+        Alert("SharedEdited", ("table",), (_DELETED,), (_shared(cast),)),
+        Alert("SharedEdited", ("table",), _SHARED_RULES, (_shared(cast),), maker=cast.other_reader, editors=(ADMIN,)),
     )

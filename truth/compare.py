@@ -1,47 +1,64 @@
 """Differences between what must be stored and what is, per event, recipient and channel.
 
-Next: ``truth/__main__.py`` prints them.
+Next: ``truth/explained.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from truth.expected import Address, Expectation, Notifications, Reason
 from truth.facts import Event
 
 
+class Kind(StrEnum):
+    """What differs: the log, a stored notification, or what is said of those that are stored."""
+
+    EVENT = "event"
+    MISSING = "missing"
+    EXTRA = "extra"
+    WRONG_REASON = "wrong reason"
+    EXPLAIN = "explain"
+    BACKTEST = "backtest"
+    NOISE = "noise"
+    AUDIT = "audit"
+
+
+_OF_THE_STORE = (Kind.EVENT, Kind.MISSING, Kind.EXTRA, Kind.WRONG_REASON)
+
+
 @dataclass(frozen=True)
 class Difference:
-    """One notification that is missing, should not be there, or has the wrong reasons; or something else that differs.
+    """One thing that differs.
 
-    ``number`` is the event's place among the events of the replay, 0 where it concerns none.
+    ``number`` is the event's place among those of the replay, 0 where it concerns none. ``right`` is what must be
+    stored, or for an answer of the product's what is; ``found`` is what is stored or answered instead.
     """
 
-    kind: str
+    kind: Kind
     number: int
     about: str
     channel: str = ""
     recipient: str = ""
-    expected: str = ""
-    stored: str = ""
+    right: str = ""
+    found: str = ""
 
     def text(self) -> str:
         """Return it as a few lines to read."""
         lines = [f"{self.kind}: event {self.number}, {self.about}"]
         if self.recipient:
             lines.append(f"    {self.recipient} over {self.channel}")
-        lines += [
-            f"    {name}: {value}" for name, value in (("expected", self.expected), ("stored", self.stored)) if value
-        ]
+        names = ("expected", "stored") if self.kind in _OF_THE_STORE else ("stored", "answered")
+        lines += [f"    {name}: {value}" for name, value in zip(names, (self.right, self.found), strict=True) if value]
         return "\n".join(lines)
 
 
 def differences(expectation: Expectation, stored: Notifications, events: Iterable[Event]) -> Iterator[Difference]:
     """Yield every difference, in the order of the log."""
-    known = {event.id: (number, _about(event)) for number, event in enumerate(events, 1)}
-    yield from (Difference("event", 0, one) for one in expectation.surprises)
+    known = {event.id: (number, about(event)) for number, event in enumerate(events, 1)}
+    yield from (Difference(Kind.EVENT, 0, one) for one in expectation.surprises)
     due = expectation.notifications
     for address in sorted(due.keys() | stored.keys(), key=lambda one: (known.get(one[0], (0, ""))[0], one)):
         if due.get(address) != stored.get(address):
@@ -49,22 +66,24 @@ def differences(expectation: Expectation, stored: Notifications, events: Iterabl
 
 
 def _difference(
-    address: Address, due: frozenset[Reason] | None, stored: frozenset[Reason] | None, number: int, about: str
+    address: Address, due: frozenset[Reason] | None, stored: frozenset[Reason] | None, number: int, words: str
 ) -> Difference:
-    kind = "missing" if stored is None else "unexpected" if due is None else "wrong reasons"
+    kind = Kind.MISSING if stored is None else Kind.EXTRA if due is None else Kind.WRONG_REASON
     only_due, only_stored = (
         (due or frozenset()) - (stored or frozenset()),
         (stored or frozenset()) - (due or frozenset()),
     )
-    return Difference(kind, number, about, address[1], address[2], _texts(only_due), _texts(only_stored))
+    return Difference(kind, number, words, address[1], address[2], texts(only_due), texts(only_stored))
 
 
-def _about(event: Event) -> str:
+def about(event: Event) -> str:
+    """Return an event in words, with its id."""
     paths = ", ".join(sorted(event.paths)[:5])
     return f"{event.event_type} of {event.key[0]} {event.key[1]} by {event.actor} ({paths}) {event.id}"
 
 
-def _texts(reasons: Iterable[Reason]) -> str:
+def texts(reasons: Iterable[Reason]) -> str:
+    """Return reasons in words."""
     return "; ".join(_text(one) for one in sorted(reasons))
 
 

@@ -45,10 +45,10 @@ Notifications = dict[Address, frozenset[Reason]]
 
 @dataclass(frozen=True)
 class Expectation:
-    """What must be stored; ``firings`` counts the matching events of each alert."""
+    """What must be stored; ``firings`` holds the ids of the matching events of each alert."""
 
     notifications: Notifications
-    firings: Mapping[str, int]
+    firings: Mapping[str, set[str]]
     surprises: Sequence[str]
 
 
@@ -107,7 +107,7 @@ def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: b
     """
     world, alerts = World(), Alerts(script, at_the_end=at_the_end)
     notifications: Notifications = {}
-    firings: dict[str, int] = defaultdict(int)
+    firings: dict[str, set[str]] = defaultdict(set)
     surprises: list[str] = []
     bots = frozenset(one for one in script.people if is_bot(one))
     first = len(script.founding)
@@ -121,7 +121,7 @@ def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: b
             audience = Audience(facts, world, script, bots)
             for alert in alerts.at(number - first):
                 if audience.fires(alert):
-                    firings[alert.name] += 1
+                    firings[alert.name].add(event.id)
                     for address, reason in audience.reached(alert):
                         notifications[address] = notifications.get(address, frozenset()) | {reason}
         if is_before:
@@ -175,7 +175,7 @@ class Audience:
         anybody = not alert.relations or any(
             alert.matches(self.facts, self.held(alert, one)) for one in self.people if one not in self.bots
         )
-        if anybody and self._may_see(alert.maker):
+        if anybody and all(map(self._may_see, (alert.maker, *alert.editors))):
             for target in targets:
                 yield (self.facts.event.id, destination.channel, target), Reason("external", alert.name, at)
 

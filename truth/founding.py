@@ -18,7 +18,8 @@ def found(caller: Caller, script: Script) -> None:
     _names(caller)
     writer = _role(caller, "Writer", [_rule("everything", "allow", ["All"], None)])
     hide = f"matchAnyTag('{HIDDEN}') || (matchAnyTag('{VAULT}') && !isOwner())"
-    reader = _role(caller, "Reader", [_rule("hide", "deny", ["ViewBasic", "ViewAll"], hide)])
+    edit = {**_rule("alerts", "allow", ["All"], None), "resources": ["eventsubscription"]}
+    reader = _role(caller, "Reader", [_rule("hide", "deny", ["ViewBasic", "ViewAll"], hide), edit])
     for name in script.people:
         _person(caller, name, reader if name in READERS else writer, makes_calls=name in _callers(script))
     for entity_type, names in script.history.properties.items():

@@ -5,47 +5,49 @@ Next: ``truth/__main__.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from truth.agreement import disagreements
-from truth.compare import Difference, differences
-from truth.expected import expected
+from truth.agreement import Agreement, Answers, Questions
+from truth.compare import Difference, Kind, differences
+from truth.expected import Expectation, Notifications, expected
+from truth.facts import Event
 from truth.script import Script
-from truth.stored import read_notifications
-from truth.ways import Progress, Way, replayed
+from truth.stored import Names, names_of, read_notifications
+from truth.ways import Place, Progress, Way, replayed
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """How much a replay made, and what differs."""
+    """What a replay made and must have made, and what differs."""
 
-    event_count: int
-    notification_count: int
+    events: Sequence[Event]
+    due: Expectation
+    stored: Notifications
+    names: Names
     differences: Sequence[Difference]
+
+    def counts(self) -> Mapping[Kind, int]:
+        """Return how many differences there are of each kind."""
+        return Counter(one.kind for one in self.differences)
 
 
 def judge(
     script: Script,
     way: Way,
-    folder: Path,
-    progress: Progress = lambda _done, _total: None,
+    place: Place,
+    progress: Progress = lambda _what, _done, _total: None,
     *,
-    explained: int | None = 0,
-    database_url: str | None = None,
-    environment: dict[str, str] | None = None,
+    questions: Questions | None,
 ) -> Judgement:
-    """Replay a script one way in an empty folder and compare.
-
-    ``explained`` is how many events are explained; None: neither that, nor audits, backtests and noise.
-    ``environment`` is added to that of the pipeline.
-    """
-    with replayed(script, way, folder, progress, database_url=database_url, environment=environment) as replay:
+    """Replay a script one way and compare; without ``questions``, only the log and the notifications."""
+    with replayed(script, way, place, progress) as replay:
+        names = names_of(replay.caller, script)
         due = expected(script, replay.log.steps, at_the_end=way is Way.AT_THE_END)
-        stored = read_notifications(replay.caller, replay.engine, script)
-        events = replay.log.everything()
+        stored, events = read_notifications(replay.engine, names), replay.log.everything()
         found = list(differences(due, stored, events))
-        if explained is not None:
-            found += disagreements(replay, script, due, stored, explained)
-        return Judgement(len(events), len(stored), found)
+        if questions is not None:
+            answers = Answers(place.folder / "answers.jsonl")
+            found += Agreement(replay, script, due, stored, names, questions, progress, answers).differences()
+        return Judgement(events, due, stored, names, found)

@@ -1,4 +1,4 @@
-"""PostgreSQL for one replay: a cluster in a temporary folder, from the machine's own binaries, on loopback.
+"""PostgreSQL for one replay: a cluster in a folder, from the machine's own binaries, on loopback.
 
 Next: ``truth/__main__.py``.
 """
@@ -10,7 +10,6 @@ import pwd
 import shutil
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,32 +21,29 @@ _PLACES = "/usr/lib/postgresql/*/bin/initdb"
 
 
 @contextmanager
-def fresh_database(wanted: bool) -> Iterator[str | None]:
-    """Yield the SQLAlchemy address of an empty database that lives until the block ends; None if none is wanted.
+def running_cluster(folder: Path) -> Iterator[str]:
+    """Run the cluster of a folder, made there if it is empty; yield the SQLAlchemy address of its one database.
 
     Raises
     ------
     Failed : PostgreSQL is not installed.
     """
-    if not wanted:
-        yield None
-        return
     binaries = _binaries()
-    with tempfile.TemporaryDirectory(prefix="truth-postgresql-") as temporary:
-        folder = Path(temporary)
-        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-            shutil.chown(folder, _ACCOUNT)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
-        control = [str(binaries / "pg_ctl"), "-D", str(folder / "db"), "-w"]
+    folder.mkdir(exist_ok=True)
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        shutil.chown(folder, _ACCOUNT)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+    control = [str(binaries / "pg_ctl"), "-D", str(folder / "db"), "-w"]
+    if not (folder / "db").exists():
         _call([str(binaries / "initdb"), "-D", str(folder / "db"), "-A", "trust", "-U", "tocsin", "-E", "UTF8"])
-        _call([*control, "-o", options, "-l", str(folder / "log"), "start"])
-        try:
-            yield f"postgresql+psycopg://tocsin@127.0.0.1:{port}/postgres"
-        finally:
-            _call([*control, "-m", "immediate", "stop"])
+    _call([*control, "-o", options, "-l", str(folder / "log"), "start"])
+    try:
+        yield f"postgresql+psycopg://tocsin@127.0.0.1:{port}/postgres"
+    finally:
+        _call([*control, "-m", "fast", "stop"])
 
 
 def _binaries() -> Path:

@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-_GRACE_S = 30.0
+_GRACE_S = 8.0
 _LAST_LINES = 30
 _DAY_S = 86_400
 
@@ -34,7 +34,7 @@ class Product:
     """A server and, while it runs, a pipeline, in a folder of their own.
 
     ``database_url`` is the SQLAlchemy address of an empty database; None: SQLite in the folder. ``environment`` is
-    added to that of the pipeline.
+    added to that of all processes but the server.
     """
 
     folder: Path
@@ -64,7 +64,7 @@ class Product:
             self._running[command] = subprocess.Popen(
                 _tocsin(command),
                 cwd=self.folder,
-                env=self._environment() | (self.environment if command == "pipeline" else {}),
+                env=self._environment() | (self.environment if command != "serve" else {}),
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
@@ -72,6 +72,10 @@ class Product:
             )
         if command == "serve":
             self.until(self._answers)
+
+    def runs(self, command: str) -> bool:
+        """Say whether a process was started and not ended since."""
+        return command in self._running
 
     def kill(self, command: str) -> None:
         """End a process as a power cut would, with all that it started."""
@@ -81,10 +85,10 @@ class Product:
         process.wait()
 
     def stop(self) -> None:
-        """End what runs, the pipeline first."""
-        for command in [one for one in ("pipeline", "serve") if one in self._running]:
-            process = self._running[command]
+        """End what runs."""
+        for process in self._running.values():
             process.terminate()
+        for command, process in list(self._running.items()):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE_S)
             self.kill(command)
@@ -92,7 +96,12 @@ class Product:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run another command over the same store and return what it printed."""
         return subprocess.run(
-            _tocsin(*words), cwd=self.folder, env=self._environment(), capture_output=True, text=True, check=False
+            _tocsin(*words),
+            cwd=self.folder,
+            env=self._environment() | self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def administrator(self) -> str:
@@ -134,7 +143,8 @@ class Product:
         ours = {
             "TOCSIN_DATA_DIR": str(self.folder),
             "TOCSIN_PORT": str(self.port),
-            "TOCSIN_PROCESSES": "1",
+            "TOCSIN_PROCESSES": "2",
+            "TOCSIN_EXTERNAL_MAIL_DOMAINS": '["example.org", "history.example.org"]',
             "TOCSIN_EGRESS_ALLOW": '["127.0.0.1/32"]',
             "TOCSIN_AUDIT_EVERY_S": "0",
             "TOCSIN_AUDIT_ALLOWANCE_S": str(_DAY_S),

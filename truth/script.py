@@ -98,7 +98,7 @@ class _Writer:
     def script(self) -> Script:
         founding = tuple(self._noted(self._founding()))
         definitions = {one.name: [one] for one in alerts(self.cast)}
-        definitions |= {first.name: [first, second] for first, second in midway()}
+        definitions |= {first.name: [first, second] for first, second in midway(self.cast)}
         opening = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
         steps = (*opening, *self._noted(self._told()))
         return Script(self.history, self.people, (*self.writers, BOT), self.cast, founding, definitions, steps)
@@ -114,7 +114,7 @@ class _Writer:
         datasets = Counter(fqn.rpartition(".")[0] for fqn in tables)
         domains = self.history.domains
         dataset = datasets.most_common(1)[0][0]
-        return Cast(first, second, READERS[2], GROUP, DIVISION, domains[0] if domains else "none", dataset)
+        return Cast(first, second, READERS[2], READERS[3], GROUP, DIVISION, domains[0] if domains else "none", dataset)
 
     def _founding(self) -> Iterator[Step]:
         """Yield the steps that make teams, labels and services."""
@@ -333,17 +333,16 @@ class _Writer:
 
     def _milestone(self, part: int) -> Iterator[Step]:
         """Yield what happens once, after so many hundredths of the history."""
-        later, switched, dropped = midway()
+        later, switched, dropped, shared = midway(self.cast)
         match part:
             case 15:
-                for first, second in (switched, dropped):
-                    yield SetAlert(ADMIN, first.name, first.definition())
-                    yield SetAlert(ADMIN, second.name, second.definition())
+                for version in (*switched, *dropped, *shared):
+                    yield SetAlert(version.maker, version.name, version.definition())
             case 25:
                 yield SwitchAlert(ADMIN, "Switched", enabled=False)
             case 40:
-                yield SetAlert(ADMIN, later[0].name, later[0].definition())
-                yield SetAlert(ADMIN, later[1].name, later[1].definition())
+                for version in later:
+                    yield SetAlert(version.maker, version.name, version.definition())
                 yield SwitchAlert(ADMIN, "Switched", enabled=True)
             case 50:
                 yield RenameTag(ADMIN, self.campaign, "Summer")

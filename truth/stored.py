@@ -1,4 +1,4 @@
-"""What a replay stored: notifications with their reasons, and the log; read-only.
+"""What a replay stored: notifications with their reasons, firings of alerts, and the log; read-only.
 
 Next: ``truth/compare.py``.
 """
@@ -9,6 +9,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import Engine, text
 
@@ -20,7 +21,19 @@ from truth.script import Script
 
 _NOTIFICATIONS = text("SELECT event_id, channel, recipient, reasons FROM notification")
 _OFFSETS = text("SELECT log_offset, id FROM change_event ORDER BY log_offset")
+_FIRINGS = text(
+    "SELECT e.id, f.subscription_id, f.notified_count, f.person_count, f.app_count"
+    " FROM firing f JOIN change_event e ON e.log_offset = f.log_offset"
+)
 _END = text("SELECT coalesce(max(log_offset), 0) FROM change_event")
+
+
+class Firing(NamedTuple):
+    """Notifications of one event by one alert: all, those to people, and those in the app."""
+
+    notified: int = 0
+    people: int = 0
+    app: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,45 +68,62 @@ def read_log(caller: Caller, engine: Engine, ends: Sequence[int]) -> Log:
         at = page["paging"]["offset"]
 
 
-def read_notifications(caller: Caller, engine: Engine, script: Script) -> Notifications:
-    """Return every stored notification, with names instead of ids."""
-    names = {entity_id: name for (kind, name), entity_id in caller.ids.items() if kind == "user"}
-    places = _places(caller, script)
-    found: dict[Address, frozenset[Reason]] = {}
-    with engine.connect() as connection:
-        for row in connection.execute(_NOTIFICATIONS):
-            reasons = frozenset(_reason(one, places) for one in json.loads(row.reasons))
-            recipient = _endpoint(reasons) if row.channel == HOOK else names.get(row.recipient, row.recipient)
-            found[row.event_id, row.channel, recipient] = reasons
-    return found
+@dataclass(frozen=True)
+class Names:
+    """Names of what the store knows by ids: people, alerts, and the place of each destination in its alert."""
+
+    people: Mapping[str, str]
+    alerts: Mapping[str, str]
+    places: Mapping[str, int]
+
+    def reason(self, reason: Mapping[str, object]) -> Reason:
+        """Return a reason that is stored or explained."""
+        hops = reason.get("hops") or 0
+        return Reason(
+            kind=str(reason["kind"]),
+            alert=str(reason["subscriptionName"]),
+            at=self.places.get(str(reason["destinationId"]), -1),
+            team=str(reason.get("team") or ""),
+            via=str(reason.get("via") or ""),
+            hops=int(str(hops)),
+        )
+
+    def recipient(self, channel: str, recipient: str, reasons: frozenset[Reason]) -> str:
+        """Return who gets a notification: a person's name, an address, or which endpoint of which alert."""
+        if channel == HOOK:  # its address is masked
+            reason = min(one for one in reasons if one.kind == "external")
+            return f"{reason.alert}[{reason.at}]"
+        return self.people.get(recipient, recipient)
 
 
-def _places(caller: Caller, script: Script) -> Mapping[str, int]:
-    """Return the place of each destination in its alert."""
-    found = {
+def names_of(caller: Caller, script: Script) -> Names:
+    """Return the names of a replay."""
+    places = {
         alert.destination_id(at): at
         for versions in script.alerts.values()
         for alert in versions
         for at, _ in enumerate(alert.destinations)
     }
     for alert in caller.ask("GET", "/events/subscriptions", params={"limit": 100})["data"]:
-        found |= {one["id"]: at for at, one in enumerate(alert["destinations"])}
+        places |= {one["id"]: at for at, one in enumerate(alert["destinations"])}
+    ids = {kind: {one: name for (of, name), one in caller.ids.items() if of == kind} for kind in ("user", "alert")}
+    return Names(ids["user"], ids["alert"], places)
+
+
+def read_notifications(engine: Engine, names: Names) -> Notifications:
+    """Return every stored notification, with names instead of ids."""
+    found: dict[Address, frozenset[Reason]] = {}
+    with engine.connect() as connection:
+        for row in connection.execute(_NOTIFICATIONS):
+            reasons = frozenset(map(names.reason, json.loads(row.reasons)))
+            found[row.event_id, row.channel, names.recipient(row.channel, row.recipient, reasons)] = reasons
     return found
 
 
-def _endpoint(reasons: frozenset[Reason]) -> str:
-    """Return which endpoint of which alert is meant; its address is masked."""
-    reason = min(one for one in reasons if one.kind == "external")
-    return f"{reason.alert}[{reason.at}]"
-
-
-def _reason(reason: Mapping[str, object], places: Mapping[str, int]) -> Reason:
-    hops = reason.get("hops") or 0
-    return Reason(
-        kind=str(reason["kind"]),
-        alert=str(reason["subscriptionName"]),
-        at=places.get(str(reason["destinationId"]), -1),
-        team=str(reason.get("team") or ""),
-        via=str(reason.get("via") or ""),
-        hops=int(str(hops)),
-    )
+def read_firings(engine: Engine, names: Names) -> dict[tuple[str, str], Firing]:
+    """Return what noise is counted from, by alert and id of the event."""
+    with engine.connect() as connection:
+        return {
+            (names.alerts.get(alert, alert), event_id): Firing(*counts)
+            for event_id, alert, *counts in connection.execute(_FIRINGS)
+        }

@@ -1,10 +1,13 @@
-"""The four ways of running the pipeline over the same script.
+"""Ways of running the pipeline while a script is replayed, each over a fresh store.
 
-Next: ``truth/compare.py``.
+The replay is noted in its folder when the last request is made, so that an interrupted run goes on from there.
+Next: ``truth/stored.py``.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,17 +18,18 @@ from sqlalchemy import Engine, create_engine
 
 from truth.calls import Caller
 from truth.founding import found
-from truth.processes import Product
+from truth.processes import Failed, Product
 from truth.script import Script
 from truth.steps import NEEDS_PIPELINE, Report, Step
 from truth.stored import Log, log_end, read_log
 
-Progress = Callable[[int, int], None]
-"""Called with the number of steps made and of all."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is done, how much of it is, and how much there is."""
 
 _WAITS = 250
 _KILLS = {30: "pipeline", 45: "serve", 50: "pipeline", 70: "pipeline"}
 _AWAY = 3
+_NOTE = "replay.json"
 
 
 class Way(StrEnum):
@@ -38,43 +42,97 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a replay happens.
+
+    Attributes
+    ----------
+    folder : empty, or that of an interrupted run of the same script
+    database_url : SQLAlchemy address of a database that belongs to the folder; None: SQLite in the folder
+    environment : added to that of the pipeline and the audit
+    """
+
+    folder: Path
+    database_url: str | None = None
+    environment: dict[str, str] | None = None
+
+
+@dataclass(frozen=True)
 class Replayed:
-    """A replay that is over: the product still runs, and the pipeline has processed the whole log."""
+    """A replay that is over: the product still runs, and the pipeline has processed the whole log.
+
+    ``ends`` are the offsets at which the log ended before the first step and after each.
+    """
 
     product: Product
     caller: Caller
     engine: Engine
     log: Log
+    ends: list[int]
 
 
 @contextmanager
-def replayed(
-    script: Script,
-    way: Way,
-    folder: Path,
-    progress: Progress,
-    *,
-    database_url: str | None = None,
-    environment: dict[str, str] | None = None,
-) -> Iterator[Replayed]:
-    """Replay a script one way in an empty folder; the product runs until the block ends."""
-    product = Product(folder, database_url, environment or {})
-    product.start("serve")
+def replayed(script: Script, way: Way, place: Place, progress: Progress) -> Iterator[Replayed]:
+    """Replay a script one way, unless its folder holds that replay; the product runs until the block ends.
+
+    Raises
+    ------
+    Failed : the folder holds something else, or a replay that was interrupted before its last request.
+    """
+    note = place.folder / _NOTE
+    if not note.exists() and any(place.folder.iterdir()):
+        raise Failed(f"{place.folder} holds no replay that came to its end: remove it")
+    with _serving(place) as (product, caller, engine):
+        replay = _Replay(script, way, product, caller, engine, progress)
+        if note.exists():
+            ends = _noted(note, script, caller)
+        else:
+            found(caller, script)
+            ends = replay.run()
+            ids = [[*key, one] for key, one in caller.ids.items()]
+            note.write_text(json.dumps({"script": _digest(script), "ends": ends, "ids": ids}))
+        if not product.runs("pipeline"):
+            product.start("pipeline")
+        replay.drain(_last_report(script, ends))
+        yield Replayed(product, caller, engine, read_log(caller, engine, ends), ends)
+
+
+@contextmanager
+def _serving(place: Place) -> Iterator[tuple[Product, Caller, Engine]]:
+    """Run a server, and later whatever is started beside it, until the block ends."""
+    product = Product(place.folder, place.database_url, place.environment or {})
     caller: Caller | None = None
-    engine = None
+    engine: Engine | None = None
     try:
-        password = product.administrator()
+        product.start("serve")
         engine = create_engine(product.store_url)
-        caller = Caller(product.url, Caller.token(product.url, password))
-        found(caller, script)
-        ends = _Replay(script, way, product, caller, engine, progress).run()
-        yield Replayed(product, caller, engine, read_log(caller, engine, ends))
+        caller = Caller(product.url, Caller.token(product.url, product.administrator()))
+        yield product, caller, engine
     finally:
         if caller is not None:
             caller.close()
         if engine is not None:
             engine.dispose()
         product.stop()
+
+
+def _noted(note: Path, script: Script, caller: Caller) -> list[int]:
+    """Return where the log of a noted replay ended; let the caller know its ids."""
+    known = json.loads(note.read_text())
+    if known["script"] != _digest(script):
+        raise Failed(f"{note.parent} holds a replay of other changes, or of another seed")
+    caller.ids |= {(kind, name): one for kind, name, one in known["ids"]}
+    return [int(one) for one in known["ends"]]
+
+
+def _digest(script: Script) -> str:
+    return hashlib.sha256(repr((script.founding, script.steps)).encode()).hexdigest()
+
+
+def _last_report(script: Script, ends: list[int]) -> int:
+    """Return the offset at which the log ended after the last report; 0 if there is none."""
+    steps = (*script.founding, *script.steps)
+    return max((end for step, end in zip(steps, ends[1:], strict=True) if isinstance(step, Report)), default=0)
 
 
 @dataclass
@@ -95,11 +153,20 @@ class _Replay:
         for number, step in enumerate(self.script.steps):
             self._before(number, step)
             ends.append(self._made(step))
-            self.progress(number + 1, len(self.script.steps))
-        if self.way is Way.AT_THE_END:
-            self.product.start("pipeline")
-        self._drain()
+            self.progress("requests", number + 1, len(self.script.steps))
         return ends
+
+    def drain(self, last_report: int) -> None:
+        """Wait until the pipeline has processed the log, and the reports in it a second time for streaks."""
+        end = log_end(self.engine)
+        wanted = {"match_stream": end, "streak_stream": last_report}
+
+        def is_done() -> bool:
+            done = {one["query"]: one["logOffset"] for one in self.product.health()["pipeline"]}
+            self.progress("pipeline", done.get("match_stream", 0), end)
+            return all(done.get(query, 0) >= offset for query, offset in wanted.items())
+
+        self.product.until(is_done, within_s=1_800)
 
     def _made(self, step: Step) -> int:
         self.caller.do(step)
@@ -113,7 +180,7 @@ class _Replay:
         if self.way is Way.AT_THE_END:
             return
         if isinstance(step, NEEDS_PIPELINE) or (self.way is Way.KEEPING_UP and number % max(1, count // _WAITS) == 0):
-            self._drain()
+            self.drain(self.last_report)
         if self.way is Way.KILLED:
             self._kill_or_start(number, count)
 
@@ -125,12 +192,3 @@ class _Replay:
                     self.product.start(command)
             if command == "pipeline" and number == count * (part + _AWAY) // 100:
                 self.product.start(command)
-
-    def _drain(self) -> None:
-        """Wait until the pipeline has processed the log, and the reports in it a second time for streaks."""
-        wanted = {"match_stream": log_end(self.engine), "streak_stream": self.last_report}
-        self.product.until(lambda: self._is_done(wanted), within_s=1_800)
-
-    def _is_done(self, wanted: dict[str, int]) -> bool:
-        done = {one["query"]: one["logOffset"] for one in self.product.health()["pipeline"]}
-        return all(done.get(query, 0) >= offset for query, offset in wanted.items())

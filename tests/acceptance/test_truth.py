@@ -1,37 +1,39 @@
-"""Tests of ``make truth`` at a small size: nothing differs; without relations of the past, it finds what is lost."""
+"""Tests of ``make truth`` at a small size: nothing differs; with faults of the past put back, it finds what is lost."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import sqlite3
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
+from tests.acceptance import forgetting
+from tests.notifying import notify_all
 from tests.sparksession import SHORT_LIVED
 from tests.whole import WHOLE
+from truth.agreement import Questions
+from truth.alerts import MAIL, SHARED
+from truth.compare import Difference, Kind, differences
 from truth.history import FOLDER, read_history
-from truth.judgement import judge
+from truth.judgement import Judgement, judge
 from truth.script import Script, script_of
-from truth.ways import Way
+from truth.stored import read_notifications
+from truth.ways import Place, Way
+
+from tocsin.settings import Settings
+from tocsin.store.engine import open_engine
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.vault import use_vault
 
 ROOT = Path(__file__).resolve().parents[2]
-CHANGES = 120
-WITHOUT_THE_PAST = '''
-"""Takes past relations away from whoever imports this at its start: only those of now are found."""
-from tocsin.flow.resolve import directory
-from tocsin.store.alerts import relations_over_time as relations
-
-held = relations._held
-
-
-def _of_now(connection, current, relation, ids, from_offset):
-    found = held(connection, current, relation, ids, directory.NO_END)
-    return {one: [row._replace(span=(0, directory.NO_END)) for row in many] for one, many in found.items()}
-
-
-relations._held = _of_now
-'''
+CHANGES, SEED = (300, 3) if WHOLE else (60, 3)
+QUESTIONS = Questions() if WHOLE else Questions(explained=120, backtested=5)
 
 pytestmark = [
     pytest.mark.slow,
@@ -41,31 +43,126 @@ pytestmark = [
 ]
 
 
+@dataclass(frozen=True)
+class Told:
+    """A replay that was judged, and a copy of its store as it was before the pipeline was started."""
+
+    judgement: Judgement
+    before: Path
+    folder: Path
+
+
 @pytest.fixture(scope="module")
 def script() -> Script:
-    return script_of(read_history(CHANGES, 3), 3)
+    return script_of(read_history(CHANGES, SEED), SEED)
+
+
+@pytest.fixture(scope="module")
+def told(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder, before = tmp_path_factory.mktemp("told"), tmp_path_factory.mktemp("before") / "tocsin.db"
+
+    def copied(what: str, done: int, total: int) -> None:
+        if what == "requests" and done == total:
+            with sqlite3.connect(folder / "tocsin.db") as source, sqlite3.connect(before) as target:
+                source.backup(target)
+
+    place = Place(folder, environment=pipeline())
+    return Told(judge(script, Way.AT_THE_END, place, copied, questions=QUESTIONS), before, folder)
+
+
+@pytest.fixture
+def untold(told: Told, tmp_path: Path) -> Iterator[Engine]:
+    """The store of the replay, of which nobody was notified yet."""
+    shutil.copy(told.before, tmp_path / "tocsin.db")
+    engine = open_engine(f"sqlite:///{tmp_path / 'tocsin.db'}", synchronous="OFF")
+    use_vault(engine, Settings(data_dir=told.folder))
+    yield engine
+    engine.dispose()
 
 
 def pipeline(*paths: Path) -> dict[str, str]:
     """Environment of a pipeline that lives for seconds."""
-    places = os.pathsep.join(map(str, (*paths, ROOT / "src")))
+    places = os.pathsep.join(map(str, (*paths, ROOT / "src", ROOT)))
     return {"TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED), "PYTHONPATH": places}
 
 
-@pytest.mark.parametrize("way", [Way.AT_THE_END, Way.KILLED] if WHOLE else [Way.AT_THE_END])
-def test_what_is_stored_is_what_must_be(script: Script, tmp_path: Path, way: Way) -> None:
-    explained = 20 if way is Way.AT_THE_END else None
-    done = judge(script, way, tmp_path, explained=explained, environment=pipeline())
+def found_in(engine: Engine, told: Told) -> list[Difference]:
+    """Notify in Python of what the store holds, and compare."""
+    notify_all(engine)
+    stored = read_notifications(engine, told.judgement.names)
+    return list(differences(told.judgement.due, stored, told.judgement.events))
+
+
+def test_what_is_stored_is_what_must_be(told: Told) -> None:
+    assert [one.text() for one in told.judgement.differences] == []
+    assert len(told.judgement.stored) > 5 * CHANGES
+
+
+def test_an_address_that_alerts_share_gets_the_reasons_that_their_makers_may_tell(told: Told) -> None:
+    sent = {one: reasons for one, reasons in told.judgement.stored.items() if one[1:] == (MAIL, SHARED)}
+    hidden = {
+        address: {one.alert for one in reasons}
+        for address, reasons in sent.items()
+        if address[0] in told.judgement.due.firings["SharedByReader"]
+        and "SharedByReader" not in {one.alert for one in reasons}
+    }
+    assert hidden, "no table that the reader may not see has changed"
+    assert set.union(*hidden.values()) == {"SharedByAdmin"}
+
+
+def test_the_engine_of_explanations_finds_the_same(told: Told, untold: Engine) -> None:
+    assert [one.text() for one in found_in(untold, told)] == []
+
+
+def test_recipients_of_now_are_found_to_be_wrong(told: Told, untold: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgetting.recipients_of_now(monkeypatch.setattr)
+    kinds = Counter(one.kind for one in found_in(untold, told))
+    assert kinds[Kind.MISSING] > 0
+    assert kinds[Kind.EXTRA] > 0
+
+
+def test_relations_that_a_faster_reader_lets_go_are_found_to_be_lost(
+    told: Told, untold: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgetting.letting_go(monkeypatch.setattr)
+    Notifications(untold).advance(forgetting.SEARCH, 10**9, now_ms=0)
+    found = found_in(untold, told)
+    assert_lost(found)
+
+
+def assert_lost(found: list[Difference]) -> None:
+    """Fail unless people were not told of deletions, and nobody was told of anything else."""
+    kinds = Counter(one.kind for one in found)
+    assert kinds[Kind.MISSING] > 0
+    assert any(one.about.startswith("entityDeleted") for one in found if one.kind is Kind.MISSING)
+    assert not kinds[Kind.EXTRA]
+
+
+@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+@pytest.mark.parametrize("way", [Way.KEEPING_UP, Way.FULL_SPEED, Way.KILLED])
+def test_every_way_stores_what_must_be(script: Script, tmp_path: Path, way: Way) -> None:
+    done = judge(script, way, Place(tmp_path, environment=pipeline()), questions=QUESTIONS)
     assert [one.text() for one in done.differences] == []
-    assert done.notification_count > CHANGES
 
 
-def test_recipients_of_now_are_found_to_be_wrong(script: Script, tmp_path: Path) -> None:
+@pytest.mark.postgres
+@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+def test_postgresql_stores_what_must_be(script: Script, tmp_path: Path, postgres_url: str) -> None:
+    place = Place(tmp_path, postgres_url, pipeline())
+    done = judge(script, Way.AT_THE_END, place, questions=QUESTIONS)
+    assert [one.text() for one in done.differences] == []
+
+
+@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+def test_a_pipeline_whose_search_lets_go_is_found_to_lose(script: Script, tmp_path: Path) -> None:
     (tmp_path / "patched").mkdir()
-    (tmp_path / "patched" / "sitecustomize.py").write_text(WITHOUT_THE_PAST)
+    (tmp_path / "patched" / "sitecustomize.py").write_text(
+        "import sys\n"
+        "if 'pipeline' in sys.orig_argv:\n"
+        "    from tests.acceptance import forgetting\n"
+        "    forgetting.letting_go_in_a_pipeline()\n"
+    )
     (tmp_path / "store").mkdir()
-    environment = pipeline(tmp_path / "patched")
-    done = judge(script, Way.AT_THE_END, tmp_path / "store", explained=None, environment=environment)
-    kinds = Counter(one.kind for one in done.differences)
-    assert kinds["missing"] > 0
-    assert kinds["unexpected"] > 0
+    place = Place(tmp_path / "store", environment=pipeline(tmp_path / "patched"))
+    done = judge(script, Way.AT_THE_END, place, questions=None)
+    assert_lost(list(done.differences))

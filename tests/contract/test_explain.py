@@ -48,8 +48,8 @@ def describe(client: httpx.Client, orders: Json, text: str) -> str:
     return str(events[-1]["id"])
 
 
-def own(client: httpx.Client, orders: Json, *users: str) -> None:
-    patch = [{"op": "add", "path": "/owners", "value": [{"id": user, "type": "user"} for user in users]}]
+def own(client: httpx.Client, orders: Json, *owners: str, kind: str = "user") -> None:
+    patch = [{"op": "add", "path": "/owners", "value": [{"id": one, "type": kind} for one in owners]}]
     headers = {"Content-Type": "application/json-patch+json"}
     assert client.patch(f"/tables/{orders['id']}", json=patch, headers=headers).status_code == 200
 
@@ -457,6 +457,25 @@ def test_what_somebody_was_told_for_did_stand_then(
     ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
     assert [way["stoppedBy"] for way in ways] == [None]
     assert answer["disagreements"] == []
+
+
+def test_a_second_way_that_came_later_is_none_of_the_reasons(
+    person: Person, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, _ = person("ann")
+    teams = [
+        administrator.post("/teams", json={"name": name, "teamType": "Group", "users": [ann]}).json()["id"]
+        for name in ("Sales", "Stock")
+    ]
+    alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
+    own(administrator, orders, teams[0], kind="team")
+    event = describe(administrator, orders, "All orders.")
+    own(administrator, orders, *teams, kind="team")
+    notify_all(sqlite_engine)
+    answer = explained(administrator, event, subscription="Described")
+    (ann_reached,) = of(answer, "Described")["reached"]["data"]
+    stops = {way["reason"]["team"]: (way["stoppedBy"] or {}).get("kind") for way in ann_reached["ways"]}
+    assert stops == {"Sales": None, "Stock": "notThen"}
 
 
 def test_who_followed_at_the_event_is_notified_whatever_they_did_since(

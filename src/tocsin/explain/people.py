@@ -172,11 +172,11 @@ def _reached(
     stored = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
     reasons = stored.notification.reasons if stored else ()
     record = stored if stored and stored.names(own) else None
-    notified_because = {(one.destination_id, one.kind, one.via) for one in reasons if one.subscription_id == own}
+    notified_because = {_place(one) for one in reasons if one.subscription_id == own}
 
     def obstacle(one: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
-        stood = one.stop in _OF_NOW and (one.reason.destination_id, one.reason.kind, one.reason.via) in notified_because
+        stood = one.stop in _OF_NOW and _place(one.reason) in notified_because
         return None if stood else _obstacle(one, *known) or hidden
 
     stated = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
@@ -184,6 +184,11 @@ def _reached(
     names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own))
     others, before = (names, ()) if record else ((), names)
     return Reached(first.channel.value, key, first.target, first.person, stated, is_due, record, others, before)
+
+
+def _place(reason: Reason) -> tuple[str, str, str | None, str | None]:
+    """Return what tells an alert's reasons for one person apart."""
+    return reason.destination_id, reason.kind, reason.team, reason.via
 
 
 def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:

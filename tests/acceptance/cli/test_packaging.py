@@ -109,7 +109,11 @@ def test_a_command_that_needs_an_extra_says_which(wheel: Path, arguments: tuple[
 
 def test_pins_hold_names_and_versions_only() -> None:
     lines = [line for pins in (ROOT / "requirements").glob("*.txt") for line in pins.read_text().splitlines()]
-    unpinned = [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+( ; python_version < \"[\d.]+\")?( +# via .*)?|#.*|", line)]
+    unpinned = [
+        line
+        for line in lines
+        if not re.fullmatch(r"[\w.-]+==[\w.]+( ; python_version < \"[\d.]+\")?( +# via .*)?|#.*|", line)
+    ]
     assert unpinned == []
     assert not [line for line in lines if "://" in line or " /" in line]
 

@@ -1,0 +1,69 @@
+"""Faults of the past, put back: what ``make truth`` must find.
+
+``recipients_of_now``: owners, members and lineage are those of the moment at which the pipeline looks. ``letting_go``:
+the relations of a hard-deleted asset go as soon as any query has read past its deletion, although a slower one needs
+them still.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.store.alerts import relations_over_time
+from tocsin.store.engine import writing
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.tables import past_relation, tombstone
+
+Set = Callable[[object, str, object], None]
+"""Replaces an attribute, for as long as the fault is to last."""
+
+SEARCH = "search_stream"
+_WAIT_S = 120
+_HELD = relations_over_time._held
+_ADVANCE = Notifications.advance
+
+
+def recipients_of_now(replace: Set = setattr) -> None:
+    """Take the offsets away between which relations held."""
+    replace(relations_over_time, "_held", _held_now)
+
+
+def letting_go(replace: Set = setattr) -> None:
+    """Let relations go when the first query has read past them."""
+    replace(Notifications, "advance", _advance_and_let_go)
+
+
+def letting_go_in_a_pipeline() -> None:
+    """Do so in the process of a pipeline whose search is faster than its other queries."""
+    from tocsin.jobs import match_stream  # here, where Spark is anyway
+
+    notify, has_searched = match_stream.notify, threading.Event()
+
+    def advance(self: Notifications, query_name: str, log_offset: int, **how: Any) -> None:  # Any: as it is passed on
+        _advance_and_let_go(self, query_name, log_offset, **how)
+        if query_name == SEARCH and log_offset:
+            has_searched.set()
+
+    def notify_then(*given: Any) -> int:  # Any: as it is passed on
+        has_searched.wait(_WAIT_S)
+        return notify(*given)
+
+    setattr(Notifications, "advance", advance)  # noqa: B010  mypy refuses to assign to a method
+    match_stream.notify = notify_then
+
+
+def _held_now(*given: Any) -> dict[str, list[Any]]:  # Any: rows of a private type
+    found = _HELD(*given[:-1], NO_END)
+    return {one: [row._replace(span=(0, NO_END)) for row in many] for one, many in found.items()}
+
+
+def _advance_and_let_go(self: Notifications, query_name: str, log_offset: int, **how: Any) -> None:  # Any: passed on
+    _ADVANCE(self, query_name, log_offset, **how)
+    with writing(self._engine) as connection:
+        gone = select(tombstone.c.entity_id).where(tombstone.c.log_offset <= log_offset)
+        connection.execute(delete(past_relation).where(past_relation.c.entity_id.in_(gone)))

@@ -1,0 +1,116 @@
+"""Explanations of every event of a replay, compared with what is stored for it.
+
+Each is asked for over HTTP, several at a time. Next: ``truth/agreement.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from truth.alerts import HOOK, MAIL
+from truth.calls import Caller, address_of
+from truth.compare import Difference, Kind, about, texts
+from truth.expected import Address, Notifications, Reason
+from truth.facts import Event
+from truth.history import Json
+from truth.stored import Names
+
+_AT_ONCE = 8
+_PORTION = 64
+_ALERTS_PER_PAGE = 12
+"""Matching alerts come first; further pages are asked for while they last."""
+
+_MOST_SHOWN = 50
+"""So many recipients of an alert, and notifications of an event, does an explanation show (``docs/explain.md``)."""
+
+Reasons = dict[Address, frozenset[Reason]]
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """What explanations are compared with.
+
+    ``steady`` are the alerts that are today what they were at every event that they may have matched.
+    """
+
+    caller: Caller
+    names: Names
+    stored: Mapping[str, Notifications]
+    steady: frozenset[str]
+
+    def differences(self, events: Sequence[tuple[int, Event]]) -> Iterator[tuple[Event, list[Difference]]]:
+        """Yield, for each event and its number, where its explanation says something else than what is stored."""
+        with ThreadPoolExecutor(_AT_ONCE) as asking:
+            for start in range(0, len(events), _PORTION):  # so that little is waited for when this is interrupted
+                some = events[start : start + _PORTION]
+                yield from zip(
+                    (event for _, event in some), asking.map(self._of, *zip(*some, strict=True)), strict=True
+                )
+
+    def _of(self, number: int, event: Event) -> list[Difference]:
+        pages = self._pages(event)
+        stored = self.stored.get(event.id, {})
+        found = [*self._told(pages[0]["notified"], event, stored), *self._disagreements(pages[0])]
+        listed = {one["name"]: one for page in pages for one in page["alerts"] if one["matched"]}
+        for name in sorted(self.steady):
+            found += self._reached(name, listed.get(name), event, stored)
+        return [Difference(Kind.EXPLAIN, number, about(event), *one) for one in found]
+
+    def _pages(self, event: Event) -> list[Any]:
+        """Return the explanation, page by page, as long as their alerts match."""
+        found: list[Any] = []
+        params = {"limit": str(_ALERTS_PER_PAGE)}
+        while not found or (params.get("after") and found[-1]["alerts"][-1]["matched"]):
+            found.append(self.caller.ask("GET", f"/events/{event.id}/explain", params=params))
+            params = {**params, "after": found[-1]["paging"].get("after")}
+        return found
+
+    def _told(self, notified: Json, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
+        """Yield where the stored notifications are told wrongly."""
+        if notified["total"] != len(stored):
+            yield "", "total", f"{len(stored)} notifications", f"{notified['total']}"
+        told: Reasons = {}
+        for one in notified["data"]:
+            reasons = frozenset(map(self.names.reason, one["reasons"]))
+            recipient = self.names.recipient(one["channel"], one["recipient"], reasons)
+            told[event.id, one["channel"], recipient] = reasons
+        yield from _unlike(stored, told, is_whole=len(stored) <= _MOST_SHOWN)
+
+    def _disagreements(self, answer: Json) -> Iterator[tuple[str, ...]]:
+        for one in answer["disagreements"]:
+            if one["alert"] in self.steady:
+                yield "", one["who"], "no disagreement", f"{one['kind']}: {one['says']}"
+
+    def _reached(self, name: str, alert: Json | None, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
+        """Yield where an alert is said to reach others than it did, or for other reasons."""
+        own = {at: frozenset(one for one in reasons if one.alert == name) for at, reasons in stored.items()}
+        shown: Json = alert["reached"] if alert else {"total": 0, "data": []}
+        said: dict[Address, set[Reason]] = defaultdict(set)
+        for one in shown["data"]:
+            ways = {self.names.reason(way["reason"]) for way in one["ways"] if way["stoppedBy"] is None}
+            if one["isDue"]:
+                said[event.id, one["channel"], _recipient(one, ways)] |= ways
+        is_whole = shown["total"] <= _MOST_SHOWN or not all(one["isDue"] for one in shown["data"])
+        told = {at: frozenset(reasons) for at, reasons in said.items()}
+        yield from _unlike({at: some for at, some in own.items() if some}, told, is_whole=is_whole)
+
+
+def _recipient(reached: Json, ways: set[Reason]) -> str:
+    if reached["channel"] == HOOK:
+        reason = min(ways)
+        return f"{reason.alert}[{reason.at}]"
+    if reached["id"] is None:
+        return str(reached["name"]).lower()
+    return address_of(reached["name"]) if reached["channel"] == MAIL else str(reached["name"])
+
+
+def _unlike(stored: Notifications, told: Reasons, *, is_whole: bool) -> Iterator[tuple[str, ...]]:
+    """Yield channel, recipient, and what is stored and told, where they differ; of all that is told at least."""
+    for at in sorted(told.keys() | stored.keys() if is_whole else told.keys()):
+        known, said = stored.get(at, frozenset()), told.get(at, frozenset())
+        if known != said:
+            yield at[1], at[2], texts(known - said) or "nothing else", texts(said - known) or "nothing else"

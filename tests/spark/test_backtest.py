@@ -57,7 +57,7 @@ def history(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakePa
 
 @pytest.fixture
 def parts(history: LakeParts, store_engine: Engine) -> BacktestParts:
-    return replace(build(history, store_engine), events_per_step=25)
+    return replace(build(history, store_engine), events_per_step=40)  # two steps
 
 
 def asked(company: SmallCompany, alert: Document, *, by: str = "admin", **window: int | None) -> Backtest:

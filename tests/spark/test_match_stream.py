@@ -95,14 +95,14 @@ def stored(engine: Engine) -> dict[str, tuple[object, ...]]:
     return {row.id: (*row[1:5], json.loads(row.reasons)) for row in rows}
 
 
-def expected(company: SmallCompany) -> dict[str, tuple[object, ...]]:
-    """What ``flow/once`` says of every event in the log."""
+def expected(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object, ...]]:
+    """What ``flow/once`` says of every event in the log after an offset."""
     engine = company.engine
     alerts = Subscriptions(engine).list_enabled()
     earlier = Reports(engine).before
     world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, FixedClock(STARTED_MS), earlier=earlier)
     notified = {}
-    for plain in EventLog(engine).read(0, 10_000):
+    for plain in EventLog(engine).read(after, 10_000):
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         for due in scheduled_for(logged, matched, world):

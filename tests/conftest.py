@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
+from tests.quickspark import make_archive, use_home
 
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
@@ -48,6 +49,13 @@ def pytest_configure() -> None:
         del os.environ[name]
     if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
+    use_home()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the first test that needs Spark, make what lets all of them start it quickly."""
+    if item.get_closest_marker("spark"):
+        make_archive()
 
 
 @pytest.hookimpl(tryfirst=True)

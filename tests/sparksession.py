@@ -7,20 +7,12 @@ compiled queries answer is asked of ``compiling_spark``; production compiles eve
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.quickspark import QUICK_JAVA
 
 from tocsin.spark.session import open_session
-
-QUICK_JAVA = (
-    f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
-    " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -Xmn256m"
-    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-)
-"""What Java gains from that lives for seconds: one compiler, one collector, room for Spark's classes at once, and no
-verification of Spark's own classes."""
 
 SHORT_LIVED = {
     "spark.sql.codegen.wholeStage": "false",

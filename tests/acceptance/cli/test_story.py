@@ -18,7 +18,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from tests.acceptance.cli.conftest import Shell
 from tests.acceptance.cli.test_up import READY_WITHIN_S, Printed, children_of, up
-from tests.sparksession import QUICK_JAVA
+from tests.quickspark import QUICK_JAVA
 from tests.waiting import until
 
 from tocsin.client import Client

@@ -33,6 +33,7 @@ class Name(StrEnum):
     STARTUP = "startup"
     VERSIONS = "versions"
     CONSISTENCY = "consistency"
+    PHASES = "phases"
     SINK = "sink"
     BACKLOG = "backlog"
     FOLLOWS = "follows"

@@ -28,6 +28,7 @@ ON_SPARK = {
     "backtest": {"events/s"},
     "matching": {"events/s", "ms", "MiB"},
     "fanout": {"s"},
+    "phases": {"ms"},
     "sink": {"rows/s"},
 }
 

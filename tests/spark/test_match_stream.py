@@ -30,6 +30,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
+from tocsin.spark.session import with_fast_checkpoints
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.mutes import Mutes
@@ -53,7 +54,7 @@ HOOK = {"category": "External", "type": "Webhook", "config": {"endpoint": "http:
 def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> Parts:
     url = engine.url.render_as_string(hide_password=False)
     return Parts(
-        session=spark,
+        session=with_fast_checkpoints(spark),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         store=StoreAddress(url, "NORMAL"),
         progress=Notifications(engine),
@@ -314,8 +315,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
         company.describe("orders", said)
         with running(spark, store_engine, checkpoint):
             until(lambda: caught_up(store_engine), within_s=120)
-        last = max((checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
-        last.write_bytes(last.read_bytes()[:7])
+        last_of(checkpoint).write_bytes(last_of(checkpoint).read_bytes()[:7])
     notified, reader = stored(store_engine), EventLog(store_engine)
     with store_engine.begin() as connection:  # a replaced checkpoint begins after the processed events, not before
         connection.execute(
@@ -328,6 +328,33 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
         until(lambda: caught_up(store_engine), within_s=120)
     assert len({row[0] for row in stored(store_engine).values()}) == len({row[0] for row in notified.values()}) + 1 == 3
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
+
+
+def test_a_changed_digit_of_a_checkpoint_loses_and_repeats_nothing(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.clock.advance(1_000)
+    company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
+    checkpoint = tmp_path / "match_stream"
+    for said in ("one", "two"):
+        company.describe("orders", said)
+        with running(spark, sqlite_engine, checkpoint):
+            until(lambda: caught_up(sqlite_engine), within_s=120)
+    assert not list(checkpoint.rglob("*.crc")), "checksums are not what finds this"
+    version, metadata, offset = last_of(checkpoint).read_text().splitlines()
+    earlier = json.dumps(json.loads(offset) | {"offset": json.loads(offset)["offset"] - 1})
+    last_of(checkpoint).write_text("\n".join((version, metadata, earlier)))
+    company.describe("orders", "three")
+    with running(spark, sqlite_engine, checkpoint):
+        until(lambda: caught_up(sqlite_engine), within_s=120)
+    assert len({row[0] for row in stored(sqlite_engine).values()}) == 3
+    assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
+
+
+def last_of(checkpoint: Path) -> Path:
+    """Return the file of the last micro-batch that was planned."""
+    return max((checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
 
 
 def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_after_it_once(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from random import Random
 
@@ -53,6 +54,22 @@ def test_events_that_are_stored_as_differences_arrive_whole(store_engine: Engine
         assert connection.execute(select(func.count(change_event.c.difference))).scalar_one() == 3
     (batch,) = reader(store_engine).read(OffsetRange(0, logged[-1].offset))
     assert [row["event"] for row in batch.to_pylist()] == [one.event.to_json() for one in logged]
+
+
+def test_planning_waits_for_what_comes_and_no_longer_than_it_may(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    patient, limit = reader(store_engine, waitMs="60000"), ReadMaxRows(1_000)
+    with ThreadPoolExecutor(1) as other:  # a connection to SQLite belongs to its thread
+        end = other.submit(patient.latestOffset, {"offset": 0}, limit).result(30)
+        following = other.submit(patient.latestOffset, end, limit)
+        assert wait([following], 0.1).not_done, "there is nothing new"
+        company.describe("orders", "All orders.")
+        assert following.result(30)["offset"] == end["offset"] + 1
+        other.submit(patient.stop).result(30)
+    hasty = reader(store_engine, waitMs="50")
+    end = hasty.latestOffset(end, limit)
+    assert hasty.latestOffset(end, limit) == end
+    hasty.stop()
 
 
 def test_a_micro_batch_is_bounded_and_cut_into_ranges(store_engine: Engine) -> None:

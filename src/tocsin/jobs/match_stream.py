@@ -30,7 +30,7 @@ from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.settings import Settings
 from tocsin.spark import schema
 from tocsin.spark.match import Index, matches
-from tocsin.spark.session import session_of
+from tocsin.spark.session import session_of, with_fast_checkpoints
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -71,9 +71,8 @@ def build(settings: Settings) -> Parts:
     check_and_warn(engine, settings)
     use_vault(engine, settings)
     migrate(engine)
-    session = session_of(settings)
     return Parts(
-        session=session,
+        session=with_fast_checkpoints(session_of(settings)),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         store=StoreAddress(settings.store_url(), settings.sqlite_synchronous),
         progress=Notifications(engine),

@@ -47,6 +47,8 @@ _CAUSE = re.compile(r"Caused by: |([a-z_]\w*\.)+[A-Z]\w*: ")
 """A cause in Java's words, or the last line of a traceback of Python's: a task's error comes with it."""
 
 _LOOK_EVERY_S = 0.02
+_WAIT_MS = 250
+"""How long planning waits for events: an idle query asks four times a second, and sees an event within 10 ms."""
 _LOG = structlog.get_logger(__name__)
 
 
@@ -100,6 +102,7 @@ def log_options(settings: Settings) -> dict[str, str]:
         "maxEventsPerBatch": str(settings.pipeline_max_events_per_batch),
         "maxBytesPerBatch": str(settings.pipeline_max_bytes_per_batch),
         "eventsPerPartition": str(settings.pipeline_events_per_partition),
+        "waitMs": str(_WAIT_MS),
     }
 
 

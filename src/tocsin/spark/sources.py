@@ -8,6 +8,7 @@ far a reader may go. Next: ``spark/match.py``.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from tocsin.spark.schema import EVENTS
 LOG_FORMAT = "tocsin_log"
 _BYTES_PER_BATCH = 32 * 2**20
 _CONNECTS_WITHIN_S = 10
+_LOOK_EVERY_S = 0.01
 
 Offset = dict[str, Any]  # Any: JSON values
 """A ``LogPosition`` as Spark notes it in a checkpoint."""
@@ -63,9 +65,10 @@ class LogSource(DataSource):
     """The log of change events, as a streaming source or a part of it.
 
     Options: ``url`` (a SQLAlchemy address), ``eventsPerPartition``; for a part ``after`` and ``through``, its bounding
-    offsets; for streams ``maxEventsPerBatch``, ``maxBytesPerBatch`` (of the events as text; one event is always read)
-    and ``after``, where one without a checkpoint begins; for both ``only`` = ``reports``, which leaves out what reports
-    no status: a stream never wakes up for it.
+    offsets; for streams ``maxEventsPerBatch``, ``maxBytesPerBatch`` (of the events as text; one event is always read),
+    ``after``, where one without a checkpoint begins, and ``waitMs``, how long planning waits for new events before it
+    says that there are none; for both ``only`` = ``reports``, which leaves out what reports no status: a stream never
+    wakes up for it.
     """
 
     @classmethod
@@ -96,6 +99,7 @@ class LogReader(DataSourceStreamReader):
         self._most = _number(options, "maxEventsPerBatch", 10_000)
         self._most_bytes = _number(options, "maxBytesPerBatch", _BYTES_PER_BATCH)
         self._share = _share_of(options)
+        self._wait_s = _number(options, "waitMs", 0) / 1000
         self._connection: Any = None  # Any: a DB-API connection of whichever driver
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
@@ -107,14 +111,18 @@ class LogReader(DataSourceStreamReader):
         return self._reached({"offset": 0}, self._after)
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802  # Spark's name
-        """Return how far the next micro-batch may read.
+        """Return how far the next micro-batch may read; ``start`` if nothing has come within ``waitMs``.
 
         Raises
         ------
         LogDiverged : what was read up to ``start`` is not what the log holds there now
         """
         self._check(start)
-        return self._following(start, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        until_s = time.monotonic() + self._wait_s
+        while (end := self._following(start, most)) == start and time.monotonic() < until_s:
+            time.sleep(_LOOK_EVERY_S)
+        return end
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802  # Spark's name
         """Return the end of the log, so that the query's progress shows its lag."""

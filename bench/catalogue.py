@@ -28,8 +28,8 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.store.cursors import cursor_of
 from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.entities.listing import cursor_of
 
 SIZES = (10_000, 100_000, 1_000_000)
 ROWS_PER_REQUEST, MEASURED_REQUESTS = 1_000, 10
@@ -132,7 +132,7 @@ def _lists(engine: Engine, served: Served, size: int) -> Measurement:
 
 
 def _read(client: httpx.Client, start: str) -> None:
-    parameters = {"limit": 100, "fields": FIELDS, "after": cursor_of(start)}
+    parameters: dict[str, str | int] = {"limit": 100, "fields": FIELDS, "after": cursor_of(start)}
     client.get("/tables", params=parameters).raise_for_status()
 
 

@@ -6,7 +6,7 @@ Python, as the tests' reference makes them; Spark's part is not measured. Next: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -79,7 +79,7 @@ def _parameters(**given: Any) -> dict[str, str]:
     return {key: str(value) for key, value in given.items()}
 
 
-_KINDS = (
+_KINDS: tuple[Callable[[Random], dict[str, str]], ...] = (
     lambda rng: _parameters(q=rng.choice(_RARE)),
     lambda rng: _parameters(q=_word(rng)),
     lambda rng: _parameters(q=f"{_word(rng)} {_word(rng)}"),

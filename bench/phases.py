@@ -104,7 +104,7 @@ class _Phases:
         self._place: Place = found(engine, settings)
         self._writes = Writes(SqlCatalogue(engine), SystemClock())
         self._alerts = AlertsNoting(QUERY_NAME, Subscriptions(engine))
-        register_pickle_by_value(sys.modules[__name__])
+        register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # Spark's own
         self._parts: Parts = replace(build(settings), alerts=self._alerts, work=partial(NotifyNoting, notes=notes))
 
     def run(self, count: int, report: Report) -> list[dict[str, float]]:

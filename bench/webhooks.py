@@ -119,7 +119,12 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
     Subscriptions(engine).keep_secrets(alert, {HOOK: {"secretKey": config["secretKey"]}})
     reason = Reason(kind=ReasonKind.EXTERNAL, subscription_id=alert, subscription_name="hook", destination_id=HOOK)
     offsets = append_events(engine, count, lambda _done, _total: None)
-    plain = {"channel": Channel.WEBHOOK, "key": f"{alert}:{url}", "target": url, "recipient_id": None}
+    plain: dict[str, object] = {
+        "channel": Channel.WEBHOOK,
+        "key": f"{alert}:{url}",
+        "target": url,
+        "recipient_id": None,
+    }
     plain |= {"subscription_id": alert, "destination_id": HOOK, "subscription_ids": [alert]}
     plain |= {"reasons": f"[{reason.model_dump_json(by_alias=True)}]"}
     events = EventLog(engine).read(offsets.start - 1, count)

@@ -67,17 +67,22 @@ def command(*arguments: str) -> list[str]:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
+    return shell_in(tmp_path)
+
+
+def shell_in(folder: Path) -> Shell:
+    """Return a shell of its own port and store, both of which nobody else uses."""
     port = any_free_port()
     kept = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
     return Shell(
-        tmp_path,
+        folder,
         {
             **kept,
             "PYTHONPATH": str(SOURCES),
             "PYTHONUNBUFFERED": "1",
             "TOCSIN_PORT": str(port),
             "TOCSIN_SERVER": f"http://127.0.0.1:{port}",
-            "TOCSIN_DATA_DIR": str(tmp_path / "data"),
+            "TOCSIN_DATA_DIR": str(folder / "data"),
             "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED),
         },
     )

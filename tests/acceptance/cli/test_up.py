@@ -1,4 +1,9 @@
-"""Tests of ``tocsin up``: it starts everything, keeps it running, and leaves no processes behind."""
+"""Tests of ``tocsin up``: it starts everything, keeps it running, and leaves no processes behind.
+
+Real processes. One of them also shows how soon a created, changed or disabled alert takes effect: two seconds later,
+without a restart. That promise concerns the events that the new rules apply to: those written two seconds after the
+change; the delay of the notification itself is not tested here.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +14,22 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.acceptance.cli.conftest import Shell
+from tests.acceptance.cli.conftest import Shell, shell_in
+from tests.waiting import until
+
+from tocsin.client import Client
 
 READY_WITHIN_S = 150
 END_WITHIN_S = 60
+EFFECT_WITHIN_S = 2.0
+TOLD_WITHIN_S = 120
+BELL, EFFECT = "you own it (alert ActivityFeedAlert)", "you own it (alert Effect)"
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("up")]
 
 
 class Printed:
@@ -47,8 +59,18 @@ class Printed:
         return self._text
 
 
+Up = tuple[subprocess.Popen[str], Printed]
+
+
 @pytest.fixture
-def up(shell: Shell) -> Iterator[tuple[subprocess.Popen[str], Printed]]:
+def up(shell: Shell) -> Iterator[Up]:
+    """``tocsin up`` without the sample company, starting."""
+    with starting(shell) as begun:
+        yield begun
+
+
+@contextmanager
+def starting(shell: Shell) -> Iterator[Up]:
     with shell.start("up", "--no-sample") as process:
         printed = Printed(process)
         try:
@@ -58,6 +80,25 @@ def up(shell: Shell) -> Iterator[tuple[subprocess.Popen[str], Printed]]:
                 process.kill()
             process.wait(END_WITHIN_S)
             printed.all()
+
+
+@pytest.fixture(scope="module")
+def its_shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    return shell_in(tmp_path_factory.mktemp("up"))
+
+
+@pytest.fixture(scope="module")
+def ready(its_shell: Shell) -> Iterator[Up]:
+    """One that is ready, for all tests that do not end it; it ends in order after the last of them."""
+    with starting(its_shell) as (process, printed):
+        printed.wait_for("Tocsin is ready", READY_WITHIN_S)
+        yield process, printed
+        started = descendants_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(END_WITHIN_S) == 0
+        assert "all processes have stopped" in printed.all()
+        assert "Traceback" not in printed.all()
+        wait_until_gone(started)
 
 
 def children_of(pid: int) -> dict[str, int]:
@@ -96,23 +137,18 @@ def is_dead(pid: int) -> bool:
         return True
 
 
-def test_everything_starts_is_kept_running_and_ends_in_order(up: tuple[subprocess.Popen[str], Printed]) -> None:
-    process, printed = up
+def test_everything_starts_and_is_kept_running(ready: Up) -> None:
+    process, printed = ready
     shown = printed.wait_for("Tocsin is ready", READY_WITHIN_S)
     assert "password is shown only on a terminal; to set a new one: tocsin admin reset-password admin" in flat(shown)
-    parts, started = children_of(process.pid), descendants_of(process.pid)
+    parts = children_of(process.pid)
     assert set(parts) == {"receive", "serve", "pipeline", "deliver"}
     os.kill(parts["deliver"], signal.SIGKILL)
     printed.wait_for("exited by signal SIGKILL; restarting in 1 s", END_WITHIN_S)
     printed.wait_for("worker.started", END_WITHIN_S, times=2)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(END_WITHIN_S) == 0
-    assert "all processes have stopped" in printed.all()
-    assert "Traceback" not in printed.all()
-    wait_until_gone(started)
 
 
-def test_the_parts_end_even_when_up_is_killed(up: tuple[subprocess.Popen[str], Printed]) -> None:
+def test_the_parts_end_even_when_up_is_killed(up: Up) -> None:
     process, printed = up
     printed.wait_for("server_started", READY_WITHIN_S)
     started = descendants_of(process.pid)
@@ -130,3 +166,66 @@ def test_a_taken_port_is_said_at_once(shell: Shell) -> None:
         f"tocsin: Port {shell.port} on 127.0.0.1 is already in use; choose another with --port or TOCSIN_PORT.\n"
     )
     assert not (shell.folder / "data").exists()
+
+
+class Watched:
+    """A table that ana owns, with in-app notifications of every change, and an alert whose rules are changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        put = client.create_or_update
+        self._ana = str(put("user", {"name": "ana", "email": "ana@example.com"}).id)
+        put("databaseService", {"name": "pg", "serviceType": "Postgres"})
+        put("database", {"name": "store", "service": "pg"})
+        put("databaseSchema", {"name": "public", "database": "pg.store"})
+        table = {"name": "orders", "databaseSchema": "pg.store.public", "columns": [{"name": "id", "dataType": "INT"}]}
+        self._table = str(put("table", {**table, "owners": [{"type": "user", "name": "ana"}]}).id)
+        until(lambda: len(self._told()) == 1, within_s=TOLD_WITHIN_S)
+
+    def alert(self, condition: str, *, enabled: bool = True) -> None:
+        """Make or change the alert, and let the time pass after which it counts."""
+        rules = [{"effect": "include", "condition": condition}]
+        document = {
+            "name": "Effect",
+            "alertType": "Notification",
+            "enabled": enabled,
+            "filteringRules": {"resources": ["table"], "rules": rules},
+            "destinations": [{"category": "Owners", "type": "ActivityFeed"}],
+        }
+        self._client.create_or_update("eventsubscription", document)
+        time.sleep(EFFECT_WITHIN_S)
+
+    def change(self, field: str, text: str) -> set[str]:
+        """Change the table and return the reasons of ana's notification."""
+        before = len(self._told())
+        self._client.patch("table", self._table, [{"op": "add", "path": f"/{field}", "value": text}])
+        until(lambda: len(self._told()) == before + 1, within_s=TOLD_WITHIN_S)
+        return set(self._told()[0])
+
+    def _told(self) -> list[tuple[str, ...]]:
+        return [one.reasons for one in self._client.notifications(self._ana)]
+
+
+@pytest.fixture
+def watched(its_shell: Shell, ready: Up) -> Iterator[Watched]:
+    password = its_shell.json("admin", "reset-password", "admin")["password"]
+    with Client(its_shell.environment["TOCSIN_SERVER"]) as client:
+        client.login("admin@tocsin.example.org", password)
+        yield Watched(client)
+
+
+def test_an_alert_counts_two_seconds_after_it_was_made_changed_or_switched_off(watched: Watched, ready: Up) -> None:
+    process, _printed = ready
+    parts = children_of(process.pid)
+    assert watched.change("description", "before there is an alert") == {BELL}
+    watched.alert("fieldChanged == 'description'")
+    assert watched.change("description", "it was made") == {BELL, EFFECT}
+    watched.alert("fieldChanged == 'displayName'")
+    assert watched.change("description", "it asks for something else") == {BELL}
+    assert watched.change("displayName", "Orders") == {BELL, EFFECT}
+    watched.alert("fieldChanged == 'displayName'", enabled=False)
+    assert watched.change("displayName", "All orders") == {BELL}
+    watched.alert("fieldChanged == 'displayName'")
+    assert watched.change("displayName", "Every order") == {BELL, EFFECT}
+    assert {"serve", "pipeline", "deliver"} <= parts.keys()
+    assert parts.items() <= children_of(process.pid).items(), "a part was started again"

@@ -1,11 +1,13 @@
-"""Benchmark of fan-out: one change of a table with 100,000 followers, from the micro-batch to stored notifications.
+"""Benchmark of fan-out: one change of a table with 100,000 and with 1,000,000 followers, to stored notifications.
 
 The event goes through ``jobs/match_stream.notify`` like any other; everybody has in-app notifications. The floor writes
-the same rows once more with one bare statement in one transaction. Next: ``bench/page.py``.
+the same rows once more with one bare statement in one transaction. Memory is that of this process, Java and Spark's
+Python workers, each at its own peak. Next: ``bench/page.py``.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from contextlib import ExitStack
@@ -17,52 +19,72 @@ from sqlalchemy import Engine, delete, func, insert, select
 from bench.backlog import size_at
 from bench.estate import build_estate
 from bench.measured import Measurement, Report, scaled
-from bench.running import opened, settings_in
-from bench.traffic import Row, append, templates
+from bench.running import family, opened, peak_mib, settings_in
+from bench.traffic import Row, Template, append, templates
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import Parts, build, notify, warm_up
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
-from tocsin.store.engine import reading, writing
+from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import follow, notification, person
 
-FOLLOWER_COUNT = 100_000
-_AIM = "10"
+FOLLOWER_COUNTS, _AIMS = (100_000, 1_000_000), ("10", "20")
 _ROWS_PER_STATEMENT = 10_000
 _WARM_UP_COUNT = 2
+_MOST_WORKERS_MIB = "1,024"
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure one event that goes to all followers, and check that every one of them has it."""
-    count = scaled(FOLLOWER_COUNT, scale, least=500)
+    counts = [scaled(count, scale, least=500) for count in FOLLOWER_COUNTS]
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         settings = settings_in(Path(name))
         engine, _password = stack.enter_context(opened(settings))
         build_estate(engine, size_at(scale), follows=10)
         parts = build(settings)
         stack.callback(parts.session.stop)
-        followed, quiet = [one for one in templates(engine) if one.row["entity_type"] == "table"][:1] * 2
-        _add_followers(engine, count, followed.row["entity_id"])
+        tables = {one.row["entity_id"]: one for one in templates(engine) if one.row["entity_type"] == "table"}
+        *followed, quiet = list(tables.values())[: len(counts) + 1]
         warm_up(parts)
         for _ in range(_WARM_UP_COUNT):  # of a copy that nobody follows
             _notify(parts, engine, quiet.copied(1, SystemClock().now_ms()))
-        report(1, 2)
-        event = followed.copied(0, SystemClock().now_ms())
-        notified_s = _notify(parts, engine, event)
-        stored = _stored(engine, event["id"], count)
-        floor_s = _again(engine, event["id"])
-    name = "one event to its followers' stored notifications"
-    return [Measurement("fanout", name, notified_s, "s", floor_s, stored, _AIM)]
+        found = []
+        for at, (count, aim, event) in enumerate(zip(counts, _AIMS, followed, strict=True)):
+            report(at, len(counts))
+            found.append(_fan_out(parts, engine, event, count, aim))
+        return [*found, *_memory(counts[-1])]
+
+
+def _fan_out(parts: Parts, engine: Engine, template: Template, count: int, aim: str) -> Measurement:
+    _add_followers(engine, count, template.row["entity_id"])
+    event = template.copied(0, SystemClock().now_ms())
+    notified_s = _notify(parts, engine, event)
+    stored = _stored(engine, event["id"], count)
+    floor_s = _again(engine, event["id"])
+    name = f"one event to {count:,} followers' stored notifications"
+    return Measurement("fanout", name, notified_s, "s", floor_s, stored, aim)
+
+
+def _memory(count: int) -> list[Measurement]:
+    """Return what Java and the Python workers held at their peaks."""
+    started = [pid for pid in family(os.getpid()) if pid != os.getpid()]
+    java = {pid for pid in started if Path(f"/proc/{pid}/comm").read_text().strip() == "java"}
+    parts = {"Java": (java, ""), "Python workers": (set(started) - java, _MOST_WORKERS_MIB)}
+    return [
+        Measurement("fanout", f"memory, {name}", sum(map(peak_mib, pids)), "MiB", None, count, aim)
+        for name, (pids, aim) in parts.items()
+    ]
 
 
 def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
     ids = [f"00000000-0000-4000-9000-{number:012}" for number in range(count)]
-    people = [{"user_id": one, "name": f"follower{one[-6:]}", "email": f"f{one[-6:]}@example.com"} for one in ids]
-    follows = [{"entity_id": entity_id, "user_id": one, "entity_type": "table"} for one in ids]
     with writing(engine) as connection:
         for start in range(0, count, _ROWS_PER_STATEMENT):
-            connection.execute(insert(person), people[start : start + _ROWS_PER_STATEMENT])
-            connection.execute(insert(follow), follows[start : start + _ROWS_PER_STATEMENT])
+            some = ids[start : start + _ROWS_PER_STATEMENT]
+            people = [{"user_id": one, "name": f"f{one[-7:]}", "email": f"f{one[-7:]}@example.com"} for one in some]
+            follows = [{"entity_id": entity_id, "user_id": one, "entity_type": "table"} for one in some]
+            connection.execute(inserting(connection, person).on_conflict_do_nothing(), people)
+            connection.execute(insert(follow), follows)
 
 
 def _notify(parts: Parts, engine: Engine, row: Row) -> float:

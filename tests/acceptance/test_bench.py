@@ -28,7 +28,7 @@ WITHOUT_SPARK = {
 }
 ON_SPARK = {
     "backlog": {"events/s", "rows/s"},
-    "fanout": {"s"},
+    "fanout": {"s", "MiB"},
     "sink": {"rows/s"},
 }
 if WHOLE:

@@ -14,15 +14,18 @@ from tests.waiting import until
 
 from tocsin.conditions.patterns import steps_of, translated
 from tocsin.jobs.match_stream import streaming, warm_up
-from tocsin.jobs.slow_alerts import TimeLimitExceeded, within
+from tocsin.jobs.slow_alerts import TimeLimitExceeded, in_time, within
 from tocsin.model.change import EventType
+from tocsin.spark.match import Index, matches
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LOG_FORMAT, LogSource
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import change_event, entity
 
 pytestmark = pytest.mark.spark
 
-LIMIT_S = 5.0
+LIMIT_S, _SHORT_S = 5.0, 3.0
 _TEXT = "_" * 999 + "!"
 _PATTERN = "_*_{0,70}y"
 OWNERS_BELL = {"category": "Owners", "type": "ActivityFeed"}
@@ -106,6 +109,43 @@ def test_work_that_is_late_is_cancelled_and_other_work_is_not(spark: SparkSessio
     with pytest.raises(TimeLimitExceeded):
         within(spark, 0.2, slow.collect)
     assert within(spark, 60.0, spark.range(10).count) == 10
+
+
+def test_work_that_is_late_goes_on_if_it_may(spark: SparkSession) -> None:
+    asked: list[bool] = []
+
+    def may_go_on() -> bool:
+        asked.append(True)
+        return True
+
+    def wait_until_asked() -> int:
+        until(lambda: bool(asked), within_s=30)
+        return spark.range(10).count()
+
+    assert within(spark, 0.1, wait_until_asked, unless=may_go_on) == 10
+
+
+def test_many_recipients_are_no_slow_alert(spark: SparkSession, sqlite_engine: Engine, tmp_path: Path) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.alert("asking", [FOLLOWERS_BELL], "entityFullyQualifiedName matches '.*orders'")
+    company.describe("orders", "All orders.")
+    parts = parts_of(spark, sqlite_engine, tmp_path / "checkpoint")
+    register_source(spark, LogSource)
+    log = {"url": str(sqlite_engine.url), "after": "0", "through": str(EventLog(sqlite_engine).readable_end())}
+    events = spark.read.format(LOG_FORMAT).options(**log).load()
+    index, tries = parts.alerts.read().index, 0
+
+    slow = f"reflect('java.lang.Thread', 'sleep', {3_000 * _SHORT_S:.0f}L)"
+    found = matches(events, index).count()  # and what Spark does for the first time is done
+
+    def work(given: Index) -> int:
+        nonlocal tries
+        tries += 1
+        spark.range(1).selectExpr(slow).collect()
+        return matches(events, given).count()
+
+    assert in_time(events, index, limit_s=_SHORT_S, work=work) == (found, [])
+    assert tries == 1, "it is not stopped and begun again"
 
 
 def test_the_slow_pattern_is_one_that_is_taken() -> None:

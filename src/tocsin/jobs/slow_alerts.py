@@ -1,7 +1,9 @@
 """Matching under a time limit: slow alerts are identified, and the others are matched without them.
 
-A condition may be slow on a single event. A micro-batch that exceeds the limit is matched in halves of the alerts with
-residual conditions, until each part is fast or a single alert, and then processed without the slow ones.
+A condition may be slow on a single event. When a micro-batch exceeds the limit, its events are matched once more beside
+it, and nothing else is done with the matches: if that is fast, it is left alone, since many recipients take their time.
+Else it is cancelled and matched in halves of the alerts with residual conditions, until each part is fast or a single
+alert, and then processed without the slow ones.
 Next: ``catalogue/alerts/findings.py``, which suspends the alerts found.
 """
 
@@ -36,13 +38,16 @@ class TimeLimitExceeded(RuntimeError):
 def in_time(events: DataFrame, index: Index, *, limit_s: float, work: Callable[[Index], T]) -> tuple[T, list[str]]:
     """Return what ``work`` makes of the index, and the ids of alerts that were too slow to evaluate: without those.
 
-    ``events`` has one row per event. Nothing is set aside unless ``work`` takes longer than ``limit_s``; then it is
-    stopped, matching alone is tried in parts, and ``work`` is done once more, with the alerts that are left: it must
-    have no effect twice. An alert is too slow if it alone takes longer than ``limit_s``, and ``_TIMES`` as long as all
-    that have only facts: no alert is slow because of a busy machine.
+    ``events`` has one row per event. Nothing is set aside unless ``work`` takes longer than ``limit_s``, and so does
+    matching alone; then ``work`` is stopped, matching is tried in parts, and ``work`` is done once more, with the
+    alerts that are left: it must have no effect twice. An alert is too slow if it alone takes longer than ``limit_s``,
+    and ``_TIMES`` as long as all that have only facts: no alert is slow because of a busy machine.
     """
+    if not index.asking():
+        return work(index), []
     try:
-        return within(events.sparkSession, limit_s, lambda: work(index)), []
+        matches_fast = partial(_matches_within, limit_s, events, index)
+        return within(events.sparkSession, limit_s, lambda: work(index), unless=matches_fast), []
     except TimeLimitExceeded:
         _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(index.subscription_ids()))
     slow = _too_slow(events, index, limit_s)
@@ -67,20 +72,33 @@ def _too_slow(events: DataFrame, index: Index, limit_s: float) -> list[str]:
     return slow
 
 
+def _matches_within(limit_s: float, events: DataFrame, index: Index) -> bool:
+    """Say whether matching alone ends within the limit."""
+    try:
+        within(events.sparkSession, limit_s, lambda: _match(events, index))
+    except TimeLimitExceeded:
+        return False
+    return True
+
+
 def _match(events: DataFrame, index: Index) -> None:
     """Match and forget."""
     matches(events, index).write.format("noop").mode("overwrite").save()
 
 
-def within(session: SparkSession, limit_s: float, work: Callable[[], T]) -> T:
+def within(
+    session: SparkSession, limit_s: float, work: Callable[[], T], *, unless: Callable[[], bool] = lambda: False
+) -> T:
     """Return what ``work`` returns, which runs jobs of ``session``; they are cancelled after ``limit_s`` seconds.
+
+    ``unless`` is asked then, in a thread of its own, while the jobs go on; if it is true, they take as long as they do.
 
     Raises
     ------
     TimeLimitExceeded : it took longer.
     """
     tag = f"tocsin-limit-{next(_TAGS)}"
-    with _tagged(session, tag), _cancelling(session, tag, limit_s) as is_late:
+    with _tagged(session, tag), _cancelling(session, tag, limit_s, unless) as is_late:
         try:
             return work()
         except (Py4JError, PySparkException) as error:
@@ -99,12 +117,14 @@ def _tagged(session: SparkSession, tag: str) -> Iterator[None]:
 
 
 @contextmanager
-def _cancelling(session: SparkSession, tag: str, limit_s: float) -> Iterator[Callable[[], bool]]:
+def _cancelling(
+    session: SparkSession, tag: str, limit_s: float, unless: Callable[[], bool]
+) -> Iterator[Callable[[], bool]]:
     """Cancel the jobs with ``tag`` once ``limit_s`` have passed, and those that are submitted late, until it ends."""
     done, late = threading.Event(), threading.Event()
 
     def cancel() -> None:
-        if done.wait(limit_s):
+        if done.wait(limit_s) or unless() or done.is_set():
             return
         late.set()
         while True:

@@ -10,6 +10,7 @@ from tests.notifying import notify_all
 from tocsin.catalogue.writes import Writes
 from tocsin.flow.capture.ports import Collision
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS
+from tocsin.model.change import EventType
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.alerts.directory import SqlDirectory
@@ -82,6 +83,25 @@ def test_what_goes_together_is_remembered_as_it_stood_before(company: SmallCompa
     found = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
     reached = {one.node_id: one.hops for one in found if one.since_offset <= gone <= one.until_offset}
     assert reached == {company.ids["orders"]: 0, company.ids["revenue"]: 1, far["id"]: 2}
+
+
+def test_what_goes_together_is_still_downstream_of_each_other_through_what_stays(company: SmallCompany) -> None:
+    """``orders`` feeds ``view``, which stays; ``view`` feeds ``tail``, which is deleted just before ``orders``."""
+    company.put("databaseSchema", {"name": "other", "database": "pg.store"})
+    columns = [{"name": "id", "dataType": "INT"}]
+    view = company.put("table", {"name": "view", "databaseSchema": "pg.store.other", "columns": columns})
+    tail = company.put("table", {"name": "tail", "databaseSchema": "pg.store.public", "columns": columns})
+    for source, product in ((company.ids["orders"], view["id"]), (view["id"], tail["id"])):
+        ends = {"fromEntity": {"type": "table", "id": source}, "toEntity": {"type": "table", "id": product}}
+        company.writes.put_edge(ends, actor=SYSTEM)
+    company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
+    log = EventLog(company.engine).read(0, 10_000)
+    gone = {one.event.entity_id: one.offset for one in log if one.event.event_type is EventType.ENTITY_DELETED}
+    assert gone[tail["id"]] < gone[company.ids["orders"]]
+    found = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
+    at = gone[company.ids["orders"]]
+    reached = {one.node_id: one.hops for one in found if one.since_offset <= at <= one.until_offset}
+    assert reached == {company.ids["orders"]: 0, company.ids["revenue"]: 1, view["id"]: 1, tail["id"]: 2}
 
 
 def test_a_match_result_says_how_many_relations_were_gone_before_it(company: SmallCompany) -> None:

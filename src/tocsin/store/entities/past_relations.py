@@ -125,8 +125,10 @@ class RelationChanges:
                 self._keep(connection, ended, at - 1)
                 continue
             own = [one for one in ended if one["entity_id"] == event.entity_id]
+            # A relation of what is deleted as well is among its own, those of others to it are not.
+            others = [one for one in ended if one["entity_id"] not in together]
             kept = self._keep(connection, own, events[-1][0])
-            self._keep(connection, [one for one in ended if one["entity_id"] != event.entity_id], at)
+            self._keep(connection, others, events[-1][0])
             counted = sum(not str(one["relation"]).startswith(ABOVE) for one in kept)
             stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": counted}
             connection.execute(insert(tombstone), stone)

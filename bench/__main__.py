@@ -19,6 +19,7 @@ from rich.console import Console
 from bench.measured import Benchmark, Measurement
 from bench.page import table_of, write_page
 from tocsin.cli.progress import progress_bar
+from tocsin.logs import to_standard_error
 
 
 class Name(StrEnum):
@@ -54,7 +55,7 @@ def main(
         raise typer.BadParameter("the page shows benchmarks at full size", param_hint="--write")
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=to_standard_error,
     )
     rows: list[Measurement] = []
     try:

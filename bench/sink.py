@@ -109,7 +109,7 @@ class _Task:
         with reading(self._engine) as connection:
             query = select(notification).limit(self._followers)
             known = [dict(row) for row in connection.execute(query).mappings()] or self._invented()
-        rows = [tuple({**row, "id": _id(f"{number}{at}")}[name] for name in names) for at, row in enumerate(known)]
+        rows = [tuple({**row, "id": _id(f"{number}/{at}")}[name] for name in names) for at, row in enumerate(known)]
         rows.sort()
         started_s = time.perf_counter()
         with writing(self._engine) as connection:

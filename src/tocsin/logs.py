@@ -23,9 +23,14 @@ def set_up_logs(settings: Settings) -> None:
     structlog.configure(
         processors=[*_SHARED, *_rendering(settings)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
+        logger_factory=to_standard_error,
+        cache_logger_on_first_use=False,  # a stream that was replaced may be closed
     )
+
+
+def to_standard_error(*_: object) -> structlog.WriteLogger:
+    """Return a logger that writes to the standard error stream of this moment."""
+    return structlog.WriteLogger(sys.stderr)
 
 
 def uvicorn_logs(settings: Settings) -> dict[str, Any]:  # Any: a logging configuration

@@ -17,7 +17,10 @@ from pyspark.sql.types import StructType
 
 from tocsin.settings import Settings
 
-_LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+_WITHOUT_EXECUTORS = {"spark.python.daemon.module": "tocsin.spark.worker_daemon"}
+"""Executors get Tocsin with the job, after their daemon has started."""
 
 BACKGROUND = "background"
 """The scheduler pool of background jobs, which must not delay notifications; also the name of their Spark jobs."""
@@ -88,7 +91,9 @@ def open_session(
     pools = Path(str(files("tocsin.spark") / "pools.xml"))
     # Run from a wheel that is not unpacked there is no such file to read; Spark then shares its cores evenly.
     shares = {"spark.scheduler.allocation.file": pools.as_uri()} if pools.is_file() else {}
-    settings = {**_DEFAULTS, **shares, **java, **(_LOCAL_ONLY if master.startswith("local") else {}), **(conf or {})}
+    local = _ON_LOOPBACK if master.startswith("local") else {}
+    embedded = _WITHOUT_EXECUTORS if master.partition("[")[0] == "local" else {}
+    settings = {**_DEFAULTS, **shares, **java, **local, **embedded, **(conf or {})}
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

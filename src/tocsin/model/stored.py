@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tocsin.errors import NotFound
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import INHERITED_KEYS
@@ -38,6 +38,11 @@ class Key:
 def missing(entity_type: str, key: Key) -> NotFound:
     """Return the error for an entity that does not exist."""
     return NotFound(f"{entity_type} {key} not found", entity_type=entity_type, fqn=key.fqn)
+
+
+def soft_deleted(entity_type: str, name: str, *, field: str | None = None) -> InvalidInput:
+    """Return the error for a write that needs an entity which is soft-deleted."""
+    return InvalidInput(f"{entity_type} {name} is deleted; restore it first", field=field)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,9 @@ def checked_reactions(given: Given) -> list[Document]:
         user = one.get("user") if isinstance(one, dict) else None
         kind = one.get("reactionType") if isinstance(one, dict) else None
         if kind not in REACTIONS or not isinstance(user, dict) or not isinstance(user.get("id"), str):
-            raise InvalidInput(f"each needs a user and one of {', '.join(sorted(REACTIONS))}", field="reactions")
+            raise InvalidInput(
+                f"each reaction must have a user and a reactionType: {', '.join(sorted(REACTIONS))}", field="reactions"
+            )
         found[kind, user["id"]] = {"reactionType": kind, "user": user}
     return list(found.values())
 

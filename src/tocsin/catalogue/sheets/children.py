@@ -26,7 +26,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key, Stored
+from tocsin.model.stored import Key, Stored, soft_deleted
 
 _PEOPLE = ("`user:jane;team:sales`",)
 HEADERS = (
@@ -140,7 +140,7 @@ def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row
         create(record, child, request)
         return f"{child} created"
     if record.visible(old).deleted:
-        raise InvalidInput(f"{child} {full} is deleted; restore it first")
+        raise soft_deleted(child, full)
     if child == "team" and not _stands_under(record.transaction, old, parent.id):
         raise InvalidInput(f"team {full} is not below {parent.fqn}")
     written = put(record, old, document_of(record, old, row))

@@ -26,7 +26,7 @@ from tocsin.flow.capture.upsert import create
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.stored import Key, Stored, Written, soft_deleted
 
 _TERM = "glossaryTerm"
 _RELATED = "relatedTo"
@@ -94,7 +94,7 @@ def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row:
         _create(record, {"name": row.values["name"], "description": ""} | above, row)
         return "Term created"
     if record.visible(old).deleted:
-        raise InvalidInput(f"term {full} is deleted; restore it first")
+        raise soft_deleted(_TERM, full)
     wanted = rewritten(record, old, row, _SETTERS, _cells)
     return "Term unchanged" if put(record, old, wanted).event is None else "Term updated"
 

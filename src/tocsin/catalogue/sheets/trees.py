@@ -25,7 +25,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Key, Stored, missing
+from tocsin.model.stored import Key, Stored, missing, soft_deleted
 
 _COLUMN, _TABLE, _PROCEDURE = "column", "table", "storedProcedure"
 _TYPE, _FULL = "entityType", "fullyQualifiedName"
@@ -187,7 +187,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
     head = next((step for step in steps if step.kind == _TABLE), None)
     old = record.transaction.find(_TABLE, Key.by_name(full))
     if old is not None and record.visible(old).deleted:
-        raise InvalidInput(f"table {full} is deleted; restore it first")
+        raise soft_deleted(_TABLE, full)
     if old is None:
         if head is None:
             raise missing(_TABLE, Key.by_name(full))

@@ -18,7 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, relabelled
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
-from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.stored import Key, Stored, Written, missing, soft_deleted
 
 _UNDER_TABLE = ("testCase", "testSuite")
 
@@ -96,7 +96,7 @@ def _check_above(record: Record, target: Stored) -> None:
     if above and "id" in above:
         found = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
         if found is not None and found.deleted:
-            raise InvalidInput(f"the {found.entity_type} {found.fqn} is deleted; restore it first", field=field)
+            raise soft_deleted(found.entity_type, found.fqn, field=field)
 
 
 def _can_be_soft(entity: Stored) -> bool:

@@ -2,7 +2,7 @@
 
 The policies of one revision (``PolicySnapshot``) decide, on the current or last state of the entity; deleted users see
 nothing.
-Next: ``access/viewer.py`` for one person and many entities.
+Next: ``access/person_visibility.py`` for one person and many entities.
 """
 
 from __future__ import annotations

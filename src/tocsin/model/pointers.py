@@ -1,6 +1,6 @@
 """Entity references inside JSON documents, and table names in constraints and joins.
 
-Next: ``access/viewer.py`` and ``flow/capture/redaction.py``, which hide references from readers and writers.
+Next: ``access/person_visibility.py`` and ``flow/capture/redaction.py``, which hide references from readers and writers.
 """
 
 from __future__ import annotations

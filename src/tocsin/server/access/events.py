@@ -1,6 +1,6 @@
 """Visibility of events: each is as visible as the current or last state of its subjects.
 
-Next: ``access/viewer.py``.
+Next: ``access/person_visibility.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from tocsin.access.viewer import Visibility
+from tocsin.access.person_visibility import Visibility
 from tocsin.errors import NotFound
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.server.http.request import Caller

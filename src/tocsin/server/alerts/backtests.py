@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import orjson
 
-from tocsin.access.viewer import Visibility
+from tocsin.access.person_visibility import Visibility
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document

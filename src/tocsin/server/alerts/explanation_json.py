@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 import orjson
 
-from tocsin.access.viewer import Visibility
+from tocsin.access.person_visibility import Visibility
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace

@@ -22,7 +22,7 @@ from pydantic import AfterValidator
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.decide import View
-from tocsin.access.viewer import Visibility
+from tocsin.access.person_visibility import Visibility
 from tocsin.access.views import PolicySnapshot
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document

@@ -1,7 +1,7 @@
 """Current or last state of entities, as access decisions need it.
 
 Past events and versions are as visible as their entity is at the time of reading. The number of statements is bounded,
-whatever the number of entities. Next: ``access/viewer.py``.
+whatever the number of entities. Next: ``access/person_visibility.py``.
 """
 
 from __future__ import annotations

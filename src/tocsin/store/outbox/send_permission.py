@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlalchemy import Engine
 
-from tocsin.access.viewer import Visibility, event_without
+from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.access.views import PolicySnapshot, Views
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import viewers_of

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Query, Response
 
-from tocsin.access.viewer import Visibility
+from tocsin.access.person_visibility import Visibility
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.send.channels.webhook.payload import as_seed
 from tocsin.model.entity import Document

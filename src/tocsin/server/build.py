@@ -17,8 +17,8 @@ from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
 from tocsin.server.access.denials import RefusalLog
-from tocsin.server.access.permits import ActorPermits
 from tocsin.server.access.policy_cache import PolicyCache
+from tocsin.server.access.write_policies import ActorPermits
 from tocsin.server.alerts.stores import AlertStores, alert_stores_of
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares

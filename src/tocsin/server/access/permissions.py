@@ -1,7 +1,7 @@
 """Permission checks of routes, before anything is shown or done.
 
 Policies decide (``access/decide.py``). Writes are checked again inside their transaction, against the stored state
-(``flow/capture/permit.py``), so no route can omit it. Next: ``server/access/permits.py``.
+(``flow/capture/permit.py``), so no route can omit it. Next: ``server/access/write_policies.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, missing
-from tocsin.server.access.permits import refusal
+from tocsin.server.access.write_policies import refusal
 from tocsin.server.http.request import Caller
 from tocsin.store.access.visibility import Scopes
 

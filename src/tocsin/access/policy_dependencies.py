@@ -2,7 +2,7 @@
 
 Owners of one of these may describe it. To rename, move, disable, delete, transfer or fill it requires a right that
 does not come from ownership; otherwise a protecting label could be removed by the people it excludes.
-Next: ``flow/capture/permit.py``.
+Next: ``flow/capture/authorization.py``.
 """
 
 from __future__ import annotations

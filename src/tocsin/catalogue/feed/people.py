@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from tocsin.catalogue.feed.requests import MOST_PEOPLE
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.permit import check_view
+from tocsin.flow.capture.authorization import check_view
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
+from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document

@@ -11,9 +11,9 @@ from typing import Any
 
 from tocsin.catalogue.lineage.edge_details import Ends, checked_details, given_details, parse_source, without_stamps
 from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.authorization import check_view
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.json_patch import applied
-from tocsin.flow.capture.permit import check_view
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.redaction import Redaction, hidden_in
 from tocsin.flow.capture.references import key_of, reference_to

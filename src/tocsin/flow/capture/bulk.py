@@ -11,9 +11,9 @@ from contextlib import suppress
 
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
+from tocsin.flow.capture.authorization import Permits, everything, in_place
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
-from tocsin.flow.capture.permit import Permits, everything, in_place
 from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError
 from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.capture.upsert import create, kind_of, put

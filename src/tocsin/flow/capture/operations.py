@@ -13,9 +13,9 @@ import uuid_utils
 from tocsin.clock import Clock
 from tocsin.errors import NotFound, PreconditionFailed, Unavailable
 from tocsin.flow.capture import etag, json_patch, removal, renames
+from tocsin.flow.capture.authorization import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.bounds import BOUNDS, Bounds
 from tocsin.flow.capture.consolidation import begun_at
-from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.redaction import Redaction, hidden_in

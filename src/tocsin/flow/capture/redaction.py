@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from tocsin.flow.capture.permit import EVERYTHING, Permit
+from tocsin.flow.capture.authorization import EVERYTHING, Permit
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document

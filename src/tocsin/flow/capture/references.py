@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
+from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model import fqn
 from tocsin.model.access import Operation

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tocsin.access.visibility_parents import gone_kinds
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import nested_references
-from tocsin.flow.capture.permit import check_delete_under, check_restore_under
+from tocsin.flow.capture.authorization import check_delete_under, check_restore_under
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeEvent, EventType

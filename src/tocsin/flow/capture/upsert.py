@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.capture.permit import check_change, check_create, check_restore
+from tocsin.flow.capture.authorization import check_change, check_create, check_restore
 from tocsin.flow.capture.prepare import complete, draft_of, merged
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record

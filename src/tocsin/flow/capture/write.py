@@ -12,10 +12,10 @@ from decimal import Decimal
 
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.json_patch import PatchOperation
-from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hidden

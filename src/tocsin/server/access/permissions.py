@@ -1,7 +1,7 @@
 """Permission checks of routes, before anything is shown or done.
 
 Policies decide (``access/decide.py``). Writes are checked again inside their transaction, against the stored state
-(``flow/capture/permit.py``), so no route can omit it. Next: ``server/access/write_policies.py``.
+(``flow/capture/authorization.py``), so no route can omit it. Next: ``server/access/write_policies.py``.
 """
 
 from __future__ import annotations

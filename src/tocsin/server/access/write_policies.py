@@ -1,6 +1,6 @@
 """Authorization of writes by policies; a denial names the rule that caused it.
 
-Passed to ``flow/capture/permit.py``, which calls it inside every write. Next: ``server/access/permissions.py``.
+Passed to ``flow/capture/authorization.py``, which calls it inside every write. Next: ``server/access/permissions.py``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection
 from tocsin.access.decide import Verdict, View
 from tocsin.access.views import PolicySnapshot, Views
 from tocsin.errors import Forbidden
-from tocsin.flow.capture.permit import EVERYTHING, Permit
+from tocsin.flow.capture.authorization import EVERYTHING, Permit
 from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document

@@ -94,7 +94,7 @@ def digest() -> str:
     types["type"]["name"] = {"text": {"pattern": r"^[\w-]+$"}}  # upstream's own types have hyphens: date-cp
     types["testCase"]["testSuites"] = {
         "list": {"use": "entityReference"}
-    }  # so kept; server/entities/view.py shows suites
+    }  # so kept; server/entities/response.py shows suites
     named = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
     return "\n".join(
         ["{", _section("required", required) + ",", _section("types", types) + ",", _section("shapes", named), "}", ""]

@@ -1,6 +1,6 @@
 """Serialization of entities for responses: with inherited values, optional fields and label details.
 
-Everything is looked up for a whole page at once. Next: ``server/entities/view.py``.
+Everything is looked up for a whole page at once. Next: ``server/entities/response.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import PARTS, without_secrets
 from tocsin.server.access.permissions import scopes_of, seen
 from tocsin.server.entities.included_fields import SUMMARY, included, summaries
-from tocsin.server.entities.view import shown
+from tocsin.server.entities.response import shown
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
 

@@ -27,7 +27,7 @@ from tocsin.search.indexes import SEARCHED, index_of, types_of
 from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
 from tocsin.server.access.permissions import scope_on
-from tocsin.server.entities.view import shown
+from tocsin.server.entities.response import shown
 from tocsin.server.http.request import Asked, Caller, DocumentBody, answer
 from tocsin.store.search.results import Hit, Search, Total, after_of
 

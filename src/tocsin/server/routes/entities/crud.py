@@ -1,7 +1,7 @@
 """Routes that read and write entities: one set for every type of ``model/entity_types.py``.
 
 The path names the collection, whose row in the table of types defines the rest. Additional routes of single types are
-in the other files of this package. Next: ``server/entities/view.py``.
+in the other files of this package. Next: ``server/entities/response.py``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import check_delete, require, require_now
+from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import past, presented
-from tocsin.server.entities.view import parse_fields
 from tocsin.server.http.request import (
     LATEST_MS,
     Asked,

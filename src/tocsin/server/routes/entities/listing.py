@@ -13,8 +13,8 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
+from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import presented
-from tocsin.server.entities.view import parse_fields
 from tocsin.server.http.request import Asked, PathText, Row, answer
 from tocsin.server.routes.entities.crud import found
 from tocsin.store.entities.filters import filters_of

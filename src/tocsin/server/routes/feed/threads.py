@@ -24,7 +24,7 @@ from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
 from tocsin.server.access import permissions
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.alerts.quotas import count_post
-from tocsin.server.entities.view import addressed
+from tocsin.server.entities.response import addressed
 from tocsin.server.http.paths import API
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.store.feed.filters import FeedQuery, FilterType

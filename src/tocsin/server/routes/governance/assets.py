@@ -21,7 +21,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scopes_of
-from tocsin.server.entities.view import addressed
+from tocsin.server.entities.response import addressed
 from tocsin.server.http.errors import status_of
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
 from tocsin.server.routes.entities.crud import found

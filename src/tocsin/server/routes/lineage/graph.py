@@ -15,7 +15,7 @@ from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import seen
-from tocsin.server.entities.view import addressed
+from tocsin.server.entities.response import addressed
 from tocsin.server.http.request import Asked, answer
 from tocsin.server.routes.lineage.edges import Depth, edges_between, row_of_type
 

@@ -22,7 +22,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import require, seen
-from tocsin.server.entities.view import addressed
+from tocsin.server.entities.response import addressed
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.entities.crud import found
 from tocsin.server.routes.lineage.edges import row_of_type

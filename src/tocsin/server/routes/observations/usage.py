@@ -17,7 +17,7 @@ from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require_apart
 from tocsin.server.entities.reports import permitted
-from tocsin.server.entities.view import addressed
+from tocsin.server.entities.response import addressed
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.routes.people.followers import event_of
 

@@ -20,7 +20,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import seen
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.view import addressed
+from tocsin.server.entities.response import addressed
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
 from tocsin.server.routes.entities.crud import found
 

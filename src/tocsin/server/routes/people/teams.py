@@ -18,7 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
-from tocsin.server.entities.view import href
+from tocsin.server.entities.response import href
 from tocsin.server.http.request import Asked, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 from tocsin.store.entities.listing import Listing

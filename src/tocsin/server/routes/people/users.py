@@ -12,8 +12,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.stored import Key, missing
+from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import presented
-from tocsin.server.entities.view import parse_fields
 from tocsin.server.http.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
 from tocsin.server.login.tokens import hash_password
 

@@ -7,7 +7,7 @@ import pytest
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.entities.view import ON_REQUEST, addressed, parse_fields, shown
+from tocsin.server.entities.response import ON_REQUEST, addressed, parse_fields, shown
 
 TABLE = ENTITY_TYPES["table"]
 DOCUMENT: Document = {"id": "1", "name": "t", "owners": [{"id": "2"}], "columns": [], "inner": "secret", "version": 0.1}

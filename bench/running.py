@@ -132,7 +132,7 @@ def tocsin_command(*arguments: str) -> tuple[str, ...]:
 
 
 def answers(port: int) -> bool:
-    """Say whether a server answers on this port of the loopback."""
+    """Return whether a server answers on this port of the loopback."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
     try:
         connection.request("GET", "/api/v1/system/version")

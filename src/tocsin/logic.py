@@ -106,7 +106,7 @@ def leaves(formula: Formula[Leaf]) -> Iterator[Leaf]:
 
 
 def is_true(formula: Formula[Leaf], leaf_holds: Callable[[Leaf, World], bool], world: World) -> bool:
-    """Say whether ``formula`` is true where ``leaf_holds(leaf, world)`` is the truth of its leaves.
+    """Return whether ``formula`` is true where ``leaf_holds(leaf, world)`` is the truth of its leaves.
 
     Asks left to right, until the answer is certain. It runs for every event and alert: ``type`` and a loop take a third
     of the time of ``match`` and generators.

@@ -18,7 +18,7 @@ _SHARED: list[Any] = [  # Any: structlog's processors have many shapes
 
 
 def set_up_logs(settings: Settings) -> None:
-    """Make log lines go to the standard error stream, as the settings say."""
+    """Send log lines to the standard error stream, in the format of the settings."""
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(
         processors=[*_SHARED, *_rendering(settings)],

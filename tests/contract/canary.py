@@ -245,7 +245,7 @@ def _hide(aviary: Aviary, client: httpx.Client) -> None:
 
 
 def sings(text: str, aviary: Aviary, asked: str) -> bool:
-    """Say whether a text says something of what is hidden, beyond the names that the request itself held."""
+    """Return whether a text says something of what is hidden, beyond the names that the request itself held."""
     for name in aviary.names():
         if name in asked:
             text = text.replace(name, "")

@@ -89,7 +89,7 @@ def _without_ids(retrieve: Any) -> Any:  # Any: referencing's own callable
 
 
 def _is_right(error: ValidationError) -> bool:
-    """Say whether this is no error but the checker's: of numbers that binary has no place for, and of two right forms.
+    """Return whether the checker, not the value, is wrong: decimals without a binary form, or two valid forms.
 
     Every webhook's config fits two of the schema's forms, upstream's too.
     """

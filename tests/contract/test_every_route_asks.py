@@ -172,7 +172,7 @@ def _body(method: str, path: str, orders: Json) -> Json:
 
 
 def _shows_nothing(answer: httpx.Response, orders: Json) -> bool:
-    """Say whether an answer holds no entity: an empty page, or only rows that were refused."""
+    """Return whether an answer holds no entity: an empty page, or only rows that were refused."""
     body = answer.json()
     if isinstance(body, dict) and body.get("status") == "failure":
         return True

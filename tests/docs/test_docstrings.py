@@ -53,7 +53,7 @@ def _public(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def _raises(body: Sequence[ast.AST]) -> bool:
-    """Say whether these statements raise an error of their own, outside of what they catch."""
+    """Return whether these statements raise an error of their own, outside of what they catch."""
     for node in body:
         if isinstance(node, ast.Raise) and node.exc is not None:
             return True

@@ -126,7 +126,7 @@ def _spans(page: Path) -> Iterator[str]:
 
 
 def _exists(name: str, page: Path) -> bool:
-    """Say whether a path exists, relative to the repository, the package, or the page; ``<…>`` matches anything."""
+    """Return whether a path exists, relative to the repository, the package, or the page; ``<…>`` matches anything."""
     return any((start / name).exists() for start in (ROOT, PACKAGE, page.parent))
 
 

@@ -114,7 +114,7 @@ def _joined(inner: SearchStrategy[str]) -> SearchStrategy[str]:
 
 
 def _names_known_events(condition: str) -> bool:
-    """Say whether it compares types of event with some that there are; any other comparison here checks."""
+    """Return whether it compares types of event with some that there are; any other comparison here checks."""
     try:
         checked(condition)
     except InvalidCondition as error:

@@ -103,6 +103,6 @@ def _members(subject: Subject, team_id: str | None) -> frozenset[str]:
 
 
 def asks_for_team(policy: Policy) -> bool:
-    """Say whether a rule of the policy asks who is in the team that it is attached to."""
+    """Return whether a rule of the policy asks who is in the team that it is attached to."""
     asked = (leaf for rule in policy.rules for leaf in leaves(rule.condition))
     return any(isinstance(leaf, Asks) and leaf.question is Question.MATCH_TEAM for leaf in asked)

@@ -74,7 +74,7 @@ class View:
         return self.reach(resource, operation).scope
 
     def may(self, operation: Operation, resource: str, document: Document) -> bool:
-        """Say whether they may do ``operation`` on this document, which holds the owners and domains it inherits.
+        """Return whether they may do ``operation`` on this document, which holds the owners and domains it inherits.
 
         A document as stored lacks those; ``reach`` says whether it matters.
         """
@@ -84,7 +84,7 @@ class View:
         return holds(scope, Facts(resource, document))
 
     def may_apart(self, operation: Operation, resource: str, document: Document) -> bool:
-        """Say whether they may by a rule that does not ask who owns the document."""
+        """Return whether they may by a rule that does not ask who owns the document."""
         if self.subject.is_admin:
             return True
         reach, facts = self.reach(resource, operation), Facts(resource, document)
@@ -109,7 +109,7 @@ class View:
         return known
 
     def verdict(self, operation: Operation, resource: str, document: Document) -> Verdict:
-        """Return whether they may, and which rule says so."""
+        """Return the decision with the rule that made it."""
         reach, facts = self.reach(resource, operation), Facts(resource, document)
         denied = next((one for one in reach.denials if holds(one.condition, facts)), None)
         if denied is not None:
@@ -152,6 +152,6 @@ class View:
 
 
 def _is_by_ownership(ruling: Ruling) -> bool:
-    """Say whether a ruling asks who owns the document."""
+    """Return whether a ruling asks who owns the document."""
     asked = (leaf for leaf in leaves(ruling.rule.condition) if isinstance(leaf, Asks))
     return ruling.grant.is_foreign or any(leaf.question in _OF_OWNERSHIP for leaf in asked)

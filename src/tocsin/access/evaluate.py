@@ -74,7 +74,7 @@ class Facts:
 
 
 def holds(condition: Condition, facts: Facts) -> bool:
-    """Say whether a bound condition holds; a question about a person that nobody has answered does not."""
+    """Return whether a bound condition holds; a question about a person that nobody has answered does not."""
     return is_true(condition, _leaf_holds, facts)
 
 
@@ -101,7 +101,7 @@ def _leaf_holds(leaf: Leaf, facts: Facts) -> bool:
 
 
 def _about_holds(scopes: dict[str, Condition], facts: Facts) -> bool:
-    """Say whether all that it is about meets the condition of its type; what is not known does not."""
+    """Return whether all that it is about meets the condition of its type; what is not known does not."""
     if facts.about is None:
         return False
     return all(

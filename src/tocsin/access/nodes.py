@@ -106,7 +106,7 @@ Condition = Formula[Leaf]
 
 
 def asks_about(condition: Condition) -> bool:
-    """Say whether a condition depends on a document's subjects."""
+    """Return whether a condition depends on a document's subjects."""
     return any(isinstance(leaf, About) for leaf in leaves(condition))
 
 

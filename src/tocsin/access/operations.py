@@ -65,7 +65,7 @@ _GLOSSARY = "Glossary"
 
 
 def includes(granted: Operation, asked: Operation) -> bool:
-    """Say whether a rule about ``granted`` is about ``asked``."""
+    """Return whether a rule about ``granted`` is about ``asked``."""
     if granted is asked or granted is Operation.ALL:
         return True
     if granted is Operation.EDIT_ALL:

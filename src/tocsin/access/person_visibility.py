@@ -87,7 +87,7 @@ class Visibility:
         ]
 
     def sees_event(self, event: ChangeEvent) -> bool:
-        """Say whether everything that the event is about may be seen."""
+        """Return whether everything that the event is about may be seen."""
         about = concerned(event)
         return self.is_whole or {str(one.get("id")) for one in about} <= self.sees(about)
 

@@ -37,7 +37,7 @@ class Footing:
     asks_teams: bool = False
 
     def bears(self, resource: str, document: Document) -> bool:
-        """Say whether a policy rests on this entity."""
+        """Return whether a policy rests on this entity."""
         if resource in _POWERS:
             return True
         if resource == "domain":

@@ -44,7 +44,7 @@ class Rule:
     document: Document = field(compare=False, hash=False)
 
     def is_about(self, resource: str, operation: Operation) -> bool:
-        """Say whether the rule applies to this operation on this type of entity."""
+        """Return whether the rule applies to this operation on this type of entity."""
         if self.resources and resource not in self.resources:
             return False
         return any(includes(granted, operation) for granted in self.operations)
@@ -60,7 +60,7 @@ class Policy:
 
 
 def policy_of(document: Document) -> Policy:
-    """Return what a stored policy says; one that is switched off says nothing."""
+    """Return the rules of a stored policy; none if it is disabled."""
     is_off = document.get("enabled") is False or document.get("disabled") is True or document.get("deleted") is True
     rules = () if is_off else tuple(_rule(one) for one in document.get("rules") or ())
     return Policy(document["id"], document["name"], rules)

@@ -70,7 +70,7 @@ class PolicySnapshot:
         return self._openness.footing
 
     def is_open(self, resource: str) -> bool:
-        """Say whether every person may view every entity of this type.
+        """Return whether every person may view every entity of this type.
 
         If so, no policies need to be looked up to show one or to notify about one.
         """

@@ -38,7 +38,7 @@ def concerned(event: ChangeEvent) -> list[Document]:
 
 
 def may_view(viewer: Actor | Person, resource: str, document: Document, policies: PolicySnapshot) -> bool:
-    """Say whether ``viewer`` may see the entity of type ``resource`` in ``document``."""
+    """Return whether ``viewer`` may see the entity of type ``resource`` in ``document``."""
     if isinstance(viewer, Person) and viewer.deleted:
         return False
     if viewer.is_admin or (not viewer.is_bot and policies.is_open(resource)):

@@ -174,7 +174,7 @@ def _request(end: End) -> Document:
 
 
 def _is_bot(name: str) -> bool:
-    """Say whether a pseudonym names a bot; histories call them ``bot_001``."""
+    """Return whether a pseudonym names a bot; histories call them ``bot_001``."""
     return name.startswith("bot_")
 
 

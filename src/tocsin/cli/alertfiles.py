@@ -23,7 +23,7 @@ _TOML = re.compile(rf"{_COMMENTS}(?:\[\[\s*[A-Za-z]|\[\s*(?:{_KEYS})\b|(?:{_KEYS
 
 
 def holds_alerts(text: str, source: str) -> bool:
-    """Say whether ``text`` is alerts, not conditions: by the file's name, or on standard input by how it begins."""
+    """Return whether ``text`` is alerts, not conditions: by the file's name, or on standard input by how it begins."""
     return source.endswith(_ENDINGS) or (source == "-" and any(form.match(text) for form in (_JSON, _TOML)))
 
 
@@ -91,7 +91,7 @@ def _hint_of_quotes(text: str, error: tomllib.TOMLDecodeError | json.JSONDecodeE
 
 
 def _is_toml(text: str) -> bool:
-    """Say whether standard input is TOML: there a list of tables may begin with a bracket, too."""
+    """Return whether standard input is TOML: there a list of tables may begin with a bracket, too."""
     return text.lstrip()[:1] not in ("{", "[") or _TOML.match(text) is not None
 
 

@@ -103,7 +103,7 @@ def _meant(event: Document) -> Iterator[str]:
 
 
 def _concerns(alert: Document, answer: Document) -> bool:
-    """Say whether an alert has to do with who is asked about; with everybody, whatever matched has."""
+    """Return whether an alert has to do with who is asked about; with everybody, whatever matched has."""
     about_all = answer["user"] is None and answer["notified"]["isWhole"]
     return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or _is_notified(alert, answer))
 
@@ -114,7 +114,7 @@ def _is_notified(alert: Document, answer: Document) -> bool:
 
 
 def _verdict(alert: Document, answer: Document) -> str:
-    """Say whether the alert matches; one that sent a notification and has changed since did match then."""
+    """Return whether the alert matches; one that sent a notification and has changed since did match then."""
     if alert["matched"]:
         return "matched"
     return "would not match now, but matched then" if _is_notified(alert, answer) else "did not match"

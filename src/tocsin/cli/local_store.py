@@ -48,7 +48,7 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
 
 
 def _left_of(settings: Settings) -> bool:
-    """Say whether something shows that there was a store."""
+    """Return whether something shows that there was a store."""
     with needing("server"):
         from tocsin.store.high_water_marks import traces
     return bool(traces(settings))

@@ -47,7 +47,7 @@ def show_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
 
 
 def show_facts(facts: Mapping[str, object], *, as_json: bool) -> None:
-    """Print one thing's ``facts``, a line each, or as a JSON object."""
+    """Print the ``facts`` of one object, a line each, or as a JSON object."""
     if as_json:
         show_json(facts)
         return

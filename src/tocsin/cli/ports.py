@@ -13,7 +13,7 @@ _BELOW_EPHEMERAL = range(10_000, 32_000)
 
 
 def is_free(host: str, port: int) -> bool:
-    """Say whether something could listen on ``port`` now."""
+    """Return whether something could listen on ``port`` now."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

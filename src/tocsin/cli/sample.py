@@ -16,7 +16,7 @@ app = typer.Typer(help="Load the sample company.", no_args_is_help=True)
 
 @app.callback()
 def sample() -> None:
-    """Keep the sample company, to try things out on."""
+    """Load the sample company, for trying Tocsin."""
 
 
 @app.command()

@@ -105,7 +105,7 @@ def as_of(entity_type: str, entity_id: str, moment: datetime) -> Call[Entity]:
 def rollback(
     entity_type: str, entity_id: str, version: str, *, dry_run: bool = False, if_match: str | None = None
 ) -> Call[Document]:
-    """Bring an entity back to a version, as a new one; with ``dry_run`` only say what that would change.
+    """Bring an entity back to a version, as a new one; with ``dry_run`` only return the changes.
 
     The answer holds ``changeDescription``, ``entity`` and ``leftOut``: what does not come back, and why.
     """

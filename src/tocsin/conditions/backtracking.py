@@ -279,7 +279,7 @@ def size(pattern: Pattern) -> int:
 
 
 def varies(pattern: Pattern) -> bool:
-    """Say whether the pattern may match the beginning of one text in several ways."""
+    """Return whether the pattern may match the beginning of one text in several ways."""
     match pattern:
         case Characters() | Atomic():
             return False
@@ -340,7 +340,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def are_disjoint(left: Ranges, right: Ranges) -> bool:
-    """Say whether no character is in both sets."""
+    """Return whether no character is in both sets."""
     runs = sorted((*left, *right))
     highest = tuple(accumulate((high for _, high in runs), max))
     return all(low > high for (low, _), high in zip(runs[1:], highest, strict=False))

@@ -60,13 +60,13 @@ def certainty(node: Node) -> Certainty | None:
 
 
 def is_never(node: Node) -> bool:
-    """Say whether ``node`` certainly holds for no event."""
+    """Return whether ``node`` certainly holds for no event."""
     form = normal_form(node)
     return form is not None and all(map(_contradicts, form))
 
 
 def _contradicts(conjunction: Conjunction) -> bool:
-    """Say whether no event can have a test of each group and none of the forbidden ones."""
+    """Return whether no event can have a test of each group and none of the forbidden ones."""
     absent = {term.value for term in conjunction.forbidden if isinstance(term, Present)}
     if absent & _ALWAYS_THERE:
         return True
@@ -81,7 +81,7 @@ def _contradicts(conjunction: Conjunction) -> bool:
 
 
 def _needs(term: Term, absent: set[Value]) -> bool:
-    """Say whether ``term`` is false because it asks for something of what is missing."""
+    """Return whether ``term`` is false because it asks for something of what is missing."""
     match term:
         case Fact(field=field):
             return FieldValue(CLOSURES.get(field, field)) in absent
@@ -94,7 +94,7 @@ def _needs(term: Term, absent: set[Value]) -> bool:
 
 
 def _fills(term: Term, empty: set[Value]) -> bool:
-    """Say whether ``term`` is false because it asks for some text of what holds but the empty one."""
+    """Return whether ``term`` is false because it asks for some text of what holds but the empty one."""
     match term:
         case Fact(field=field, value=value):
             return value != "" and FieldValue(CLOSURES.get(field, field)) in empty
@@ -109,7 +109,7 @@ def _plain(value: Value) -> Value:
 
 
 def _at_odds(groups: list[Group], forbidden: Group) -> bool:
-    """Say whether a field that has one value at most would need two, or one that fails another test."""
+    """Return whether a field that has one value at most would need two, or one that fails another test."""
     wanted: dict[str, set[str]] = {}
     for group in groups:
         fields = {term.field if isinstance(term, Fact) else "" for term in group}
@@ -122,7 +122,7 @@ def _at_odds(groups: list[Group], forbidden: Group) -> bool:
 
 
 def _is_refuted(field: str, value: str, groups: list[Group], forbidden: Group) -> bool:
-    """Say whether a text that has to be ``value`` cannot pass the other tests."""
+    """Return whether a text that has to be ``value`` cannot pass the other tests."""
     fails = any(all(_verdict(term, field, value) is False for term in group) for group in groups)
     return fails or any(_verdict(term, field, value) for term in forbidden)
 
@@ -163,7 +163,7 @@ def _opposites(conjunction: Conjunction) -> Iterator[Compare]:
 
 
 def _out_of_bounds(terms: list[Term]) -> bool:
-    """Say whether a number would have to be outside the range of its field."""
+    """Return whether a number would have to be outside the range of its field."""
     least: dict[Value, float] = defaultdict(lambda: -inf)
     most: dict[Value, float] = defaultdict(lambda: inf)
     strict: set[tuple[Value, float]] = set()

@@ -98,7 +98,7 @@ def _first_part(fqn: str | None) -> str | None:
 
 @cache
 def _is_under_service(entity_type: str) -> bool:
-    """Say whether the FQNs of this type begin with a service's name."""
+    """Return whether the FQNs of this type begin with a service's name."""
     if entity_type == "testCase":
         return True
     row = ENTITY_TYPES.get(entity_type)

@@ -24,6 +24,6 @@ def refused(
 
 
 def unknown(what: str, name: str, at: Position, known: Iterable[str]) -> InvalidCondition:
-    """Return the error for an unknown ``name`` of a kind of thing, suggesting the nearest of ``known``."""
+    """Return the error for an unknown ``name`` of a kind such as ``field``, suggesting the nearest of ``known``."""
     names = tuple(sorted(known))
     return refused(f"unknown {what} {name!r}", at, expected=names, suggestion=nearest(name, names))

@@ -45,7 +45,7 @@ _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
 
 
 def holds(node: Node, logged: LoggedEvent) -> bool:
-    """Say whether the condition ``node`` holds for the event ``logged``."""
+    """Return whether the condition ``node`` holds for the event ``logged``."""
     return is_true(node, _leaf_holds, logged)
 
 
@@ -107,7 +107,7 @@ def _members(end: object) -> Iterable[object]:
 
 
 def compares(sign: Operator, left: Sequence[object], right: Sequence[object]) -> bool:
-    """Say whether one of ``left`` compares so with one of ``right`` that is of its kind."""
+    """Return whether one of ``left`` compares so with one of ``right`` that is of its kind."""
     compare = _COMPARE[sign]
     pairs = ((a, b) for a in map(_scalar, left) for b in map(_scalar, right))
     return any(a is not None and type(a) is type(b) and compare(a, b) for a, b in pairs)
@@ -125,7 +125,7 @@ def _scalar(value: object) -> str | float | bool | None:
 
 
 def passes(test: Test, value: str, text: str) -> bool:
-    """Say whether the text ``value`` passes ``test`` with ``text``."""
+    """Return whether the text ``value`` passes ``test`` with ``text``."""
     match test:
         case Test.STARTS_WITH:
             return value.startswith(text)
@@ -138,7 +138,7 @@ def passes(test: Test, value: str, text: str) -> bool:
 
 
 def _contains(value: Value, members: Literals, logged: LoggedEvent) -> bool:
-    """Say whether a list has one of ``members`` as a member, or a text one as a part."""
+    """Return whether a list has one of ``members`` as a member, or a text one as a part."""
     path, is_lowered = (value.of, True) if isinstance(value, Lowered) else (value, False)
     found = ends(path, logged) if isinstance(path, PathValue) else []
     for end in found:

@@ -163,7 +163,7 @@ TAKEN = "at_"
 
 
 def is_taken(name: str) -> bool:
-    """Say whether ``name`` is the field of the texts at a path."""
+    """Return whether ``name`` is the field of the texts at a path."""
     return name.startswith(TAKEN)
 
 
@@ -173,7 +173,7 @@ def kind_of(name: str) -> Kind:
 
 
 def may_repeat(name: str) -> bool:
-    """Say whether a value may be twice in the set ``name``."""
+    """Return whether a value may be twice in the set ``name``."""
     return name in CHANGE_SETS or is_taken(name) or (name in FIELDS and FIELDS[name].may_repeat)
 
 

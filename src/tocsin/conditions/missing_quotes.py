@@ -79,7 +79,7 @@ def _is_known(name: str) -> bool:
 
 
 def _holds_texts(written: Written) -> bool:
-    """Say whether what is written may hold texts: a field that does, or something in a document."""
+    """Return whether what is written may hold texts: a field that does, or something in a document."""
     match written:
         case Name(name=name):
             return name in FIELDS and FIELDS[name].kind not in (Kind.NUMBER, Kind.BOOLEAN)

@@ -64,7 +64,7 @@ class Operand:
 
     @property
     def is_literal(self) -> bool:
-        """Say whether it is written in the condition itself."""
+        """Return whether it is written in the condition itself."""
         return isinstance(self.value, Literals)
 
     def guarded(self, leaf: Node) -> Node:

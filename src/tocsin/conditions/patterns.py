@@ -142,7 +142,7 @@ def backtracking(pattern: str) -> str:
 
 
 def is_match(pattern: str, value: str) -> bool:
-    """Say whether ``value`` as a whole matches ``pattern``, as ``translated`` wrote it; in linear time."""
+    """Return whether ``value`` as a whole matches ``pattern``, as ``translated`` wrote it; in linear time."""
     if len(value) > MAX_VALUE:
         return False
     return _linear(pattern).fullmatch(value.encode(errors="replace")) is not None
@@ -410,6 +410,6 @@ def _plain(sign: str) -> str:
 
 
 def _exclude_each_other(branches: list[_Piece]) -> bool:
-    """Say whether no text can begin two of ``branches``, going by the literals they begin with."""
+    """Return whether no text can begin two of ``branches``, going by the literals they begin with."""
     prefixes = sorted(branch.prefix for branch in branches)
     return all(prefixes) and not any(b.startswith(a) for a, b in itertools.pairwise(prefixes))

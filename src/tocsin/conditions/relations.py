@@ -81,5 +81,5 @@ def answers_of(questions: Sequence[str], held: Collection[str]) -> int:
 
 
 def is_asked(asked: int, answers: int) -> bool:
-    """Say whether a person with these answers is among those ``asked`` for."""
+    """Return whether a person with these answers is among those ``asked`` for."""
     return bool(asked >> answers & 1)

@@ -80,7 +80,7 @@ def duration_ms(text: str) -> int:
 
 
 def asks_of_streaks(node: Node) -> bool:
-    """Say whether ``node`` asks for something that depends on earlier reports."""
+    """Return whether ``node`` asks for something that depends on earlier reports."""
     return any(_fields(leaf) & STREAK_FIELDS for leaf in leaves(node))
 
 
@@ -153,7 +153,7 @@ def _named(value: Value) -> Iterator[str]:
 
 
 def _is_missing(leaf: Leaf) -> bool:
-    """Say whether ``leaf`` asks for something of what only a report has; how many values there are is no such thing."""
+    """Return whether ``leaf`` reads a value that only reports have; the number of values is not one."""
     match leaf:
         case Has(field=field):
             return field in STREAK_FIELDS

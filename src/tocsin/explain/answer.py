@@ -75,7 +75,7 @@ class Explanation:
 
     @property
     def is_in_flight(self) -> bool:
-        """Say whether the pipeline has yet to reach the event."""
+        """Return whether the pipeline has yet to reach the event."""
         return self.pipeline_at < self.logged.offset
 
     def disagreements(self) -> list[Disagreement]:

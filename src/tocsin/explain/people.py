@@ -187,7 +187,7 @@ def _reached(
 
 
 def _place(reason: Reason) -> tuple[str, str, str | None, str | None]:
-    """Return what tells an alert's reasons for one person apart."""
+    """Return the key that distinguishes an alert's reasons for one person."""
     return reason.destination_id, reason.kind, reason.team, reason.via
 
 

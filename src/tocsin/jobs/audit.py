@@ -77,7 +77,7 @@ class Audited:
 
 
 def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
-    """Wire the audit as ``settings`` say, over the history and the store behind ``engine``."""
+    """Build the audit from ``settings``, over the history and the store behind ``engine``."""
     log = EventLog(engine)
     return AuditParts(
         history=history,

@@ -54,7 +54,7 @@ def damage(checkpoint: Path) -> str | None:
 
 
 def is_damage(reason: str) -> bool:
-    """Say whether a query's failure, in Spark's words, is about files of its checkpoint."""
+    """Return whether a query's failure, in Spark's words, is about files of its checkpoint."""
     return any(sign in reason for sign in _SIGNS)
 
 
@@ -130,7 +130,7 @@ def _is_json(text: str) -> bool:
 
 
 def _agrees(content: bytes, crc: bytes) -> bool:
-    """Say whether a file's content is what its checksums say; a file of checksums without a head says nothing."""
+    """Return whether a file's content is what its checksums say; a file of checksums without a head says nothing."""
     if len(crc) < _CRC_HEADER or not crc.startswith(_CRC_MAGIC):
         return True
     step = int.from_bytes(crc[len(_CRC_MAGIC) : _CRC_HEADER], "big")

@@ -96,7 +96,7 @@ class Grown:
 
 
 def build(settings: Settings, session: SparkSession, engine: Engine) -> LakeParts:
-    """Wire the lake as ``settings`` say, in its own session, separate from other work of ``session``."""
+    """Build the lake from ``settings``, in its own session, separate from other work of ``session``."""
     own = session.newSession()
     register_source(own, LogSource)
     place = HistoryLocation(str(settings.lake_folder()), settings.store_url())

@@ -67,7 +67,7 @@ class Progress(Protocol):
         """Return the offset up to which the query is done with every event; 0 for one that never ran."""
 
     def holds(self, position: LogPosition) -> bool:
-        """Say whether the log is the one that was read up to ``position``."""
+        """Return whether the log is the one that was read up to ``position``."""
 
     def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
         """Note that the query is done with every event up to ``log_offset``; ``event_id`` is of the last of them."""

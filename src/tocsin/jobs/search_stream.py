@@ -55,7 +55,7 @@ class SearchParts:
 
 
 def build(settings: Settings, session: SparkSession) -> SearchParts:
-    """Wire the query as ``settings`` say, separate from other work of ``session``; the store is migrated already."""
+    """Build the query from ``settings``, separate from other work of ``session``; the store is migrated already."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return SearchParts(
         session=interpreting(session),

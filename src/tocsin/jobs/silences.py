@@ -46,7 +46,7 @@ class SilenceParts:
 
 
 def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceParts:
-    """Wire the check as ``settings`` say, in a session separate from ``session``."""
+    """Build the check from ``settings``, in a session separate from ``session``."""
     own, clock = interpreting(session), SystemClock()
     for key, value in STATE_CONF.items():
         own.conf.set(key, value)

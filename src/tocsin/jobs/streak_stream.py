@@ -39,7 +39,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 def build(settings: Settings, first: Parts) -> Parts:
-    """Wire the query as ``settings`` say, next to the query of ``first``; the store is migrated already."""
+    """Build the query from ``settings``, next to the query of ``first``; the store is migrated already."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return replace(
         first,

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Operation(StrEnum):
-    """One thing that may be allowed or denied."""
+    """One operation that rules allow or deny."""
 
     ALL = "All"
     CREATE = "Create"

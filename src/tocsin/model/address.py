@@ -55,7 +55,7 @@ def masked_origin(address: object) -> Origin | None:
 
 
 def has_scheme(text: str) -> bool:
-    """Say whether a text is written as a URL is."""
+    """Return whether a text is written as a URL is."""
     return _WITH_SCHEME.match(text) is not None
 
 

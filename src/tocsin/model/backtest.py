@@ -58,5 +58,5 @@ class Backtest:
 
     @property
     def is_open(self) -> bool:
-        """Say whether it is neither finished nor failed."""
+        """Return whether it is neither finished nor failed."""
         return self.state in OPEN

@@ -96,7 +96,7 @@ class ChangeDescription(WireModel):
     previous_version: Version | None = None
 
     def is_empty(self) -> bool:
-        """Say whether nothing changed."""
+        """Return whether nothing changed."""
         return not (self.fields_added or self.fields_updated or self.fields_deleted)
 
     def paths(self) -> tuple[str, ...]:
@@ -176,5 +176,5 @@ class LoggedEvent:
 
     @property
     def is_recorded(self) -> bool:
-        """Say whether it comes from a replayed history: its time is that of the history, not that of the writing."""
+        """Return whether it comes from a replayed history: its time is that of the history, not that of the writing."""
         return self.derived.get(RECORDED) is True

@@ -45,7 +45,7 @@ def ancestors(entry: Entry) -> Iterator[str]:
 
 
 def lacks(kind: EntityType, document: Document) -> bool:
-    """Say whether a document may inherit: it has a key of these, with nothing under it, and may have ancestors."""
+    """Return whether a document may inherit: it has a key of these, with nothing under it, and may have ancestors."""
     return bool(types_above(kind.name)) and any(key in kind.keys and not document.get(key) for key in INHERITED_KEYS)
 
 

@@ -28,7 +28,7 @@ _NESTING = (dict, list)
 
 
 def carries_labels(document: Document) -> bool:
-    """Say whether a document may carry labels; for most a text search suffices, without a walk."""
+    """Return whether a document may carry labels; for most a text search suffices, without a walk."""
     return b'"tagFQN"' in orjson.dumps(document)
 
 

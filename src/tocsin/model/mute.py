@@ -46,7 +46,7 @@ class Mute:
     since_offset: int = 0
 
     def silences(self, about_ids: tuple[str, ...], channel: str, at: tuple[int, int]) -> bool:
-        """Say whether it keeps quiet what happened to one of these, over this channel: at an offset and a moment."""
+        """Return whether it keeps quiet what happened to one of these, over this channel: at an offset and a moment."""
         is_meant = self.about_id in about_ids and self.channel in ("", channel)
         offset, at_ms = at
         return is_meant and self.since_offset <= offset and at_ms < self.until_ms

@@ -52,7 +52,7 @@ class Reason(WireModel):
 
     @property
     def is_personal(self) -> bool:
-        """Say whether it is for a person's relation to something, not for an address that an alert names."""
+        """Return whether it is for a person's relation to something, not for an address that an alert names."""
         return self.kind is not ReasonKind.EXTERNAL
 
     @property

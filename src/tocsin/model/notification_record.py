@@ -67,5 +67,5 @@ class NotificationRecord:
         return tuple(one for one in self.notification.reasons if one not in left_out)
 
     def names(self, alert: str) -> bool:
-        """Say whether the alert of that id or name is one of its reasons."""
+        """Return whether the alert of that id or name is one of its reasons."""
         return any(alert in (reason.subscription_id, reason.subscription_name) for reason in self.notification.reasons)

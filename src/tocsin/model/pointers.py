@@ -32,7 +32,7 @@ def references_in(value: Json) -> Iterator[Document]:
 
 
 def is_reference(value: Document) -> bool:
-    """Say whether an object points to an entity: it has an id and the name of a type."""
+    """Return whether an object points to an entity: it has an id and the name of a type."""
     return isinstance(value.get("id"), str) and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
 
 
@@ -66,7 +66,7 @@ def _table_of(name: str) -> str:
 
 
 def lies_in(reference: Document, whole: Document) -> bool:
-    """Say whether a document is a descendant of the referenced entity, by FQN."""
+    """Return whether a document is a descendant of the referenced entity, by FQN."""
     fqn = whole.get("fullyQualifiedName")
     return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")
 
@@ -90,7 +90,7 @@ def without(value: Json, hidden: AbstractSet[str], whole: Document) -> Json:
 
 
 def is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:
-    """Say whether a JSON value is itself a reference, an edge or a constraint that leads to what is hidden."""
+    """Return whether a JSON value is itself a reference, an edge or a constraint that leads to what is hidden."""
     if not isinstance(value, dict):
         return False
     if is_reference(value):

@@ -97,17 +97,17 @@ Value = Any  # Any: a JSON value of whatever document
 
 
 def is_free(steps: Steps) -> bool:
-    """Say whether a value is in a map with free keys."""
+    """Return whether a value is in a map with free keys."""
     return any(step in FREE_MAPS for step in steps[:-1])
 
 
 def is_secret(steps: Steps) -> bool:
-    """Say whether the text at this place, below a connection, is secret as a whole."""
+    """Return whether the text at this place, below a connection, is secret as a whole."""
     return is_free(steps) or _name(steps) not in _PLAIN
 
 
 def is_password(steps: Steps) -> bool:
-    """Say whether the schema calls the text at this path a password, whose existence is no secret."""
+    """Return whether the schema calls the text at this path a password, whose existence is no secret."""
     return not is_free(steps) and _name(steps) in PASSWORDS
 
 

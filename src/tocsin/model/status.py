@@ -37,5 +37,5 @@ def verdict_of(status: str) -> str | None:
 
 
 def is_failure(verdict: str) -> bool:
-    """Say whether a verdict is a failure: neither a success nor an aborted or skipped run."""
+    """Return whether a verdict is a failure: neither a success nor an aborted or skipped run."""
     return verdict != SUCCESS and verdict not in _CUT_SHORT

@@ -28,7 +28,7 @@ class Calendar:
         return midnight_ms + (day - DAYS) * DAY_MS + int(hour * HOUR_MS)
 
     def is_workday(self, day: int) -> bool:
-        """Say whether people work on that day."""
+        """Return whether people work on that day."""
         return to_datetime(self.at(day, 0)).weekday() < 5
 
     def workdays(self) -> list[int]:

@@ -53,7 +53,7 @@ class DemoLogin:
 
 
 def is_loaded(engine: Engine) -> bool:
-    """Say whether the store holds the whole sample, its login included."""
+    """Return whether the store holds the whole sample, its login included."""
     people = People(engine)
     person = people.by_name(DEMO_PERSON)
     return person is not None and people.password_hash(person.id) is not None

@@ -217,7 +217,7 @@ def resembles(name: str, pattern: str) -> Node:
 
 
 def has_wildcard(pattern: str) -> bool:
-    """Say whether the pattern has an unescaped ``*`` or ``?``."""
+    """Return whether the pattern has an unescaped ``*`` or ``?``."""
     rest = pattern.replace("\\\\", "").replace("\\*", "").replace("\\?", "")
     return "*" in rest or "?" in rest
 

@@ -88,7 +88,7 @@ def literal(value: Scalar) -> Expression:
 
 
 def is_stored(field: str) -> bool:
-    """Say whether the values of ``field`` are in a column, and need not be computed."""
+    """Return whether the values of ``field`` are in a column, and need not be computed."""
     return field in COLUMNS or is_taken(field)
 
 
@@ -171,7 +171,7 @@ def _compare(leaf: Compare) -> Expression:
 
 
 def _may_hold(value: Value, kind: Kind) -> bool:
-    """Say whether ``value`` can have a value of this kind, so that no expression is spent on what cannot."""
+    """Return whether ``value`` can have a value of this kind, so that no expression is spent on what cannot."""
     match value:
         case Literals(kind=own):
             return own is kind

@@ -102,7 +102,7 @@ class Index:
 
     @cached_property
     def reads_document(self) -> bool:
-        """Say whether any condition reads the document."""
+        """Return whether any condition reads the document."""
         return bool(self.taken.names) or bool(pc.any(self.rows["reads_document"]).as_py())
 
     def subscription_ids(self) -> list[str]:

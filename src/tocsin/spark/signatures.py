@@ -102,7 +102,7 @@ class Shape:
                 return None
 
     def decides(self) -> bool:
-        """Say whether ``guard`` is sufficient for the test, too."""
+        """Return whether ``guard`` is sufficient for the test, too."""
         return not (self._is_pattern() or self._reads_text())
 
     def guard_text(self, text: str) -> str | None:
@@ -116,7 +116,7 @@ class Shape:
         return isinstance(self.node, TextTest) and self.node.test is Test.MATCHES
 
     def _reads_text(self) -> bool:
-        """Say whether the constant must occur verbatim in the document's JSON for the test to pass."""
+        """Return whether the constant must occur verbatim in the document's JSON for the test to pass."""
         match self.node:
             case TextTest(value=PathValue()):
                 return True
@@ -159,7 +159,7 @@ class Shapes:
         return None if self._guards[number] is None else self._shapes[number].guard_text(text)
 
     def decides(self, number: int) -> bool:
-        """Say whether a guard of this signature is sufficient for its test."""
+        """Return whether a guard of this signature is sufficient for its test."""
         return self._shapes[number].decides()
 
     def expression(self, numbers: Sequence[int]) -> Expression:
@@ -171,7 +171,7 @@ class Shapes:
         return _by_number("guard_shape", numbers, [one or "false" for one in self._guards])
 
     def read_document(self, numbers: Iterable[int]) -> bool:
-        """Say whether a test with one of these signatures reads the document."""
+        """Return whether a test with one of these signatures reads the document."""
         return any(DOCUMENT in self._expressions[number] for number in numbers)
 
     def _number(self, shape: Shape) -> int:

@@ -332,7 +332,7 @@ def _value(field: Field, value: object) -> object:
 
 
 def is_sqlite(url: str) -> bool:
-    """Say whether the store at ``url`` is SQLite."""
+    """Return whether the store at ``url`` is SQLite."""
     return url.startswith("sqlite")
 
 

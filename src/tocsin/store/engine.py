@@ -70,7 +70,7 @@ def open_engine(
 
 
 def is_sqlite(connection: Connection) -> bool:
-    """Say whether the connection is to SQLite."""
+    """Return whether the connection is to SQLite."""
     return connection.dialect.name == "sqlite"
 
 
@@ -133,7 +133,7 @@ def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Eng
 
 
 def _has_something_to_say(raw: Any) -> bool:  # Any: the driver's own connection
-    """Say whether anything has arrived on an idle connection, which is seldom but its end: the socket knows."""
+    """Return whether anything has arrived on an idle connection, which is seldom but its end: the socket knows."""
     if raw.closed:
         return True
     looked = select.poll()

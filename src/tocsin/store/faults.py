@@ -123,7 +123,7 @@ def named(error: BaseException) -> TocsinError | None:
 
 
 def _speaks_of_faults(error: BaseException) -> bool:
-    """Say whether an exception comes from a driver or the system: what others say may quote anybody."""
+    """Return whether an exception comes from a driver or the system: what others say may quote anybody."""
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
     return isinstance(error, OSError | Unavailable) or bool(origins & {"sqlalchemy", "sqlite3", "psycopg"})
 

@@ -48,7 +48,7 @@ def _check_is_own(folder: Path, found: os.stat_result, account: int) -> None:
 
 
 def _is_loose(entry: Path, account: int) -> bool:
-    """Say whether others may read or write a file or folder of this account's; a removed one is not."""
+    """Return whether others may read or write a file or folder of this account's; a removed one is not."""
     try:
         found = entry.lstat()
     except FileNotFoundError:

@@ -188,7 +188,7 @@ class _Transaction:
         self._say("RELEASE turn")
 
     def is_full(self) -> bool:
-        """Say whether this transaction takes no further turns."""
+        """Return whether this transaction takes no further turns."""
         waited_s = time.monotonic() - self._started_s
         return self._turns >= MOST_TURNS or waited_s > LONGEST_S or self._is_broken
 

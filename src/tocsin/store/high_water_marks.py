@@ -188,7 +188,7 @@ def _problems(engine: Engine, known: list[Trace]) -> list[str]:
 
 
 def _is_blank(engine: Engine) -> bool:
-    """Say whether the store is a file that is missing or holds nothing: to open it would make a new one."""
+    """Return whether the store is a file that is missing or holds nothing: to open it would make a new one."""
     if engine.dialect.name != "sqlite" or not engine.url.database:
         return False
     file = Path(engine.url.database)
@@ -200,7 +200,7 @@ def _is_new(connection: Connection) -> bool:
 
 
 def is_empty(connection: Connection) -> bool:
-    """Say whether the store holds neither an event nor an entity."""
+    """Return whether the store holds neither an event nor an entity."""
     columns = (change_event.c.log_offset, entity.c.id)
     return _is_new(connection) or not any(connection.execute(select(one).limit(1)).first() for one in columns)
 

@@ -87,7 +87,7 @@ def upgrade(connection: Connection, revision: str = HEAD) -> None:
 
 
 def is_known(revision: str) -> bool:
-    """Say whether this release has such a revision."""
+    """Return whether this release has such a revision."""
     return revision in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 

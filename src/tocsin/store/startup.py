@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def is_away(fault: Fault) -> bool:
-    """Say whether a store with this fault is there sooner or later, without anybody mending anything."""
+    """Return whether a store with this fault is there sooner or later, without anybody mending anything."""
     return fault in (AWAY, BUSY)
 
 
 def may_pass(fault: Fault) -> bool:
-    """Say whether this fault may have passed at the next try: as ``is_away``, or a full disk, for example."""
+    """Return whether this fault may have passed at the next try: as ``is_away``, or a full disk, for example."""
     return fault.passes and fault is not UNKNOWN
 
 

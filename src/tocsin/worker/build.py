@@ -71,7 +71,7 @@ def make_store(settings: Settings) -> None:
 
 @asynccontextmanager
 async def build(settings: Settings) -> AsyncIterator[Parts]:
-    """Yield the parts of a worker as ``settings`` say, over an existing store; close them afterwards."""
+    """Yield the parts of a worker from ``settings``, over an existing store; close them afterwards."""
     with _opened(settings) as engine:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))

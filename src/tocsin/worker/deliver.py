@@ -148,7 +148,7 @@ class Worker:
                 self._finished.put_nowait((session_id, finished))
 
     async def _holds(self, session_id: str, message_id: str) -> bool:
-        """Say whether a message is this worker's, and may still be begun."""
+        """Return whether a message is this worker's, and may still be begun."""
         await self._assure()
         return not self._stopping and self._leases.holds(session_id, message_id)
 

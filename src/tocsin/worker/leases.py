@@ -39,7 +39,7 @@ class Leases:
         self._sure_until_s = asked_at_s + self._lease_s
 
     def are_sure(self, now_s: float) -> bool:
-        """Say whether nobody can have ended the session yet."""
+        """Return whether nobody can have ended the session yet."""
         return now_s < self._sure_until_s
 
     def take(self, session_id: str, messages: Iterable[Message]) -> None:
@@ -60,7 +60,7 @@ class Leases:
                     del self.per_destination[name]
 
     def holds(self, session_id: str, message_id: str) -> bool:
-        """Say whether the message is held under that session, as far as is known."""
+        """Return whether the message is held under that session, as far as is known."""
         return session_id == self.session_id and message_id in self._held
 
     def ids(self) -> list[str]:

@@ -130,7 +130,7 @@ def flat(shown: str) -> str:
 
 
 def is_dead(pid: int) -> bool:
-    """Say whether a process has ended and only waits for somebody to notice."""
+    """Return whether a process has ended and only waits for somebody to notice."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

@@ -256,7 +256,7 @@ async def test_silence_times_out_and_awaits_a_retry() -> None:
 
 
 def is_away(outcome: Outcome) -> bool:
-    """Say whether the outcome is a failed connection, to be tried again."""
+    """Return whether the outcome is a failed connection, to be tried again."""
     return isinstance(outcome, Retry) and outcome.reason is OutcomeReason.CONNECTION_FAILED
 
 

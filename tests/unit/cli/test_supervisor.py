@@ -107,7 +107,7 @@ async def test_what_a_part_started_ends_with_it() -> None:
 
 
 def ends(pid: int) -> bool:
-    """Say whether a process that is not a child of this one has ended, or does so in time."""
+    """Return whether a process that is not a child of this one has ended, or does so in time."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -27,7 +27,7 @@ class ThreadRole:
 
     @property
     def is_concerned(self) -> bool:
-        """Say whether the thread is theirs to decide: they began it, it is assigned to them, or they own the asset."""
+        """Return whether they may decide the thread: as its creator, an assignee, or an owner of the asset."""
         return self.is_author or self.is_assignee or self.is_owner or self.actor.is_admin
 
     def check_concerned(self, what: str) -> None:

@@ -165,7 +165,7 @@ def document_of(record: Record, old: Stored, row: Row) -> Document:
 
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:
-    """Say whether a team is a descendant of another one; every team is one of the Organization."""
+    """Return whether a team is a descendant of another one; every team is one of the Organization."""
     waiting, seen = [team], set[str]()
     while waiting:
         one = waiting.pop()

@@ -41,7 +41,7 @@ def import_sheet(
 
     Raises
     ------
-    NotFound : there is no such thing.
+    NotFound : there is no such entity.
     """
     entity_type, entity_id = target
     kind = sheet_kind(entity_type, recursive=recursive) or SHEETS[entity_type]

@@ -144,7 +144,7 @@ def _cells(term: Document) -> dict[str, str]:
 
 
 def _is_named(relation: Document) -> bool:
-    """Say whether a relation names its term; it does not to people who may not see that term."""
+    """Return whether a relation names its term; it does not to people who may not see that term."""
     return "fullyQualifiedName" in (relation.get("term") or relation)
 
 

@@ -43,19 +43,19 @@ class Permit(Protocol):
         ...
 
     def may_view(self, entity_type: str, document: Document) -> bool:
-        """Say whether the actor may see this document; a denial is not logged."""
+        """Return whether the actor may see this document; a denial is not logged."""
         ...
 
     def denies_some(self, entity_type: str) -> bool:
-        """Say whether a rule denies the actor something on some entities of this type and not on others."""
+        """Return whether a rule denies the actor something on some entities of this type and not on others."""
         ...
 
     def bears(self, entity_type: str, document: Document) -> bool:
-        """Say whether a policy rests on this entity."""
+        """Return whether a policy rests on this entity."""
         ...
 
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
-        """Say whether the operation is allowed on every document of the type, or on none."""
+        """Return whether the operation is allowed on every document of the type, or on none."""
         ...
 
     def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
@@ -245,7 +245,7 @@ def check_restore(permit: Permit, target: Stored, transaction: Transaction) -> N
 
 
 def _gives_powers(entity_type: str, old: Document, new: Document, transaction: Transaction) -> bool:
-    """Say whether a change of team members grants or revokes the roles and policies of a team."""
+    """Return whether a change of team members grants or revokes the roles and policies of a team."""
     if entity_type not in ("user", "team"):
         return False
     names: set[str] = set()

@@ -51,6 +51,6 @@ def begun_at(record: Record, old: Stored, fields: Document, *, within_ms: int) -
 
 
 def _is_elsewhere(old: Stored, before: Document, fields: Document) -> bool:
-    """Say whether the entity is being restored, renamed or moved meanwhile."""
+    """Return whether the entity is being restored, renamed or moved meanwhile."""
     keys = ("deleted", "name", *ENTITY_TYPES[old.entity_type].upward)
     return any(before.get(key) != old.document.get(key) for key in keys) or fields.get("name") != old.document["name"]

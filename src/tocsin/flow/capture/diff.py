@@ -131,12 +131,12 @@ def with_place(change: ChangeDescription, old: Document, new: Document) -> Chang
 
 
 def is_empty(value: Value) -> bool:
-    """Say whether this is no value: null, "", [] or {}."""
+    """Return whether this is no value: null, "", [] or {}."""
     return value is None or value == "" or value == [] or value == {}
 
 
 def is_same(old: Value, new: Value) -> bool:
-    """Say whether two JSON values are equal: numbers as numbers (775 is 775.0), but true is not 1."""
+    """Return whether two JSON values are equal: numbers as numbers (775 is 775.0), but true is not 1."""
     if old != new:
         return False
     if type(old) is str:

@@ -22,6 +22,6 @@ def weak_tag(document: Document) -> str:
 
 
 def holds(if_match: str, document: Document) -> bool:
-    """Say whether an ``If-Match`` header (``*``, one tag or a list of them) names this state."""
+    """Return whether an ``If-Match`` header (``*``, one tag or a list of them) names this state."""
     wanted = {tag.strip() for tag in if_match.split(",")}
     return "*" in wanted or bool(wanted & {strong_tag(document), weak_tag(document)})

@@ -46,7 +46,7 @@ def applied(document: Document, operations: Sequence[PatchOperation], bounds: Bo
 
 
 def is_light(document: Document, operations: Sequence[PatchOperation]) -> bool:
-    """Say whether applying these operations takes so little time that others can wait for it."""
+    """Return whether applying these operations takes so little time that others can wait for it."""
     if len(operations) > _LIGHT_OPERATIONS or any(_is_copy(one) for one in operations):
         return False
     return size_of(document) <= _LIGHT_BYTES

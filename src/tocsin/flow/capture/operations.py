@@ -172,7 +172,7 @@ class EntityWrites:
         if_match: str | None = None,
         dry_run: bool = False,
     ) -> RolledBack:
-        """Bring an entity back to an earlier version, as a new version; ``dry_run`` only says what that would do.
+        """Bring an entity back to an earlier version, as a new version; ``dry_run`` only returns the result.
 
         Raises
         ------

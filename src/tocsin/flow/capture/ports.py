@@ -22,7 +22,7 @@ from tocsin.model.thread import Part, PartTaken, StoredThread
 
 
 class Collision(Conflict):
-    """Somebody else wrote the same thing at the same moment."""
+    """Another transaction wrote the same row at the same time."""
 
     code = "COLLISION"
 
@@ -51,7 +51,7 @@ class Teams(Protocol):
         ...
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
-        """Say whether being in one of these teams, or in one of these names, decides what somebody may do.
+        """Return whether being in one of these teams, or in one of these names, decides what somebody may do.
 
         It does if the team or one above it, short of the Organization, has roles or policies, or if a rule names it.
         """
@@ -178,7 +178,7 @@ class ThreadRows(Protocol):
         ...
 
     def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
-        """Say whether another announcement about the asset is active at any time between the two."""
+        """Return whether another announcement about the asset is active at any time between the two."""
         ...
 
     def post(self, thread_id: str, post_id: str) -> Document | None:
@@ -341,7 +341,7 @@ class Catalogue(Protocol):
 
         Raises
         ------
-        Collision : somebody else wrote the same thing at the same moment; try again.
+        Collision : another transaction wrote the same row at the same time; try again.
         """
         ...
 
@@ -354,7 +354,7 @@ class BatchedCatalogue(Protocol):
 
         Raises
         ------
-        Collision : somebody else wrote the same thing at the same moment; try again.
+        Collision : another transaction wrote the same row at the same time; try again.
         """
         ...
 

@@ -144,7 +144,7 @@ def reference_to(stored: Stored) -> Document:
 
 
 def is_uuid(text: str) -> bool:
-    """Say whether a text is an id rather than a name."""
+    """Return whether a text is an id rather than a name."""
     return _UUID.fullmatch(text) is not None
 
 

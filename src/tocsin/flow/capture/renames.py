@@ -34,7 +34,7 @@ class _Renaming:
 
 
 def is_moved(old: Stored, document: Document) -> bool:
-    """Say whether a document asks for another name or another parent than the entity has."""
+    """Return whether a document asks for another name or another parent than the entity has."""
     kind = ENTITY_TYPES[old.entity_type]
     return document.get("name") != old.document["name"] or bool(_moved_keys(kind, old.document, document))
 

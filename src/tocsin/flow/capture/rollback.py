@@ -152,7 +152,7 @@ def _with_living_tags(record: Record, old: Stored, fields: Document, left_out: l
 
 
 def _was_deleted(record: Record, source: object, tag: str) -> bool:
-    """Say whether a tag is deleted, or missing although its classification or glossary is catalogued."""
+    """Return whether a tag is deleted, or missing although its classification or glossary is catalogued."""
     kind, whole = ("glossaryTerm", "glossary") if source == SOURCES["glossaryTerm"] else ("tag", "classification")
     root = fqn.quote(fqn.split(tag)[0])
     find = record.transaction.reference

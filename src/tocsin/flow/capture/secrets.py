@@ -80,7 +80,7 @@ def split(parts: Document) -> tuple[Document, Document]:
 
 
 def keeps_its_secrets(transaction: Transaction, kind: EntityType, old: tuple[str, Document], fields: Document) -> bool:
-    """Say whether ``hidden`` would take these fields, with all the masks in them, for an entity: id and document."""
+    """Return whether ``hidden`` would take these fields, with all the masks in them, for an entity: id and document."""
     entity_id, before = old
     known, unreadable = _known(transaction, entity_id)
     try:

@@ -27,7 +27,7 @@ def next_version(current: Decimal, *, breaking: bool) -> Decimal:
 
 
 def is_breaking(entity_type: str, change: ChangeDescription) -> bool:
-    """Say whether this change breaks those who consume the entity."""
+    """Return whether this change breaks those who consume the entity."""
     rules = [tuple(path.split(".")) for path in ENTITY_TYPES[entity_type].breaking]
     if not rules:
         return False
@@ -40,7 +40,7 @@ def is_breaking(entity_type: str, change: ChangeDescription) -> bool:
 
 
 def _drops(rule: Path, path: Path) -> bool:
-    """Say whether a removed field is the one that the rule names, contains it, or is a list of members below it.
+    """Return whether a removed field is the one that the rule names, contains it, or is a list of members below it.
 
     List names and members' names alternate (``columns.address.children.zip.dataType``), so a list and a field of a
     member are both at an even distance; an odd one ends in a member's name.

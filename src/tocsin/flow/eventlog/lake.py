@@ -37,13 +37,13 @@ class Window:
     until_ms: int | None = None
 
     def meets(self, segment: Segment) -> bool:
-        """Say whether ``segment`` may hold some of them."""
+        """Return whether ``segment`` may hold some of them."""
         is_early = self.since_ms is not None and segment.last_ms < self.since_ms
         is_late = self.until_ms is not None and segment.first_ms > self.until_ms
         return not (is_early or is_late)
 
     def covers(self, segment: Segment) -> bool:
-        """Say whether it holds all of ``segment``."""
+        """Return whether it holds all of ``segment``."""
         has_begun = self.since_ms is None or self.since_ms <= segment.first_ms
         return has_begun and (self.until_ms is None or segment.last_ms <= self.until_ms)
 

@@ -35,7 +35,7 @@ class LogPosition:
         return {"offset": self.offset, **known}
 
     def is_in(self, end: int, last_event_id: str | None) -> bool:
-        """Say whether it belongs to a log that ends at ``end`` and whose last event up to the offset has this id.
+        """Return whether it belongs to a log that ends at ``end`` and whose last event up to the offset has this id.
 
         A position without an event, such as the beginning, is compared with the log's length alone.
         """

@@ -96,7 +96,7 @@ def asked_leaves(node: Node) -> Iterator[tuple[PathValue, Leaf]]:
 
 
 def _is_search(leaf: Leaf) -> bool:
-    """Say whether ``leaf`` asks for texts that hold a word it knows."""
+    """Return whether ``leaf`` asks for texts that hold a word it knows."""
     match leaf:
         case TextTest():
             return bool(required_words(leaf))

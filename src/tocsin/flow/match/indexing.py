@@ -268,7 +268,7 @@ def _refining(asked: Conjunction, first: Group) -> list[frozenset[Fact]]:
 
 
 def _may_refine(chosen: Sequence[Group], group: Group) -> bool:
-    """Say whether ``group`` keeps the anchors few and cheap to look up."""
+    """Return whether ``group`` keeps the anchors few and cheap to look up."""
     fields = {fact.field for one in chosen for fact in _facts(one)}
     sets = sum(kind_of(field) is Kind.TEXTS for field in {*fields, _field(group)})
     return _field(group) not in fields and sets <= _MAX_SETS and prod(map(len, [*chosen, group])) <= MAX_ANCHORS

@@ -14,7 +14,7 @@ from tocsin.model.change import LoggedEvent
 
 
 def matches(plan: Plan, logged: LoggedEvent) -> bool:
-    """Say whether ``logged`` matches ``plan``; events before the creation of the subscription never do.
+    """Return whether ``logged`` matches ``plan``; events before the creation of the subscription never do.
 
     A condition on the recipient counts as true if it could hold for anybody.
     """

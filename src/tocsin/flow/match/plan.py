@@ -65,7 +65,7 @@ class Plan:
         return tuple(replace(self, node=one.node, questions=(), asked=one.asked) for one in cases)
 
     def stood_before(self, logged: LoggedEvent) -> bool:
-        """Say whether the alert existed and was enabled before an event: by offset in the log, whatever the clocks.
+        """Return whether the alert existed and was enabled before an event: by offset in the log, whatever the clocks.
 
         Events of a replayed history have the times of the history.
         """
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def asks_of_streaks(self) -> bool:
-        """Say whether it asks for something that depends on earlier reports (``flow/match/streak.py``)."""
+        """Return whether it asks for something that depends on earlier reports (``flow/match/streak.py``)."""
         return self.node is not None and asks_of_streaks(self.node)
 
     @property

@@ -26,7 +26,7 @@ def words_of(taken: str) -> str:
 
 
 def is_of_words(field: str) -> bool:
-    """Say whether ``field`` is a set of words."""
+    """Return whether ``field`` is a set of words."""
     return field.startswith(TAKEN) and field.endswith(_WORDS)
 
 

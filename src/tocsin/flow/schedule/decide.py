@@ -1,4 +1,4 @@
-"""Decision when a person gets what an alert has for them. The one place that decides it.
+"""Due time of a notification: now, at a time, with others in a digest, or never. Decided here only.
 
 Pure. The pipeline asks when it writes a notification, the worker again when it sends the message.
 Next: ``flow/schedule/messages.py``.
@@ -21,19 +21,19 @@ SCHEDULED = "scheduled"
 
 @dataclass(frozen=True)
 class Now:
-    """At once, in a message of its own."""
+    """Immediately, in a separate message."""
 
 
 @dataclass(frozen=True)
 class At:
-    """At a time, in a message of its own (epoch milliseconds)."""
+    """At a time (epoch milliseconds), in a separate message."""
 
     due_at_ms: int
 
 
 @dataclass(frozen=True)
 class Together:
-    """In one message with all that the recipient is to get under the same key at the same time."""
+    """In one message with all notifications of the recipient that have the same key and due time."""
 
     grouping_key: str
     due_at_ms: int
@@ -41,7 +41,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Never:
-    """Not at all; ``because`` is a sentence for people."""
+    """Not at all; ``because`` is the reason as a sentence."""
 
     because: str
 
@@ -50,9 +50,9 @@ Decision = Now | At | Together | Never
 
 
 def decide(trigger: Trigger, mute: Mute | None, now_ms: int, *, channel: str) -> Decision:
-    """Return when somebody gets over ``channel`` what an alert with this trigger finds at ``now_ms``.
+    """Return when a recipient is notified over ``channel`` of what an alert with this trigger matched at ``now_ms``.
 
-    ``mute`` is what the person has muted of it, if anything.
+    ``mute`` is the recipient's mute of the alert or asset, if any.
     """
     if mute is not None:
         return Never(f"the recipient {mute.in_words()}")

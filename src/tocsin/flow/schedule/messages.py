@@ -16,7 +16,7 @@ from tocsin.model.subscription import Channel, EventSubscription, Trigger, Trigg
 
 Row = Mapping[str, Any]  # Any: a column's value
 Triggers = Mapping[str, Trigger]
-"""The scheduled triggers, by alert; alerts that are not named notify at once."""
+"""The scheduled triggers, by alert; alerts without an entry notify immediately."""
 
 _REAL_TIME = Trigger()
 

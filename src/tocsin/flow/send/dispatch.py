@@ -79,7 +79,7 @@ class Sender(Protocol):
     """A delivery channel. Never raises for what the remote did, never waits between attempts."""
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt and say how it ended."""
+        """Make one attempt and return its outcome."""
         ...
 
 

@@ -67,7 +67,7 @@ class Exemption:
     port: int | None = None
 
     def holds_for(self, address: Address, port: int) -> bool:
-        """Say whether the exemption is for that address and port."""
+        """Return whether the exemption is for that address and port."""
         return self.port in (None, port) and address in self.network
 
 
@@ -78,7 +78,7 @@ class Egress:
     allow: tuple[Exemption, ...] = ()
 
     def permits(self, text: str, port: int) -> bool:
-        """Say whether the literal address ``text`` may be reached at ``port``."""
+        """Return whether the literal address ``text`` may be reached at ``port``."""
         try:
             address = ip_address(text.partition("%")[0])
         except ValueError:
@@ -119,7 +119,7 @@ def _exemption(text: str) -> Exemption:
 
 
 def is_web_scheme(scheme: str) -> bool:
-    """Say whether ``scheme`` is one that webhooks may use."""
+    """Return whether ``scheme`` is one that webhooks may use."""
     return scheme.lower() in _ALLOWED_SCHEMES
 
 

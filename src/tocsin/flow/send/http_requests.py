@@ -69,7 +69,7 @@ class HttpRequests:
         await self._session.close()
 
     async def send(self, request: Request, *, now_ms: int) -> Outcome:
-        """Make one attempt and say how it ended."""
+        """Make one attempt and return its outcome."""
         outcome, stale = await self._attempt(request, now_ms)
         while stale:  # a kept connection that the receiver had closed says nothing about the receiver
             outcome, stale = await self._attempt(request, now_ms)

@@ -253,7 +253,7 @@ def _subject(path: list[str]) -> str:
 
 
 def _is_same_set(old: Value, new: Value) -> bool:
-    """Say whether these are lists of the same names in another order."""
+    """Return whether these are lists of the same names in another order."""
     if not (isinstance(old, list) and isinstance(new, list) and old):
         return False
     return all(isinstance(name, str) for name in (*old, *new)) and sorted(old) == sorted(new)

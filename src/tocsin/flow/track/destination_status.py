@@ -64,7 +64,7 @@ UNTRIED = DestinationStatus(SubscriptionState.ACTIVE, 0)
 
 
 def concerns_destination(attempt: Attempt) -> bool:
-    """Say whether the attempt's outcome concerns its destination."""
+    """Return whether the attempt's outcome concerns its destination."""
     return reason_of(attempt.outcome) not in _SAYS_NOTHING
 
 
@@ -104,7 +104,7 @@ def _state(attempt: Attempt, step: Step) -> SubscriptionState:
 
 
 def asked_to_stop(standing: DestinationStatus | None, *, configured_at_ms: int) -> bool:
-    """Say whether the receiver answered 410 since its subscription was last changed: then nothing is sent there.
+    """Return whether the receiver answered 410 since its subscription was last changed: then nothing is sent there.
 
     Changing the subscription enables the destination again. Only the subscription's own state decides this:
     clocks that differ, or are set, must not keep a destination disabled.

@@ -67,7 +67,7 @@ def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None
 
 
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
-    """Say whether the caller may see this document of a type; what no document is known of follows the type."""
+    """Return whether the caller may see this document of a type; what no document is known of follows the type."""
     found = document or {}
     if not caller.actor.is_admin and (caller.actor.is_bot or not caller.policies.is_open(resource)):
         found = caller.parts.standing.as_asked(caller.view, Operation.VIEW_BASIC, resource, found)

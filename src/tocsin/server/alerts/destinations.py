@@ -28,7 +28,7 @@ class Names(Protocol):
         ...
 
     def team_exists(self, name: str, /) -> bool:
-        """Say whether there is a team of that name."""
+        """Return whether there is a team of that name."""
         ...
 
 

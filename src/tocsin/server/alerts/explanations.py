@@ -120,7 +120,7 @@ def _traced(alert: EventSubscription, logged: LoggedEvent, *, is_open: bool) -> 
 
 
 def _is_narrowed(question: Question, caller: Caller, tended: frozenset[str]) -> bool:
-    """Say whether there may be more to it than the caller may know: of others, by alerts that they may not edit."""
+    """Return whether there may be more to it than the caller may know: of others, by alerts that they may not edit."""
     about_me = question.person is not None and question.person.id == caller.actor.id
     asked_of = None if question.subscription is None else question.subscription.id
     return not caller.actor.is_admin and not about_me and asked_of not in tended
@@ -150,7 +150,7 @@ def visible_alerts(caller: Caller) -> list[EventSubscription]:
 
 
 def tends(alert: EventSubscription, caller: Caller) -> bool:
-    """Say whether the caller may edit the alert; to policies, who made it is one of its owners."""
+    """Return whether the caller may edit the alert; to policies, who made it is one of its owners."""
     if caller.actor.is_admin:
         return True
     maker = caller.parts.alert_stores.events.makers([alert.id]).get(alert.id)

@@ -47,7 +47,7 @@ def count_trials(destinations: Sequence[Destination], caller: Caller) -> None:
 
 
 def count_post(texts: Iterable[object], caller: Caller) -> None:
-    """Count a thread or a post and whom it mentions; raise ``TooManyRequests`` where they are too many in this hour."""
+    """Count a thread or post and its mentions; raise ``TooManyRequests`` above the hourly limit."""
     if not (caller.actor.is_admin or caller.actor.is_bot):
         _take(caller, "post", 1 + len(mentions_in(*texts)), caller.parts.settings.posts_per_hour)
 

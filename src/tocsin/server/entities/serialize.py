@@ -63,7 +63,7 @@ def as_permitted(row: EntityType, view: Document, caller: Caller, document: Docu
 
 
 def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
-    """Say whether the caller may edit an entity as a whole; who made an alert is one of its owners."""
+    """Return whether the caller may edit an entity as a whole; who made an alert is one of its owners."""
     if caller.actor.is_admin:
         return True
     asked = caller.parts.standing.as_asked(caller.view, Operation.EDIT_ALL, row.name, document)

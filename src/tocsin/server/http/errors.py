@@ -163,7 +163,7 @@ def explain(error: TocsinError) -> str:
 
 
 def _says(message: str, field: str) -> bool:
-    """Say whether a message names a field, rather than a word that its name is a part of."""
+    """Return whether a message names a field, rather than a word that its name is a part of."""
     return re.search(rf"(?<!\w){re.escape(field)}(?!\w)", message) is not None
 
 
@@ -227,7 +227,7 @@ def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
 
 
 def _is_similar(fqn: str, typed: str) -> bool:
-    """Say whether every name in one FQN is like that in the other: what they share must not make up for the rest."""
+    """Return whether every name in one FQN is like that in the other: what they share must not make up for the rest."""
     try:
         parts, others = names.split(fqn), names.split(typed)
     except InvalidInput:

@@ -235,7 +235,7 @@ class ending_with_the_store:  # noqa: N801  read as a word of a with statement
         """Begin."""
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
-        """Say whether the store is to blame, and not this program."""
+        """Return whether the store is to blame, and not this program."""
         is_fault = isinstance(error, Exception) and fault_of(error) is not None
         if is_fault and error is not None:
             _say(error)

@@ -208,7 +208,7 @@ def _usable(keys: Json) -> Iterator[Key]:
 
 
 def _is_text(value: object, most: int) -> bool:
-    """Say whether a claim is a text of Unicode characters, and not too long."""
+    """Return whether a claim is a text of Unicode characters, and not too long."""
     if not isinstance(value, str) or len(value) > most:
         return False
     return not any("\ud800" <= sign <= "\udfff" for sign in value)

@@ -182,7 +182,7 @@ def hash_password(password: str) -> str:
 
 
 def matches_password(people: People, person: Person | None, password: str) -> bool:
-    """Say whether this is the password of a person who is there.
+    """Return whether this is the password of a person who is there.
 
     ``password`` may be base64, as OpenMetadata's client sends it, or plain. Nobody's password costs the same time as a
     wrong one.

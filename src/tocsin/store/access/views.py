@@ -254,7 +254,7 @@ class _Found:
 
 @lru_cache(maxsize=1_000)
 def _policy(text: str) -> Policy:
-    """Return what a stored policy says; parsing its conditions costs more than reading it."""
+    """Return a stored policy, parsed; parsing its conditions costs more than reading it."""
     return policy_of(from_text(text))
 
 

@@ -58,7 +58,7 @@ def masked_map(value: Any) -> Any:  # Any: a JSON value
 
 
 def holds_mask(config: Document) -> bool:
-    """Say whether a mask is in place of a secret: the stored one has to be known."""
+    """Return whether a mask is in place of a secret: the stored one has to be known."""
     endpoint = config.get(ENDPOINT)
     found: list[str] = [endpoint] if isinstance(endpoint, str) else []
 

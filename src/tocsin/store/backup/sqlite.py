@@ -56,7 +56,7 @@ def check_unused(store: Path) -> None:
 
 
 def has_rows(store: Path) -> bool:
-    """Say whether the file holds a store that was used; one that cannot be read may have been."""
+    """Return whether the file holds a store that was used; one that cannot be read may have been."""
     if not store.is_file() or not store.stat().st_size:
         return False
     with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as connection:

@@ -68,7 +68,7 @@ class SqlCatalogue:
 
         Raises
         ------
-        Collision : somebody else wrote the same thing at the same moment; try again.
+        Collision : another transaction wrote the same row at the same time; try again.
         """
         with self._committed() as connection:
             transaction = SqlTransaction(connection)

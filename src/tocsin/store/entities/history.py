@@ -111,7 +111,7 @@ def _newest(connection: Connection, entity_id: str, condition: ColumnElement[boo
 
 
 def _was(connection: Connection, entity_type: str, entity_id: str) -> bool:
-    """Say whether an entity of this type with this id was deleted for good."""
+    """Return whether an entity of this type with this id was deleted for good."""
     query = select(_EVENT.log_offset).where(
         _EVENT.entity_id == entity_id,
         _EVENT.entity_type == entity_type,
@@ -121,7 +121,7 @@ def _was(connection: Connection, entity_type: str, entity_id: str) -> bool:
 
 
 def _gone_at_ms(connection: Connection, entity_id: str, at_ms: int) -> bool:
-    """Say whether an entity had been deleted for good by then."""
+    """Return whether an entity had been deleted for good by then."""
     query = select(_EVENT.log_offset).where(
         _EVENT.entity_id == entity_id,
         _EVENT.event_type == EventType.ENTITY_DELETED.value,

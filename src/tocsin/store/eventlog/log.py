@@ -98,7 +98,7 @@ class EventLog:
             return position_at(connection, offset)
 
     def holds(self, position: LogPosition) -> bool:
-        """Say whether this is the log that was read up to ``position``, and not shorter."""
+        """Return whether this is the log that was read up to ``position``, and not shorter."""
         with reading(self._engine) as connection:
             return holds(connection, position)
 
@@ -206,7 +206,7 @@ def last_position(connection: Connection) -> LogPosition:
 
 
 def holds(connection: Connection, position: LogPosition) -> bool:
-    """Say whether this is the log that was read up to ``position``, and not shorter."""
+    """Return whether this is the log that was read up to ``position``, and not shorter."""
     if not position.offset:
         return True
     found = position_at(connection, position.offset).event_id

@@ -68,7 +68,7 @@ class SqlThreads:
         return int(made.scalar_one())
 
     def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
-        """Say whether another announcement about the asset is active at any time between the two."""
+        """Return whether another announcement about the asset is active at any time between the two."""
         query = select(_THREAD.id).where(
             _THREAD.about_id == about_id,
             _THREAD.kind == ThreadType.ANNOUNCEMENT.value,

@@ -155,7 +155,7 @@ def _is_free(now_ms: int) -> ColumnElement[bool]:
 
 
 def _lasts(connection: Connection, session_id: str) -> bool:
-    """Say whether the session is there, and keep it until the transaction ends."""
+    """Return whether the session is there, and keep it until the transaction ends."""
     query = select(worker_session.c.id).where(worker_session.c.id == session_id).with_for_update()
     return connection.execute(query).first() is not None
 

@@ -141,7 +141,7 @@ class Notifications:
             return connection.execute(_offset_of(query_name)).scalar_one_or_none() or 0
 
     def holds(self, position: LogPosition) -> bool:
-        """Say whether the log is the one that was read up to ``position``."""
+        """Return whether the log is the one that was read up to ``position``."""
         with reading(self._engine) as connection:
             return holds(connection, position)
 

@@ -79,7 +79,7 @@ class People:
             return connection.execute(gone).rowcount
 
     def team_exists(self, name: str) -> bool:
-        """Say whether a team of that name exists and is not deleted."""
+        """Return whether a team of that name exists and is not deleted."""
         query = select(entity.c.id).where(
             entity.c.entity_type == "team", entity.c.fqn.in_({name, fqn.quote(name)}), entity.c.deleted.is_(False)
         )

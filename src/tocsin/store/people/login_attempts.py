@@ -92,7 +92,7 @@ class LoginAttempts:
             self._prune(connection, now_ms)
 
     def is_known(self, account: str, source: str, now_ms: int) -> bool:
-        """Say whether somebody (a user's id) has logged in from this source of late."""
+        """Return whether somebody (a user's id) has logged in from this source of late."""
         query = select(_SOURCE.last_at_ms).where(_SOURCE.user_id == account, _SOURCE.source == source)
         with reading(self._engine) as connection:
             last_at_ms = connection.execute(query).scalar_one_or_none()

@@ -48,7 +48,7 @@ class SqlTeams:
         return [{**one, "teamType": kinds[one["id"]]} for one in found]
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
-        """Say whether being in one of these teams, or in one of these names, decides what somebody may do."""
+        """Return whether being in one of these teams, or in one of these names, decides what somebody may do."""
         ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
         called = set(names)
         for some in in_lots(sorted(ids)):
@@ -58,7 +58,7 @@ class SqlTeams:
         return self._bring(ids) or self._are_named(called)
 
     def _bring(self, team_ids: Collection[str]) -> bool:
-        """Say whether one of these teams, short of the Organization, has roles or policies."""
+        """Return whether one of these teams, short of the Organization, has roles or policies."""
         named = entity_reference.c
         for some in in_lots(sorted(team_ids)):
             query = select(named.entity_id).where(
@@ -69,7 +69,7 @@ class SqlTeams:
         return False
 
     def _are_named(self, names: Collection[str]) -> bool:
-        """Say whether the condition of a rule names one of these teams."""
+        """Return whether the condition of a rule names one of these teams."""
         is_policy = (_ENTITY.entity_type == "policy") & ~_ENTITY.deleted
         asks = _ENTITY.document.contains("inAnyTeam(")
         policies = self._connection.scalars(select(_ENTITY.document).where(is_policy, asks)).all()

@@ -105,7 +105,7 @@ def matching(connection: Connection, node: Node) -> Matching:
 
 
 def is_of_words(node: Node) -> bool:
-    """Say whether the index of words alone can answer."""
+    """Return whether the index of words alone can answer."""
     return not isinstance(node, Constant) and all(isinstance(leaf, Words | Fact) for leaf in leaves(node))
 
 

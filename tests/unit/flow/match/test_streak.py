@@ -231,7 +231,7 @@ def _lapse(notified: Sequence[StatusReport]) -> dict[str, str | int]:
 
 
 def _counts(notified: Sequence[StatusReport]) -> bool:
-    """Say whether the last of ``notified`` is a verdict that makes a transition."""
+    """Return whether the last of ``notified`` is a verdict that makes a transition."""
     newest: tuple[int, str] | None = None
     counted = False
     for report in notified:

@@ -43,7 +43,7 @@ class EmailSender:
         self._sender = sender
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt and say how it ended."""
+        """Make one attempt and return its outcome."""
         if self._server is None:
             return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is configured (smtp_host)")
         try:

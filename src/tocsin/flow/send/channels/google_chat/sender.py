@@ -25,7 +25,7 @@ class GoogleChatSender:
         self._base_url = base_url
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt and say how it ended."""
+        """Make one attempt and return its outcome."""
         url = web_address(destination.config.endpoint or dispatch.message.target)
         if url is None:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")

@@ -48,7 +48,7 @@ class WebhookSender:
         self._source = source
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt and say how it ended."""
+        """Make one attempt and return its outcome."""
         request = request_for(dispatch, destination, source=self._source, now_ms=now_ms)
         if request is None:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")

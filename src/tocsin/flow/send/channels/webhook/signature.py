@@ -54,7 +54,7 @@ def key_of(secret: str) -> bytes:
 
 
 def is_signed(body: bytes, headers: dict[str, str], secret: str) -> bool:
-    """Say whether lower-case ``headers`` carry a Standard Webhooks signature of ``body`` made with ``secret``."""
+    """Return whether lower-case ``headers`` carry a Standard Webhooks signature of ``body`` made with ``secret``."""
     signed = f"{headers.get('webhook-id')}.{headers.get('webhook-timestamp')}.".encode() + body
     expected = f"v1,{_base64(_hmac(key_of(secret), signed))}"
     return any(hmac.compare_digest(expected, given) for given in headers.get("webhook-signature", "").split())

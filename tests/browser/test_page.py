@@ -219,7 +219,7 @@ def test_why_somebody_got_this_is_told_rule_by_rule(
     rule = alert.locator("li").filter(has_text="rule described (include)")
     expect(rule).to_contain_text("fieldChanged == 'description'")
     expect(rule).to_contain_text("fieldChanged is description")
-    expect(alert.locator("li").filter(has_text="alice over ActivityFeed")).to_contain_text(
+    expect(alert.locator("li").filter(has_text="alice by ActivityFeed")).to_contain_text(
         "you own it (alert Described)"
     )
     expect(entry).to_contain_text("Alerts and relations as of now")

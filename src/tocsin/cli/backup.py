@@ -28,6 +28,7 @@ def backup(
     """Back up database, lake and key as of one moment, without stopping anything.
 
     Keep the backup safe: whoever can read it can read the store, and with the key also its secrets.
+
     Example: tocsin backup /backups/monday
     """
     settings = settings_of()

@@ -167,7 +167,7 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
 
 def _grow_person(branch: Tree, one: Document) -> None:
     notified = one["notification"] is not None
-    below = branch.add(_marked(one["isDue"] or notified, f"{one['name']} over {one['channel']}"))
+    below = branch.add(_marked(one["isDue"] or notified, f"{one['name']} by {one['channel']}"))
     for way in one["ways"]:
         stopped = way["stoppedBy"]
         says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")

@@ -33,6 +33,7 @@ def fsck(
 
     Also compares the store with the position mark, the checkpoints and the lake, to find lost events. Exits with 7 if
     it finds damage.
+
     Example: tocsin fsck --deep
     """
     settings = settings_of()

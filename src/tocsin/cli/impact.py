@@ -30,7 +30,7 @@ def impact(
     """Show everything downstream of an asset, with owners.
 
     Examples
-    tocsin impact postgres_prod.ecommerce.public.orders --columns total
+    tocsin impact postgres_prod.ecommerce.public.orders --columns total_cents
     tocsin impact EVENT-ID
     """
     with Client() as client:

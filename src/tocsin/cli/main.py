@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
@@ -102,6 +103,18 @@ app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)
 app.add_typer(sample.app, name="sample", rich_help_panel=_TEND)
 app.add_typer(lake.app, name="lake", rich_help_panel=_TEND)
 app.add_typer(search.app, name="search", rich_help_panel=_TEND)
+
+
+def _reflowed(text: str) -> str:
+    """Return a help text with one line per paragraph, for the terminal to wrap; lists of examples stay."""
+    paragraphs = (one if one.startswith("Examples\n") else " ".join(one.split()) for one in text.split("\n\n"))
+    return "\n\n".join(paragraphs)
+
+
+for _app in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
+    for _info in _app.registered_commands:
+        if _info.callback is not None:
+            _info.help = _reflowed(cleandoc(_info.callback.__doc__ or ""))
 
 
 def _version(wanted: bool) -> None:  # Typer calls it with the option's value

@@ -81,7 +81,7 @@ function personBranch(make, person) {
   );
   const others = person.mergedWith.join(", ");
   if (others) ways.push(make("li", { class: "soft", text: `sent as one notification with ${others}` }));
-  return branch(make, person.isDue || person.notification !== null, `${person.name} over ${person.channel}`, ways);
+  return branch(make, person.isDue || person.notification !== null, `${person.name} by ${person.channel}`, ways);
 }
 
 function branch(make, holds, text, below = []) {

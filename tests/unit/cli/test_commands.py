@@ -25,6 +25,14 @@ ALERT: dict[str, Any] = {
 }
 
 
+def test_help_leaves_line_breaks_to_the_terminal() -> None:
+    groups = [app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)]
+    texts = [command.help or "" for group in groups for command in group.registered_commands]
+    paragraphs = [paragraph for text in texts for paragraph in text.split("\n\n")]
+    assert "Requires Java 17 or newer." in "".join(paragraphs)
+    assert [one for one in paragraphs if "\n" in one and not one.startswith("Examples\n")] == []
+
+
 def test_help_teaches_with_examples_and_names_every_command(run: Run) -> None:
     shown = run("--help")
     assert shown.code == 0

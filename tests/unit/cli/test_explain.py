@@ -115,7 +115,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   │       ├── ✗ tier == 'a'  tier is missing",
         "│   │       └── ✓ tags == 'a'  tags is a, b, c, d and 21 more",
         "│   ├── ✗ no",
-        "│   ├── ✓ ann over Email",
+        "│   ├── ✓ ann by Email",
         "│   │   ├── ✓ you own it (alert A)",
         "│   │   ├── ✗ you follow it (alert A): ann made the change",
         "│   │   └── sent as one notification with B",

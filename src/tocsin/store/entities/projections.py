@@ -25,7 +25,6 @@ from tocsin.store.quality import suites
 Entry = tuple[str, str, str]
 Rows = frozenset[Entry]
 
-"""Values in one query."""
 _REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
 """The lists of references that have no table of their own."""
 _POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested_references.KEYS)

@@ -75,7 +75,7 @@ def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: 
     expect(alerts.get_by_text("noise = notifications to people - opened in the app")).to_be_visible()
 
 
-def test_a_backtest_is_drawn_with_whom_it_would_have_told(alerts: Page, sqlite_engine: Engine) -> None:
+def test_a_backtest_is_drawn_with_the_people_it_would_have_notified(alerts: Page, sqlite_engine: Engine) -> None:
     alerts.get_by_label("Alert", exact=True).select_option(label="Described")
     with at_work(sqlite_engine, NAMED_IN_MARKUP) as taken:
         alerts.get_by_role("button", name="Backtest").click()

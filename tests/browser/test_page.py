@@ -204,7 +204,7 @@ def described_for(served: Served, engine: Engine, user_id: str, asset: Json, tex
     notify_all(engine)
 
 
-def test_why_somebody_got_this_is_told_rule_by_rule(
+def test_why_somebody_was_notified_is_shown_rule_by_rule(
     served: Served, page: Page, orders: Json, sqlite_engine: Engine
 ) -> None:
     user_id = alice(served, page)
@@ -219,9 +219,7 @@ def test_why_somebody_got_this_is_told_rule_by_rule(
     rule = alert.locator("li").filter(has_text="rule described (include)")
     expect(rule).to_contain_text("fieldChanged == 'description'")
     expect(rule).to_contain_text("fieldChanged is description")
-    expect(alert.locator("li").filter(has_text="alice by ActivityFeed")).to_contain_text(
-        "you own it (alert Described)"
-    )
+    expect(alert.locator("li").filter(has_text="alice by ActivityFeed")).to_contain_text("you own it (alert Described)")
     expect(entry).to_contain_text("Alerts and relations as of now")
     expect(page).to_have_title("Tocsin")
 

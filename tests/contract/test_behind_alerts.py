@@ -28,7 +28,7 @@ def _sent(engine: Engine) -> int:
 
 
 @pytest.mark.parametrize("is_edited", [True, False], ids=["led elsewhere", "its maker gone for good"])
-def test_an_alert_tells_no_more_than_all_who_stand_behind_it_may_see(
+def test_an_alert_sends_no_more_than_all_its_editors_may_see(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine, *, is_edited: bool
 ) -> None:
     mallory_id, mallory = served.person("mallory")

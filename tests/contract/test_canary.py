@@ -362,7 +362,7 @@ def test_no_event_of_what_is_hidden_is_there(asked: tuple[Aviary, httpx.Client])
     assert not {one["entityId"] for one in page["data"]} & hidden
 
 
-def test_the_administrator_is_told_all_of_it(asked: tuple[Aviary, httpx.Client], administrator: httpx.Client) -> None:
+def test_the_administrator_is_shown_everything(asked: tuple[Aviary, httpx.Client], administrator: httpx.Client) -> None:
     aviary, _ = asked
     silent = [
         path

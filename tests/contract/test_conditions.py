@@ -17,7 +17,7 @@ def validated(client: httpx.Client, condition: object) -> Json:
     return answer.json()
 
 
-def test_a_wrong_condition_is_told_with_place_and_nearest_name(administrator: httpx.Client) -> None:
+def test_an_invalid_condition_is_reported_with_position_and_nearest_name(administrator: httpx.Client) -> None:
     said = validated(administrator, "isBot() &&\n  evntType == 'a'")
     assert said["valid"] is False
     (error,) = said["errors"]
@@ -25,7 +25,7 @@ def test_a_wrong_condition_is_told_with_place_and_nearest_name(administrator: ht
     assert "eventType" in error["expected"]
 
 
-def test_a_right_one_is_told_what_is_worth_knowing(administrator: httpx.Client) -> None:
+def test_a_valid_condition_may_get_warnings(administrator: httpx.Client) -> None:
     assert validated(administrator, "isBot()") == {
         "valid": True,
         "errors": [],

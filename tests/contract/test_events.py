@@ -54,7 +54,7 @@ def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
 
 
 @pytest.mark.parametrize("asked", ["offset", "after"])
-def test_who_has_read_further_than_the_log_goes_is_told_so(administrator: httpx.Client, asked: str) -> None:
+def test_an_offset_beyond_the_log_is_a_conflict(administrator: httpx.Client, asked: str) -> None:
     end = administrator.get("/events?offset=latest").json()["paging"]["offset"]
     assert administrator.get(f"/events?{asked}={end}").json()["data"] == []
     answer = administrator.get(f"/events?{asked}={end + 1}")

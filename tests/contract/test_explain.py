@@ -86,7 +86,7 @@ def ann(person: Person, administrator: httpx.Client, orders: Json) -> tuple[str,
     return user_id, client
 
 
-def test_who_was_told_reads_how_and_why(
+def test_a_recipient_reads_how_and_why_they_were_notified(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     user_id, client = ann
@@ -197,7 +197,7 @@ def test_everything_that_stops_somebody_is_named(
     assert ben_client.get(f"/events/{event}/explain").status_code == 404
 
 
-def test_who_is_not_meant_is_told_so_and_a_muted_alert_is_named(
+def test_a_person_who_is_no_recipient_reads_why_and_a_muted_alert_is_named(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     _, zoe = person("zoe")
@@ -213,7 +213,7 @@ def test_who_is_not_meant_is_told_so_and_a_muted_alert_is_named(
     assert mine["disagreements"] == []
 
 
-def test_what_is_asked_of_each_person_is_told_with_their_answers(
+def test_conditions_on_people_are_shown_with_each_result(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     administrator.put(f"/tables/{orders['id']}/followers", json=ann[0])
@@ -275,7 +275,7 @@ def test_what_is_stored_and_what_should_be_are_compared(
     )
 
 
-def test_a_message_is_told_with_its_attempts(
+def test_a_message_is_shown_with_its_attempts(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
@@ -291,7 +291,7 @@ def test_a_message_is_told_with_its_attempts(
     assert Messages(sqlite_engine).due_destinations(notified["dueAt"] + 1)
 
 
-def test_reasons_that_were_left_out_are_told_with_why(
+def test_reasons_that_were_left_out_are_shown_with_the_cause(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
@@ -327,7 +327,7 @@ def test_what_a_receiver_answered_is_shown_to_administrators_alone(
         assert ("router of the office" in answer.text, "detail" in attempt) == (shown, shown)
 
 
-def test_what_a_deleted_alert_told_can_still_be_asked_for(
+def test_notifications_of_a_deleted_alert_are_still_explained(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
@@ -401,7 +401,7 @@ def test_alerts_of_others_are_counted_and_no_more(
     assert "vault" not in str(reached)
 
 
-def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
+def test_hidden_recipients_are_not_explained_as_no_recipients(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     alert(administrator, "Watch")
@@ -439,7 +439,7 @@ def test_a_broken_question_is_refused(administrator: httpx.Client, orders: Json,
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_what_somebody_was_told_for_did_stand_then(
+def test_the_stored_reasons_of_a_notification_held_at_the_event(
     person: Person, administrator: httpx.Client, orders: Json, sqlite_engine: Engine, again: bool
 ) -> None:
     fay, fays = person("fay")

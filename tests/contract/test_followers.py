@@ -119,7 +119,7 @@ def test_follows_are_grouped_by_kind(
     assert len(client.get(f"/users/{user_id}?fields=follows").json()["follows"]) == 2
 
 
-def test_a_bulk_follow_tells_of_each_that_failed(alice: tuple[str, httpx.Client], orders: Json) -> None:
+def test_a_bulk_follow_reports_each_that_failed(alice: tuple[str, httpx.Client], orders: Json) -> None:
     user_id, client = alice
     bad = [
         {"id": "nonsense", "type": "table"},

@@ -222,7 +222,7 @@ def test_what_becomes_due_rings_then(served: Served, alice: tuple[str, httpx.Cli
     assert [one["id"] for one in listener.wait_for(2)] == [now, soon]
 
 
-def test_nobody_hears_what_others_are_told(
+def test_notifications_of_others_are_not_pushed(
     served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: CatalogueWriter
 ) -> None:
     user_id, _ = alice

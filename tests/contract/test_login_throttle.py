@@ -148,7 +148,7 @@ def test_an_ipv6_customer_is_one_source(address: str, source: str) -> None:
     assert source_of(address) == source
 
 
-def test_who_guesses_is_told_how_long_to_wait(sqlite_engine: Engine, founded: Founded) -> None:
+def test_failed_log_ins_return_how_long_to_wait(sqlite_engine: Engine, founded: Founded) -> None:
     settings = Settings(log_level="warning", login_failures=3, secrets_key=SecretStr(KEY))
     with running_server(sqlite_engine, settings, password=founded.password) as served, served.client() as client:
         guess = {"email": "admin@tocsin.example.org", "password": "guess"}

@@ -34,18 +34,18 @@ def private(administrator: httpx.Client, orders: Json) -> Json:
     return answer.json()
 
 
-def _told(client: httpx.Client, entity_id: str) -> list[Json]:
+def _events(client: httpx.Client, entity_id: str) -> list[Json]:
     return client.get("/events", params={"entityId": entity_id, "limit": 1000, "format": "tocsin"}).json()["data"]
 
 
-def test_a_profile_is_kept_and_told_without_a_version(administrator: httpx.Client, orders: Json) -> None:
-    before = len(_told(administrator, orders["id"]))
+def test_a_profile_is_kept_and_reported_without_a_version(administrator: httpx.Client, orders: Json) -> None:
+    before = len(_events(administrator, orders["id"]))
     answer = administrator.put(f"/tables/{orders['id']}/tableProfile", json=_PROFILE)
     assert answer.status_code == 200, answer.text
     assert problems("entity/data/table.json", answer.json()) == []
     assert (answer.json()["profile"], answer.json()["version"]) == (_PROFILE["tableProfile"], orders["version"])
     assert administrator.put(f"/tables/{orders['id']}/tableProfile", json=_PROFILE).is_success
-    (event,) = _told(administrator, orders["id"])[before:]
+    (event,) = _events(administrator, orders["id"])[before:]
     assert [one["name"] for one in event["changeDescription"]["fieldsAdded"]] == ["profile"]
     assert event["currentVersion"] == event["previousVersion"]
     assert "anna@" not in json.dumps(event)
@@ -80,7 +80,7 @@ def test_a_profile_can_be_forgotten(administrator: httpx.Client, orders: Json) -
     for path in (f"{_ORDERS}/table", f"{_ORDERS}.email/column", f"{_ORDERS}/system"):
         assert administrator.delete(f"/tables/{path}/{at_ms}/profile").status_code == 200, path
         assert administrator.delete(f"/tables/{path}/{at_ms}/profile").status_code == 404, path
-    assert _told(administrator, orders["id"])[-1]["changeDescription"]["fieldsDeleted"][0]["name"] == "profile"
+    assert _events(administrator, orders["id"])[-1]["changeDescription"]["fieldsDeleted"][0]["name"] == "profile"
     assert "profile" not in administrator.get(f"/tables/{_ORDERS}/tableProfile/latest").json()
 
 
@@ -124,14 +124,14 @@ def test_a_sample_is_masked_for_all_but_owners_bots_and_administrators(
 
 
 def test_a_sample_shows_nowhere_else(administrator: httpx.Client, private: Json) -> None:
-    events = len(_told(administrator, private["id"]))
+    events = len(_events(administrator, private["id"]))
     administrator.put(f"/tables/{private['id']}/sampleData", json=_SAMPLE)
     change = [
         {"op": "add", "path": "/sampleData", "value": _SAMPLE},
         {"op": "add", "path": "/description", "value": "x"},
     ]
     administrator.patch(f"/tables/{private['id']}", content=json.dumps(change))
-    notified = _told(administrator, private["id"])
+    notified = _events(administrator, private["id"])
     assert len(notified) == events + 1
     versions = administrator.get(f"/tables/{private['id']}/versions").text
     read = administrator.get(f"/tables/{private['id']}?fields=*").text

@@ -112,7 +112,7 @@ def test_a_label_that_a_term_brings_along_protects_from_the_moment_the_term_has_
     mallory.close()
 
 
-def test_whoever_may_not_view_an_asset_is_told_of_no_mention_and_no_task_there(
+def test_people_who_may_not_view_an_asset_are_not_notified_of_mentions_and_tasks_there(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     user_id, mallory = served.person("mallory")

@@ -60,7 +60,7 @@ def test_people_read_masks_and_bots_read_secrets(administrator: httpx.Client, bo
     assert (masked["username"], masked["hostPort"]) == ("u", "h:1")
 
 
-def test_nothing_that_is_kept_or_told_holds_a_secret(
+def test_nothing_stored_or_sent_holds_a_secret(
     administrator: httpx.Client, service: Json, sqlite_engine: Engine
 ) -> None:
     path = f"/services/databaseServices/{service['id']}"
@@ -95,7 +95,7 @@ ALERT = {
 }
 
 
-def test_nothing_that_is_kept_or_told_holds_a_secret_of_an_alert(
+def test_nothing_stored_or_sent_holds_a_secret_of_an_alert(
     administrator: httpx.Client, bot: httpx.Client, sqlite_engine: Engine
 ) -> None:
     made = administrator.post("/events/subscriptions", json=ALERT)
@@ -148,7 +148,7 @@ def test_a_mask_for_no_secret_is_refused(administrator: httpx.Client) -> None:
     assert (answer.status_code, "connection.config.authType.password" in answer.json()["message"]) == (400, True)
 
 
-def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_told(founded: Founded, sqlite_url: str) -> None:
+def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(founded: Founded, sqlite_url: str) -> None:
     old, new, wrong = (new_key() for _ in range(3))
     path = "/services/databaseServices"
     with _served(sqlite_url, founded, old) as (administrator, _):

@@ -49,7 +49,7 @@ def test_a_post_replaces_and_a_put_adds_and_both_add_up_for_what_a_table_lies_in
     assert administrator.get(f"/usage/table/{orders['id']}", params={"date": _day(9)}).json()["usage"] == []
 
 
-def test_use_is_told_without_a_version_and_only_when_it_changed(administrator: httpx.Client, orders: Json) -> None:
+def test_use_is_reported_without_a_version_and_only_when_it_changed(administrator: httpx.Client, orders: Json) -> None:
     path = f"/usage/table/{orders['id']}"
     kinds = [administrator.post(path, json={"date": _day(), "count": 5}).json() for _ in range(2)]
     assert [one["eventType"] for one in kinds] == ["entityUpdated", "entityNoChange"]

@@ -406,7 +406,7 @@ def test_a_write_on_what_is_hidden_is_refused_alike_whatever_is_sent(world: Worl
     wrong: list[str] = []
     for route, (path, bodies) in ON_ASSET.items():
         method, _, _ = route.partition(" ")
-        answers = {_told(world.ask(method, path, body)) for body in bodies}
+        answers = {_outcome(world.ask(method, path, body)) for body in bodies}
         if len(answers) != 1 or not all(status in (403, 404) for status, _ in answers):
             wrong.append(f"{route}: {answers}")
         wrong += [f"{route} shows it: {notified}" for _, notified in answers if SECRET in notified]
@@ -426,8 +426,8 @@ def test_a_precondition_does_not_tell_of_the_state(world: World) -> None:
     path = _filled("/tables/{table}", world.names)
     patch = [{"op": "add", "path": "/description", "value": "x"}]
     tags = ('"wrong"', "*", 'W/"wrong"')
-    assert {_told(world.client.patch(path, json=patch, headers={"If-Match": tag})) for tag in tags} == {
-        _told(world.client.patch(path, json=patch))
+    assert {_outcome(world.client.patch(path, json=patch, headers={"If-Match": tag})) for tag in tags} == {
+        _outcome(world.client.patch(path, json=patch))
     }
 
 
@@ -452,7 +452,7 @@ def _alert() -> Json:
     }
 
 
-def _told(answer: httpx.Response) -> tuple[int, str]:
+def _outcome(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, str(answer.json().get("message"))
 
 

@@ -199,10 +199,10 @@ def _through(
             send(asked)
         took_s = time.monotonic() - started
     assert inspect(engine).counts == Counter()
-    return _told(engine, end), took_s
+    return _notified(engine, end), took_s
 
 
-def _told(engine: Engine, after: int) -> dict[str, list[Json]]:
+def _notified(engine: Engine, after: int) -> dict[str, list[Json]]:
     log, found = EventLog(engine), defaultdict(list)
     while some := log.list_events(EventSelection(), after=after, limit=2_000):
         after = some[-1].offset

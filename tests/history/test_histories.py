@@ -44,7 +44,7 @@ def test_the_sample_history_equals_the_oracle(store_engine: Engine) -> None:
     written = _replayed(store_engine, folder / "states.jsonl", folder / "lineage.jsonl")
     expected = {line["seq"]: line for line in _lines(folder / "changes.jsonl")}
     assert _differences(expected, written) == []
-    _check_the_log_tells_all(store_engine, written)
+    _check_the_log_is_complete(store_engine, written)
     assert _edges(store_engine) == _edges_at_the_end(store_engine, folder / "lineage.jsonl") != set()
     assert _not_rebuilt(store_engine) == []
 
@@ -57,8 +57,8 @@ def test_the_sample_history_written_together_leaves_the_same_events(store_engine
     _replayed(one_by_one, *paths)
     with GroupCommits(SqlCatalogue(store_engine), rows=100) as catalogue:
         written = list(replay(Writes(catalogue, SystemClock()), *paths))
-    _check_the_log_tells_all(store_engine, written)
-    assert _told(store_engine) == _told(one_by_one)
+    _check_the_log_is_complete(store_engine, written)
+    assert _notified(store_engine) == _notified(one_by_one)
     assert _edges(store_engine) == _edges(one_by_one)
     assert _not_rebuilt(store_engine) == []
     one_by_one.dispose()
@@ -100,7 +100,7 @@ def test_years_of_history_equal_the_oracle(years: Path, sqlite_url: str, capsys:
     with capsys.disabled():
         print(f"\n  {len(written)} lines in {took_s:.1f} s: {len(written) / took_s:.0f} writes/s")  # noqa: T201
     assert _differences(expected, written) == []
-    _check_the_log_tells_all(engine, written)
+    _check_the_log_is_complete(engine, written)
     assert _edges(engine) == _edges_at_the_end(engine, years / "lineage.jsonl")
     assert _not_rebuilt(engine) == []
     engine.dispose()
@@ -112,7 +112,7 @@ def _replayed(engine: Engine, *paths: Path) -> list[Progress]:
     return progress
 
 
-def _told(engine: Engine) -> list[Atom]:
+def _notified(engine: Engine) -> list[Atom]:
     """Return every event and its derived fields, with what no two stores have in common left out: ids."""
     texts = (orjson.dumps([one.event.to_wire(), one.derived]).decode() for one in _logged(engine))
     return [orjson.loads(_UUID.sub("id", text)) for text in texts]
@@ -139,7 +139,7 @@ def _differences(expected: dict[int, Atom], written: list[Progress]) -> list[tup
     return found
 
 
-def _check_the_log_tells_all(engine: Engine, written: list[Progress]) -> None:
+def _check_the_log_is_complete(engine: Engine, written: list[Progress]) -> None:
     """Check that every event of a line is in the log, in the lines' order; besides only people and late edges."""
     notified = [one.written.event.id for one in written if one.written and one.written.event]
     logged = [(one.event.id, one.event.change_description, one.event.entity_type) for one in _logged(engine)]

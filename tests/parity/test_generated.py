@@ -51,13 +51,13 @@ def test_both_engines_agree_on_ten_thousand_generated_pairs(spark: SparkSession)
         nodes = [checked(text) for text in some]
         expected = python(nodes, log)
         found = indexed(spark, [plan(n, node) for n, node in enumerate(nodes)], log)
-        assert _told(on_columns(spark, nodes, log) ^ expected, some, log) == []
-        assert _told(set(found) ^ expected, some, log) == []
+        assert _in_words(on_columns(spark, nodes, log) ^ expected, some, log) == []
+        assert _in_words(set(found) ^ expected, some, log) == []
         assert len(found) == len(set(found))
     often = [plan(n, node) for n, node in enumerate(nodes) for _ in range(MANY)]
     assert set(indexed(spark, often, log)) == expected, "paths that many ask about are taken out once"
 
 
-def _told(pairs: set[tuple[int, int]], texts: list[str], log: list[LoggedEvent]) -> list[str]:
+def _in_words(pairs: set[tuple[int, int]], texts: list[str], log: list[LoggedEvent]) -> list[str]:
     """Return pairs in words, for the message of a failing assertion."""
     return [f"{texts[n]}  <-  {log[offset].event.to_wire()} {log[offset].derived}" for n, offset in sorted(pairs)][:5]

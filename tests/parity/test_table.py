@@ -30,7 +30,7 @@ EVENTS = list(HAPPENINGS.values())
 EXPECTED = {(n, HAPPENINGS[name].offset) for n, (_, names) in enumerate(TABLE) for name in names}
 
 
-def _told(pairs: set[tuple[int, int]]) -> list[str]:
+def _in_words(pairs: set[tuple[int, int]]) -> list[str]:
     """Return pairs in words, for the message of a failing assertion."""
     names = {one.offset: name for name, one in HAPPENINGS.items()}
     return sorted(f"{TABLE[n][0]}  <-  {names[offset]}" for n, offset in pairs)
@@ -82,20 +82,20 @@ def _kind(value: Value) -> str:
 
 def test_python_agrees_with_the_table() -> None:
     found = python(NODES, EVENTS)
-    assert _told(found - EXPECTED) == []
-    assert _told(EXPECTED - found) == []
+    assert _in_words(found - EXPECTED) == []
+    assert _in_words(EXPECTED - found) == []
 
 
 def test_spark_columns_agree_with_the_table(spark: SparkSession) -> None:
     found = on_columns(spark, NODES, EVENTS)
-    assert _told(found - EXPECTED) == []
-    assert _told(EXPECTED - found) == []
+    assert _in_words(found - EXPECTED) == []
+    assert _in_words(EXPECTED - found) == []
 
 
 def test_the_index_agrees_with_the_table(spark: SparkSession) -> None:
     found = indexed(spark, [plan(n, node) for n, node in enumerate(NODES)], EVENTS)
-    assert _told(set(found) - EXPECTED) == []
-    assert _told(EXPECTED - set(found)) == []
+    assert _in_words(set(found) - EXPECTED) == []
+    assert _in_words(EXPECTED - set(found)) == []
     assert len(found) == len(set(found)), "an event is found once per subscription"
 
 
@@ -109,5 +109,5 @@ def test_the_index_agrees_with_the_table_when_many_ask_about_a_path(spark: Spark
     assert index.taken.worded
     found = found_by(spark, index, EVENTS)
     expected = {(n * MANY + copy, offset) for n, offset in EXPECTED if n in texts_asked for copy in range(MANY)}
-    assert _told({(n // MANY, offset) for n, offset in set(found) ^ expected}) == []
+    assert _in_words({(n // MANY, offset) for n, offset in set(found) ^ expected}) == []
     assert len(found) == len(set(found))

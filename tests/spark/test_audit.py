@@ -85,7 +85,7 @@ def change(engine: Engine, statement: object) -> None:
 
 
 @ON_BOTH_STORES
-def test_a_sound_history_gives_nothing_even_while_the_pipeline_tells(
+def test_a_sound_history_gives_nothing_even_while_the_pipeline_notifies(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
     with running(spark, company.engine, tmp_path / "checkpoint", batch=5):
@@ -116,7 +116,7 @@ def test_a_lost_checkpoint_and_an_alert_that_was_changed_are_no_finding(
     assert audited.unjudged >= 4
 
 
-def test_relations_that_are_lost_before_a_deletion_is_told_are_found(
+def test_relations_that_are_lost_before_a_deletion_is_reported_are_found(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
     company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
@@ -161,14 +161,14 @@ def _stuck_message(company: SmallCompany) -> object:
     return update(message).where(message.c.id == some.scalar_subquery()).values(due_at_ms=overdue)
 
 
-def _never_told(company: SmallCompany) -> object:
+def _never_notified(company: SmallCompany) -> object:
     one = match_result.c
     some = select(one.log_offset).where(one.subscription_id == company.ids["nobody"]).limit(1)
     mine = one.subscription_id == company.ids["nobody"]
     return delete(match_result).where(one.log_offset == some.scalar_subquery(), mine)
 
 
-def _told_without_match(company: SmallCompany) -> object:
+def _notified_without_match(company: SmallCompany) -> object:
     one = match_result.c
     some = select(one.log_offset).where(one.subscription_id == company.ids["bell"])
     tables = select(one.log_offset).where(one.subscription_id == company.ids["mail"])
@@ -186,13 +186,13 @@ BROKEN: dict[str, Break] = {
     "deliveryMissing": _lost_message,
     "deliveredTwice": _sent_twice,
     "deliveryStuck": _stuck_message,
-    "resultMissing": _never_told,
-    "notMatched": _told_without_match,
+    "resultMissing": _never_notified,
+    "notMatched": _notified_without_match,
 }
 
 
 @ON_BOTH_STORES
-def test_each_thing_that_is_broken_is_named_and_told_once(
+def test_each_thing_that_is_broken_is_named_and_reported_once(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
     notified_events(spark, company, tmp_path / "checkpoint")
@@ -244,7 +244,7 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
     assert {"notMatched", "resultMissing"} <= set(kinds(audit(parts)))
 
 
-def test_whoever_has_an_alert_on_findings_is_told_of_them(
+def test_whoever_has_an_alert_on_findings_is_notified_of_them(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
     notified_events(spark, company, tmp_path / "checkpoint", 1)

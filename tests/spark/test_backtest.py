@@ -118,7 +118,7 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 @ON_BOTH_STORES
-def test_it_counts_what_the_pipeline_tells_and_the_oracle_says(
+def test_it_counts_what_the_pipeline_stores_and_the_oracle_expects(
     spark: SparkSession, company: SmallCompany, parts: BacktestParts, tmp_path: Path
 ) -> None:
     with running(spark, company.engine, tmp_path / "checkpoint"):
@@ -142,7 +142,7 @@ def test_it_counts_what_the_pipeline_tells_and_the_oracle_says(
     assert len(result["perDay"]) == 11
 
 
-def test_what_depends_on_earlier_reports_is_told_as_it_would_have_been(
+def test_what_depends_on_earlier_reports_is_reported_as_it_would_have_been(
     company: SmallCompany, parts: BacktestParts
 ) -> None:
     company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
@@ -174,7 +174,9 @@ def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, p
     assert (never["events"], never["matched"], never["notifiedNobody"]) == (0, 0, 0)
 
 
-def test_where_nobody_is_left_to_be_told_that_is_what_is_counted(company: SmallCompany, parts: BacktestParts) -> None:
+def test_where_nobody_is_left_to_be_notified_that_is_what_is_counted(
+    company: SmallCompany, parts: BacktestParts
+) -> None:
     company.alert("unheard", [FOLLOWERS_BELL], "entityFullyQualifiedName == 'pg.store.public.revenue'")
     result = ran(company, parts, stored_alert(company, "unheard"))
     assert result["matched"] == result["notifiedNobody"] > 0
@@ -194,7 +196,7 @@ def test_only_what_happened_in_the_window_counts_as_looked_at(company: SmallComp
         assert ran(company, parts, alert, **limits)["events"] == within
 
 
-def test_what_asks_of_earlier_reports_counts_as_it_is_told(
+def test_what_asks_of_earlier_reports_counts_as_it_is_reported(
     spark: SparkSession, store_engine: Engine, tmp_path: Path
 ) -> None:
     reported = company_with_alerts(store_engine)

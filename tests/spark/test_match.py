@@ -42,7 +42,7 @@ def expected(*plans: Plan) -> list[tuple[str, int]]:
     return sorted((p.subscription_id, one.offset) for p in plans for one in LOG if local.matches(p, one))
 
 
-def test_what_a_history_tells_of_happened_when_it_says_on_spark_and_in_python(compiling_spark: SparkSession) -> None:
+def test_replayed_events_have_the_time_of_the_history_on_spark_and_in_python(compiling_spark: SparkSession) -> None:
     log = [replace(one, derived=one.derived | {"recorded": True}) if one.offset % 2 else one for one in LOG]
     moment = sorted(one.event.timestamp for one in LOG)[len(LOG) // 2]
     asked = plan("since", at=(LOG[2].offset, moment))
@@ -128,7 +128,7 @@ def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about() -> None
     assert questions(few) == questions(many)
 
 
-def test_tests_of_one_shape_are_told_apart_by_their_constants(compiling_spark: SparkSession) -> None:
+def test_tests_of_one_shape_are_distinguished_by_their_constants(compiling_spark: SparkSession) -> None:
     plans = [plan(f"longer than {n}", f"entity.columns.dataLength > {n}") for n in (0, 10, 79, 80, 200)]
     plans += [plan(f"named {name}", f"entity.name == '{name}'") for name in ("orders", "customers", "it''s", "")]
     plans += [plan(f"like {text}", f"userName matches '{text}'") for text in ("a.*", ".*n", "b[eo]b", "ann")]
@@ -136,7 +136,7 @@ def test_tests_of_one_shape_are_told_apart_by_their_constants(compiling_spark: S
     assert found(compiling_spark, *plans) == expected(*plans)
 
 
-def test_many_alerts_on_what_every_event_states_are_told_apart_by_more(compiling_spark: SparkSession) -> None:
+def test_many_alerts_on_what_every_event_states_are_distinguished_by_more(compiling_spark: SparkSession) -> None:
     everywhere = [plan(f"people {n}", f"!isBot() && userName == 'u{n}'") for n in range(300)]
     tables = [
         plan(f"tables {n}", f"tags == 'T{n}' && eventType == 'entityUpdated'", resources=("table",)) for n in range(300)

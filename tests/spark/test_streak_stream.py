@@ -86,7 +86,7 @@ def names(engine: Engine) -> list[str]:
 
 
 @ON_BOTH_STORES
-def test_a_pipeline_that_fails_three_times_and_recovers_is_told_of_once_each(
+def test_a_pipeline_that_fails_three_times_and_recovers_notifies_once_each(
     spark: SparkSession, store_engine: Engine, tmp_path: Path
 ) -> None:
     company = company_with_alerts(store_engine)
@@ -128,7 +128,7 @@ def test_a_restart_goes_on_and_a_lost_checkpoint_comes_to_the_same(
 
 
 @pytest.mark.parametrize("cut", ["offsets/1", "state/0/*/2.changelog"])
-def test_a_cut_checkpoint_is_made_anew_from_the_log_and_tells_nothing_again(
+def test_a_cut_checkpoint_is_made_anew_from_the_log_and_reports_nothing_again(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path, cut: str
 ) -> None:
     company = company_with_alerts(sqlite_engine)

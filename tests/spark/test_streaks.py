@@ -58,7 +58,7 @@ def folded(log: list[LoggedEvent]) -> dict[int, dict[str, object]]:
     suppress_health_check=list(HealthCheck),
 )
 @given(st.lists(_happenings, min_size=60, max_size=150), st.randoms())
-def test_a_batch_is_told_as_the_fold_tells_it(
+def test_a_batch_has_the_states_of_the_fold(
     spark: SparkSession, happenings: list[tuple[str, str, int]], chance: object
 ) -> None:
     log = history(happenings)

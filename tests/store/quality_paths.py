@@ -69,16 +69,16 @@ def _leave_suite(shop: Company) -> None:
 
 _CORRECT = partial(patch_result, at_ms=1, operations=[{"op": "replace", "path": "/testCaseStatus", "value": "Failed"}])
 _BULK = _on("pipeline", _PIPELINE, partial(add_runs, statuses=_RUNS))
-_RUN_TOLD = f"entityUpdated pipeline {_PIPELINE} [pipelineStatus] 0.1"
-_PROFILE_TOLD = f"entityUpdated table {ORDERS} [profile] 0.2"
-_RESULT_TOLD = f"entityUpdated testCase {_CASE} [testCaseResult] 0.1"
-_METRIC_TOLD = f"entityUpdated table {ORDERS} [customMetrics] 0.2"
+_RUN_REPORTED = f"entityUpdated pipeline {_PIPELINE} [pipelineStatus] 0.1"
+_PROFILE_REPORTED = f"entityUpdated table {ORDERS} [profile] 0.2"
+_RESULT_REPORTED = f"entityUpdated testCase {_CASE} [testCaseResult] 0.1"
+_METRIC_REPORTED = f"entityUpdated table {ORDERS} [customMetrics] 0.2"
 
 QUALITY_ROWS: tuple[Row, ...] = (
-    Row("runs in bulk", _BULK, (_RUN_TOLD, _RUN_TOLD)),
+    Row("runs in bulk", _BULK, (_RUN_REPORTED, _RUN_REPORTED)),
     Row("runs in bulk again", _BULK, (), before=_BULK),
-    Row("run taken back", _on("pipeline", _PIPELINE, partial(remove_run, at_ms=2)), (_RUN_TOLD,), before=_BULK),
-    Row("test result", _result("Success"), (_RESULT_TOLD,), before=_tested()),
+    Row("run taken back", _on("pipeline", _PIPELINE, partial(remove_run, at_ms=2)), (_RUN_REPORTED,), before=_BULK),
+    Row("test result", _result("Success"), (_RESULT_REPORTED,), before=_tested()),
     Row("test result again", _result("Success"), (), before=_tested(_result("Success"))),
     Row(
         "failed test",
@@ -101,7 +101,7 @@ QUALITY_ROWS: tuple[Row, ...] = (
     Row(
         "result taken back",
         _on("testCase", _CASE, partial(remove_result, at_ms=1)),
-        (_RESULT_TOLD,),
+        (_RESULT_REPORTED,),
         before=_tested(_result("Success")),
     ),
     Row(
@@ -119,7 +119,7 @@ QUALITY_ROWS: tuple[Row, ...] = (
         ("entityUpdated testSuite checks [tests] 0.1",),
         before=_tested(_join_suite),
     ),
-    Row("profile", _on_orders(partial(put_profile, request=_PROFILE)), (_PROFILE_TOLD,)),
+    Row("profile", _on_orders(partial(put_profile, request=_PROFILE)), (_PROFILE_REPORTED,)),
     Row(
         "profile again",
         _on_orders(partial(put_profile, request=_PROFILE)),
@@ -129,17 +129,17 @@ QUALITY_ROWS: tuple[Row, ...] = (
     Row(
         "profile taken back",
         _on_orders(partial(remove_profile, kind=TABLE_PROFILE, at_ms=1)),
-        (_PROFILE_TOLD,),
+        (_PROFILE_REPORTED,),
         before=_on_orders(partial(put_profile, request=_PROFILE)),
     ),
     Row("sample", _on_orders(partial(put_sample, sample={"columns": ["id"], "rows": [[1]]})), ()),
     Row("joins", _on_orders(partial(put_joins, request={"startDate": "2024-01-15"})), ()),
     Row("profiler configuration", _on_orders(partial(put_config, config={"profileSample": 5.0})), ()),
-    Row("custom metric", _on_orders(partial(put_metric, metric=_METRIC)), (_METRIC_TOLD,)),
+    Row("custom metric", _on_orders(partial(put_metric, metric=_METRIC)), (_METRIC_REPORTED,)),
     Row(
         "custom metric taken away",
         _on_orders(partial(remove_metric, name="rows")),
-        (_METRIC_TOLD,),
+        (_METRIC_REPORTED,),
         before=_on_orders(partial(put_metric, metric=_METRIC)),
     ),
     Row(

@@ -413,7 +413,7 @@ def test_a_policy_that_cannot_be_understood_is_not_kept(small: Small) -> None:
     assert checked("inAnyTeam('Nowhere')") is not None
 
 
-def test_who_may_not_see_an_asset_is_not_told_of_it(small: Small) -> None:
+def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     small.table("free")
     offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}

@@ -197,7 +197,7 @@ def test_tables_at_once_leave_the_same_events_as_one_by_one(shop: Company, reque
     middle = shop.log.readable_end()
     for rows in requests:
         one_by_one += [_alone(shop, "table", _in(each, row)) for row in rows]
-    assert [_told(one) for one in at_once] == [_told(one) for one in one_by_one]
+    assert [_facts(one) for one in at_once] == [_facts(one) for one in one_by_one]
     notified = [_plain(logged.event.to_wire() | {"derived": logged.derived}) for logged in shop.log.read(end, 10_000)]
     assert notified[: middle - end] == notified[middle - end :]
     names = {row["name"] for rows in requests for row in rows if row["name"]}
@@ -214,7 +214,7 @@ def test_people_at_once_leave_the_same_events_as_one_by_one(shop: Company, rows:
     at_once = BulkWrites(shop.catalogue, shop.clock).put("user", renamed[0], actor=JANE)
     middle = shop.log.readable_end()
     one_by_one = [_alone(shop, "user", row) for row in renamed[1]]
-    assert [_told(one) for one in at_once] == [_told(one) for one in one_by_one]
+    assert [_facts(one) for one in at_once] == [_facts(one) for one in one_by_one]
     notified = [_plain(logged.event.to_wire()) for logged in shop.log.read(end, 10_000)]
     assert notified[: middle - end] == notified[middle - end :]
 
@@ -244,7 +244,7 @@ def _alone(shop: Company, entity_type: str, row: Document) -> Written | TocsinEr
         return refused
 
 
-def _told(outcome: Outcome) -> object:
+def _facts(outcome: Outcome) -> object:
     if isinstance(outcome, Written):
         return outcome.created, outcome.event is not None, _plain(outcome.document)
     return type(outcome), _plain({"message": outcome.message})

@@ -37,7 +37,7 @@ def notified(company: SmallCompany, event: Document | None) -> set[str]:
 
 
 @SHIFTS
-def test_owners_and_followers_are_told_of_what_happens_after_the_alert_was_made(
+def test_owners_and_followers_are_notified_of_what_happens_after_the_alert_was_made(
     company: SmallCompany, shift_ms: int
 ) -> None:
     company.clock.at_ms += shift_ms
@@ -45,7 +45,7 @@ def test_owners_and_followers_are_told_of_what_happens_after_the_alert_was_made(
 
 
 @SHIFTS
-def test_who_follows_is_told_of_what_comes_after_and_of_nothing_before(company: SmallCompany, shift_ms: int) -> None:
+def test_followers_are_notified_of_what_comes_after_and_of_nothing_before(company: SmallCompany, shift_ms: int) -> None:
     before = company.describe("orders", "before")
     company.clock.at_ms += shift_ms
     company.writes.follow("table", company.ids["orders"], company.ids["dia"], actor=company.actor("dia"))
@@ -55,7 +55,7 @@ def test_who_follows_is_told_of_what_comes_after_and_of_nothing_before(company: 
 
 
 @SHIFTS
-def test_an_alert_tells_nothing_of_what_was_before_it(company: SmallCompany, shift_ms: int) -> None:
+def test_an_alert_notifies_of_nothing_that_was_before_it(company: SmallCompany, shift_ms: int) -> None:
     before = company.describe("revenue", "before", by="ana")
     company.clock.at_ms += shift_ms
     company.alert(
@@ -84,7 +84,7 @@ def test_followers_hear_that_an_asset_is_gone(company: SmallCompany, shift_ms: i
     assert notified(company, written.event.to_wire()) == {"ana", "ben", "cem"}
 
 
-def test_a_history_that_is_written_late_tells_nobody_of_what_was_before_the_alert(company: SmallCompany) -> None:
+def test_a_history_that_is_written_late_notifies_nobody_of_what_was_before_the_alert(company: SmallCompany) -> None:
     state = {"name": "orders", "description": "as of old", "columns": [{"name": "id", "dataType": "INT"}]}
     fqn = "pg.store.public.orders"
     owner = {"owners": [{"type": "team", "id": company.ids["shop"]}]}

@@ -52,7 +52,7 @@ def shop(store_engine: Engine) -> _Shop:
     return _Shop(store_engine)
 
 
-def _told(event: ChangeEvent | None) -> tuple[Decimal | None, Decimal | None, tuple[str, ...]]:
+def _facts(event: ChangeEvent | None) -> tuple[Decimal | None, Decimal | None, tuple[str, ...]]:
     assert event is not None
     assert event.change_description is not None
     return event.previous_version, event.current_version, event.change_description.paths()
@@ -64,7 +64,7 @@ def test_edits_in_a_row_are_one_version_and_as_many_events(shop: _Shop, store_en
     assert shop.versions() == [(0.2, "second", "Orders"), (0.1, None, None)]
     events = shop.company.events_after(end)
     assert events == [second.event, third.event]
-    assert [_told(event) for event in events] == [
+    assert [_facts(event) for event in events] == [
         (Decimal("0.1"), Decimal("0.2"), ("description",)),
         (Decimal("0.1"), Decimal("0.2"), ("displayName",)),
     ]
@@ -79,20 +79,20 @@ def test_edits_in_a_row_are_one_version_and_as_many_events(shop: _Shop, store_en
     assert inspect(store_engine, deep=True).findings == []
 
 
-def test_an_edit_that_takes_everything_back_takes_the_version_back_and_is_told(
+def test_an_edit_that_takes_everything_back_takes_the_version_back_and_is_reported(
     shop: _Shop, store_engine: Engine
 ) -> None:
     before = shop.company.catalogue.version(shop.company.ids["orders"], "0.1")
     written = shop.describe(None)
     assert shop.versions() == [(0.1, None, None)]
     assert shop.company.get("table", ORDERS) == before == written.document
-    assert _told(written.event) == (Decimal("0.2"), Decimal("0.1"), ("description",))
+    assert _facts(written.event) == (Decimal("0.2"), Decimal("0.1"), ("description",))
     shop.describe("again")
     assert shop.versions() == [(0.2, "again", None), (0.1, None, None)]
     assert inspect(store_engine, deep=True).findings == []
 
 
-def test_the_version_after_a_consolidated_one_tells_its_own_change(shop: _Shop, store_engine: Engine) -> None:
+def test_the_version_after_a_consolidated_one_has_its_own_change(shop: _Shop, store_engine: Engine) -> None:
     shop.describe("second")
     shop.describe("third", actor=JOHN)
     now = shop.company.get("table", ORDERS)

@@ -90,7 +90,9 @@ def test_a_name_with_a_dot_is_found_as_it_is_written_and_as_it_is_quoted(
         assert (found.principal_type, found.receiver) == (kind, named)
 
 
-def test_people_come_with_what_decides_whether_they_are_told(company: SmallCompany, directory: SqlDirectory) -> None:
+def test_people_are_read_with_what_decides_whether_they_are_notified(
+    company: SmallCompany, directory: SqlDirectory
+) -> None:
     company.put("user", {"name": "robot", "email": "Robot@Example.com", "isBot": True})
     (robot,) = directory.people({company.ids["robot"], "unknown"})
     assert (robot.email, robot.is_bot, robot.deleted) == ("robot@example.com", True, False)

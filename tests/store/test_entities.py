@@ -124,7 +124,7 @@ def test_a_teams_members_and_a_users_teams_are_the_same_thing(shop: Company) -> 
     assert shop.writes.upsert("team", {"name": "sales"}, actor=JANE).event is None
 
 
-def test_members_that_come_and_go_are_told(shop: Company) -> None:
+def test_members_that_come_and_go_are_reported(shop: Company) -> None:
     written = shop.writes.upsert("team", {"name": "sales", "users": [shop.ids["jane"]]}, actor=JANE)
     assert written.event is not None
     assert written.event.change_description is not None

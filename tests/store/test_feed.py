@@ -106,7 +106,7 @@ def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
     }
 
 
-def test_whom_a_thread_concerns_is_told_although_its_asset_is_gone_by_then(talk: Talk) -> None:
+def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_then(talk: Talk) -> None:
     asked = talk.begin("dia", "Who knows? <#E::user::cem>")
     answered = talk.reply("ben", asked, "Ask <#E::user::dia>.")
     handed = talk.task("ana", talk.user("dia"))

@@ -54,7 +54,7 @@ def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -
     assert firings.tally(company.ids["bell"], 2**62) == Tally()
 
 
-def test_what_is_read_counts_for_every_alert_that_told_of_it(company: SmallCompany) -> None:
+def test_a_read_notification_counts_for_every_alert_in_it(company: SmallCompany) -> None:
     notify_all(company.engine)
     inbox, ana = Inbox(company.engine), company.ids["ana"]
     first = inbox.page(ana, FAR_MS, limit=10)[0]
@@ -74,7 +74,7 @@ def test_what_is_read_counts_for_every_alert_that_told_of_it(company: SmallCompa
     ]
 
 
-def test_what_matches_and_tells_nobody_is_counted_as_fired(company: SmallCompany) -> None:
+def test_what_matches_and_notifies_nobody_is_counted_as_fired(company: SmallCompany) -> None:
     admins = [{"category": "Admins", "type": "ActivityFeed"}]
     company.clock.advance(1)
     quiet = company.alert("quiet", admins, "fieldChanged == 'description'")

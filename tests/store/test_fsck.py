@@ -101,7 +101,7 @@ def _replaced(column: Column[str], old: str, new: str) -> ColumnElement[str]:
 _ORDERS_EVENT = "entity_id = '{orders}' AND event_type = 'entityUpdated' AND document LIKE '%\"currentVersion\"\\:0.2%'"
 
 
-def _told_twice(connection: Connection, shop: Company) -> None:
+def _notified_twice(connection: Connection, shop: Company) -> None:
     _execute(
         "INSERT INTO change_event SELECT 999999, 'twice', event_type, entity_type, entity_id, entity_fqn, "
         "user_name, timestamp_ms, document, derived, document_bytes, snapshot_id, difference FROM change_event "
@@ -132,7 +132,7 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
     ),
     (
         "an event twice",
-        _told_twice,
+        _notified_twice,
         {Damage.EVENT_OUT_OF_ORDER, Damage.WRONG_COLUMN},
     ),
     (

@@ -50,7 +50,7 @@ def test_the_nearest_that_has_some_counts_and_each_key_by_itself(shop: Company) 
     assert [one["name"] for one in heritage["table", "pg.other.x.y"]["owners"]] == ["john.doe"]
 
 
-def test_an_event_tells_what_is_inherited_and_the_document_does_not(shop: Company) -> None:
+def test_an_event_contains_what_is_inherited_and_the_document_does_not(shop: Company) -> None:
     written = shop.patch(("add", "/description", "x"))
     assert "owners" not in written.document
     assert written.event is not None
@@ -72,7 +72,7 @@ def test_an_inherited_owner_that_was_read_is_not_stored(shop: Company) -> None:
     assert [one.get("inherited") for one in taken.document["owners"]] == [None]
 
 
-def test_the_owners_who_are_told_are_the_inherited_ones(shop: Company, store_engine: Engine) -> None:
+def test_the_owners_who_are_notified_are_the_inherited_ones(shop: Company, store_engine: Engine) -> None:
     def notified() -> list[str]:
         principals = SqlDirectory(store_engine).stakeholders([shop.ids["orders"]], ReasonKind.OWNER)
         return [principal.principal_id for principal in principals]

@@ -100,7 +100,7 @@ def test_what_was_due_at_once_is_shown_however_far_ahead_the_pipelines_clock_was
     assert inbox.counts("ann", NOW_MS) == (0, 1)
 
 
-def test_nobody_marks_what_others_were_told(inbox: Inbox, tell: Tell) -> None:
+def test_notifications_of_others_cannot_be_marked_as_read(inbox: Inbox, tell: Tell) -> None:
     offset = tell("ann")
     with pytest.raises(NotFound):
         inbox.mark_read("bob", f"ann-{offset}-ActivityFeed", NOW_MS)

@@ -46,7 +46,7 @@ def _resolve(shop: Company) -> Written:
     return _take(shop, "Resolved", details)
 
 
-def _told(written: Written) -> list[str]:
+def _reported(written: Written) -> list[str]:
     assert written.event is not None
     assert written.event.change_description is not None
     return list(written.event.change_description.paths())
@@ -54,8 +54,8 @@ def _told(written: Written) -> list[str]:
 
 def test_a_failure_opens_one_incident_and_the_next_goes_on_with_it(shop: Company, store_engine: Engine) -> None:
     first, second = _fail(shop, 1), _fail(shop, 2)
-    assert _told(first) == ["testCaseResult", "incidentStatus"]
-    assert _told(second) == ["testCaseResult"]
+    assert _reported(first) == ["testCaseResult", "incidentStatus"]
+    assert _reported(second) == ["testCaseResult"]
     assert first.document["incidentId"] == second.document["incidentId"]
     assert second.document["testCaseResult"]["incidentId"] == first.document["incidentId"]
     (step,) = IncidentLog(store_engine).of_state(first.document["incidentId"])
@@ -70,7 +70,7 @@ def test_every_step_is_an_event_without_a_version(shop: Company) -> None:
         _take(shop, "Assigned", {"assignee": {"type": "user", "name": "jane"}}),
         _resolve(shop),
     ]
-    assert [_told(step) for step in steps] == [["incidentStatus"]] * 3
+    assert [_reported(step) for step in steps] == [["incidentStatus"]] * 3
     assert len({step.document["stateId"] for step in steps}) == 1
     assert len({step.document["timestamp"] for step in steps}) == 3
     assert steps[1].document["testCaseResolutionStatusDetails"]["assignee"]["id"] == shop.ids["jane"]

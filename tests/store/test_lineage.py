@@ -185,7 +185,7 @@ def test_a_pipelines_lineage_is_what_it_moves(shop: Company) -> None:
     assert [event.entity_fully_qualified_name for event in written.cascaded] == [f"{SCHEMA}.clean"]
 
 
-def test_what_goes_for_good_takes_its_edges_and_tells_whom_it_fed(shop: Company, store_engine: Engine) -> None:
+def test_a_hard_delete_removes_edges_and_makes_events_downstream(shop: Company, store_engine: Engine) -> None:
     put(shop, table("orders"), table("clean"))
     put(shop, table("orders"), table("orders"))
     put(shop, table("clean"), table("report"))

@@ -68,17 +68,17 @@ def _add_attempts(connection: object, table: Table, status: str, tries: int) -> 
         connection.execute(insert(table).values(number=number, **row))  # type: ignore[attr-defined]
 
 
-def _told(status: str, channel: str = Channel.EMAIL) -> str:
+def _notified(status: str, channel: str = Channel.EMAIL) -> str:
     return notification_id(EVENT.id, channel, f"{status}@example.org")
 
 
 def _sent(status: str) -> str:
-    return message_id(_told(status))
+    return message_id(_notified(status))
 
 
 def _note(status: str, channel: str) -> dict[str, object]:
     return {
-        "id": _told(status, channel),
+        "id": _notified(status, channel),
         "event_id": EVENT.id,
         "log_offset": 1,
         "channel": channel,
@@ -91,7 +91,7 @@ def _note(status: str, channel: str) -> dict[str, object]:
 
 
 def _delivery(status: str, tries: int, place: int) -> dict[str, object]:
-    named = {"id": _sent(status), "notification_id": _told(status), "event_id": EVENT.id, "log_offset": 1}
+    named = {"id": _sent(status), "notification_id": _notified(status), "event_id": EVENT.id, "log_offset": 1}
     bound = {"subscription_id": "s", "destination_id": "d", "channel": Channel.EMAIL, "target": f"{status}@example.org"}
     state = {"status": status, "attempt_count": tries, "due_at_ms": NOW_MS + place, "wait_ms": place}
     times = {"created_at_ms": NOW_MS, "updated_at_ms": NOW_MS + 1}
@@ -113,10 +113,13 @@ def test_every_delivery_is_a_message_with_its_id_state_and_attempts(old_engine: 
         assert {name: getattr(row, name) for name in kept} == {name: expected[name] for name in kept}
         times = (row.wait_ms, row.lease_owner, row.created_at_ms, row.updated_at_ms)
         assert times == (place, expected["lease_owner"], NOW_MS, NOW_MS + 1)
-        assert (row.recipient, row.recipient_id) == (notes[_told(status)].recipient, notes[_told(status)].recipient_id)
-        assert (row.grouping_key, notes[_told(status)].message_id) == (None, row.id)
+        assert (row.recipient, row.recipient_id) == (
+            notes[_notified(status)].recipient,
+            notes[_notified(status)].recipient_id,
+        )
+        assert (row.grouping_key, notes[_notified(status)].message_id) == (None, row.id)
         assert tried.count(row.id) == tries
-    assert notes[_told("bell", Channel.ACTIVITY_FEED)].message_id is None
+    assert notes[_notified("bell", Channel.ACTIVITY_FEED)].message_id is None
     assert [one for one in damage if one.where.split()[0] in ("notification", "message", "attempt")] == []
 
 

@@ -77,7 +77,7 @@ def test_progress_moves_and_the_lag_shrinks(store_engine: Engine) -> None:
     assert (log.progress(MATCH_STREAM), log.lag(MATCH_STREAM)) == (end, 0)
 
 
-def test_what_was_read_of_another_log_is_neither_told_nor_counted(store_engine: Engine) -> None:
+def test_what_was_read_of_another_log_is_neither_reported_nor_counted(store_engine: Engine) -> None:
     SmallCompany(store_engine)
     log, notes = EventLog(store_engine), Notifications(store_engine)
     end = log.end()
@@ -96,7 +96,7 @@ def test_what_was_read_of_another_log_is_neither_told_nor_counted(store_engine: 
     assert (count(store_engine, notification), log.progress("q")) == (1, end.offset)
 
 
-def test_what_has_been_told_is_not_told_again(store_engine: Engine) -> None:
+def test_what_has_been_notified_is_not_notified_again(store_engine: Engine) -> None:
     notes = Notifications(store_engine)
     first = {**row(1, leaves=False), "subscription_ids": ["a"]}
     notes.add([first], [MatchResult(1, "a", 1, 5), MatchResult(1, "b", 0, 5)])

@@ -93,13 +93,13 @@ async def test_whoever_made_the_change_is_left_out(company: SmallCompany) -> Non
     assert mail.targets == ["ben@example.com"]
 
 
-async def test_a_write_that_changes_nothing_tells_nobody(company: SmallCompany) -> None:
+async def test_a_write_that_changes_nothing_notifies_nobody(company: SmallCompany) -> None:
     world = world_of(company, NotingChannel(), NotingChannel())
     assert await once(describing(company, "Same.", by="dia"), world)
     assert await once(describing(company, "Same.", by="dia"), world) == ()
 
 
-async def test_whoever_follows_later_is_not_told_of_what_was_before(company: SmallCompany) -> None:
+async def test_whoever_follows_later_is_not_notified_of_what_was_before(company: SmallCompany) -> None:
     written = describing(company, "Early.", by="dia")()
     company.clock.advance(1)
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))

@@ -20,10 +20,10 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 
-Told = dict[tuple[str, str, str], tuple[str, ...]]
+Notified = dict[tuple[str, str, str], tuple[str, ...]]
 
 
-def recipients(company: SmallCompany, logged: LoggedEvent) -> Told:
+def recipients(company: SmallCompany, logged: LoggedEvent) -> Notified:
     """Return whom the event is for, by the directory as it is now: channel, recipient and reasons."""
     alerts = [one for one in Subscriptions(company.engine).list_enabled() if matches(plan_of(one), logged)]
     world = World(EventLog(company.engine).find, alerts, SqlDirectory(company.engine), {}, company.clock)
@@ -45,7 +45,7 @@ def company(store_engine: Engine) -> SmallCompany:
 @pytest.mark.parametrize("seed", range(12 if WHOLE else 5))
 def test_who_looks_at_the_end_finds_whom_the_pipeline_would_have_notified(company: SmallCompany, seed: int) -> None:
     chance, log = Random(seed), EventLog(company.engine)
-    read, then = log.readable_end(), Told()
+    read, then = log.readable_end(), Notified()
     for _ in range(40):
         if not change(company, chance):
             continue
@@ -53,7 +53,7 @@ def test_who_looks_at_the_end_finds_whom_the_pipeline_would_have_notified(compan
         if len(coming) == 1:  # of several in one transaction, the first saw a state that nobody can look at
             then |= recipients(company, coming[0])
         read = log.readable_end()
-    later: Told = {}
+    later: Notified = {}
     events = {event_id for event_id, _, _ in then}
     for logged in log.read(0, 10_000):
         if logged.event.id in events:

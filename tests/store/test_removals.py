@@ -23,7 +23,7 @@ def shop(store_engine: Engine) -> Company:
     return made
 
 
-def _told(shop: Company, after: int) -> list[tuple[str, str]]:
+def _reported(shop: Company, after: int) -> list[tuple[str, str]]:
     return [(event.event_type.value, event.entity_type) for event in shop.events_after(after)]
 
 
@@ -59,10 +59,10 @@ def test_a_soft_delete_is_a_version_and_an_event(shop: Company) -> None:
         shop.writes.delete("dashboard", Key.by_name("bi.revenue"), actor=JANE)
 
 
-def test_a_recursive_soft_delete_tells_of_every_descendant_children_first(shop: Company) -> None:
+def test_a_recursive_soft_delete_reports_every_descendant_children_first(shop: Company) -> None:
     end = shop.log.readable_end()
     written = shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
-    notified = _told(shop, end)
+    notified = _reported(shop, end)
     assert {kind for kind, _ in notified} == {"entitySoftDeleted"}
     assert [entity_type for _, entity_type in notified][2:] == [
         "table",
@@ -78,7 +78,7 @@ def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
     shop.writes.delete("database", Key.by_name("pg.shop"), actor=JANE, recursive=True)
     end = shop.log.readable_end()
     written = shop.writes.restore("database", shop.ids["shop"], actor=JANE)
-    notified = _told(shop, end)
+    notified = _reported(shop, end)
     assert [entity_type for _, entity_type in notified][:3] == ["database", "databaseSchema", "table"]
     assert {kind for kind, _ in notified} == {"entityRestored"}
     assert len(written.cascaded) == 4
@@ -141,7 +141,7 @@ def test_what_is_soft_deleted_can_be_deleted_for_good(shop: Company) -> None:
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True)
     end = shop.log.readable_end()
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True, hard=True)
-    assert [kind for kind, _ in _told(shop, end)] == ["entityDeleted"] * 3
+    assert [kind for kind, _ in _reported(shop, end)] == ["entityDeleted"] * 3
 
 
 def test_what_is_made_again_after_a_hard_delete_is_somebody_else(shop: Company) -> None:
@@ -155,7 +155,7 @@ def test_an_owner_who_goes_for_good_is_taken_out_of_what_they_own(shop: Company)
     shop.patch(("add", "/owners/0", {"id": shop.ids["jane"], "type": "user"}))
     end = shop.log.readable_end()
     written = shop.writes.delete("user", Key.by_name("jane"), actor=JANE, hard=True)
-    assert _told(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "user")]
+    assert _reported(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "user")]
     assert not shop.get("table", ORDERS)["owners"]
     assert [event.entity_fully_qualified_name for event in written.cascaded] == [ORDERS]
     assert shop.catalogue.person(shop.ids["jane"]) is None
@@ -167,10 +167,10 @@ def test_whoever_goes_for_good_leaves_every_list_that_names_them_with_one_event_
     shop.patch(("add", "/owners/0", jane), ("add", "/domains/0", {"id": shop.ids["commerce"], "type": "domain"}))
     end = shop.log.readable_end()
     shop.writes.delete("user", Key.by_name("jane"), actor=JANE, hard=True)
-    assert _told(shop, end) == [("entityUpdated", "table"), ("entityUpdated", "team"), ("entityDeleted", "user")]
+    assert _reported(shop, end) == [("entityUpdated", "table"), ("entityUpdated", "team"), ("entityDeleted", "user")]
     end = shop.log.readable_end()
     shop.writes.delete("domain", Key.by_name("commerce"), actor=JANE)
-    assert _told(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "domain")]
+    assert _reported(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "domain")]
     assert not shop.get("table", ORDERS)["domains"]
 
 
@@ -179,7 +179,7 @@ def test_what_goes_together_is_not_changed_first(shop: Company) -> None:
     shop.writes.upsert("dashboard", {"name": "revenue", "service": "bi", "charts": [chart["id"]]}, actor=JANE)
     end = shop.log.readable_end()
     shop.writes.delete("dashboardService", Key.by_name("bi"), actor=JANE, recursive=True, hard=True)
-    assert [kind for kind, _ in _told(shop, end)] == ["entityDeleted"] * 3
+    assert [kind for kind, _ in _reported(shop, end)] == ["entityDeleted"] * 3
 
 
 def test_a_type_that_cannot_be_soft_deleted_goes_for_good(shop: Company) -> None:

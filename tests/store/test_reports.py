@@ -118,7 +118,7 @@ def test_the_same_result_again_is_nothing_and_a_corrected_one_is_an_event(shop: 
     assert _event(corrected) == ("entityUpdated", "fieldsUpdated testCaseResult")
 
 
-def test_a_late_result_is_told_but_does_not_hide_a_newer_one(shop: Company) -> None:
+def test_a_late_result_is_reported_but_does_not_hide_a_newer_one(shop: Company) -> None:
     shop.writes.create("testCase", _REQUEST, actor=JANE)
     newer = {"timestamp": 9, "testCaseStatus": "Success"}
     shop.writes.add_test_result(_CASE, newer, actor=JANE)
@@ -155,7 +155,7 @@ def test_a_pipelines_run_is_an_event_and_no_version(shop: Company) -> None:
     assert shop.catalogue.versions(shop.ids["nightly"])[0]["version"] == 0.1
 
 
-def test_many_runs_are_told_in_the_order_of_time_and_only_what_is_new(shop: Company) -> None:
+def test_many_runs_are_reported_in_the_order_of_time_and_only_what_is_new(shop: Company) -> None:
     runs = [{"timestamp": at, "executionStatus": "Successful"} for at in (3, 1, 2)]
 
     def send(statuses: object) -> Written:
@@ -257,7 +257,7 @@ def test_a_result_can_be_corrected_and_taken_back(shop: Company) -> None:
     assert not {"testCaseResult", "testCaseStatus"} & gone.document.keys()
 
 
-def test_rows_that_a_result_brings_along_are_kept_but_never_told(shop: Company, store_engine: Engine) -> None:
+def test_rows_that_a_result_brings_along_are_kept_but_never_reported(shop: Company, store_engine: Engine) -> None:
     shop.writes.create("testCase", _REQUEST, actor=JANE)
     result = {"timestamp": 1, "testCaseStatus": "Failed", "sampleData": "jane@example.org"}
     written = shop.writes.add_test_result(_CASE, result, actor=JANE)

@@ -32,7 +32,7 @@ from tocsin.store.vault import use_vault
 
 NOW_MS = 1_790_000_000_000
 LOOPBACK = Settings(egress_allow=("127.0.0.0/8",))
-TOLD_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
+EVENT_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
 REPORTED_TABLES = ("series", "incident_status", "suite_member")
 
 pytestmark = pytest.mark.xdist_group("sample load")  # one worker has what all of them look at
@@ -172,7 +172,7 @@ def _rows(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
     with reading(engine) as connection:
         return {
             table: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {table} ORDER BY 1, 2"))]
-            for table in (*TOLD_TABLES, *REPORTED_TABLES, "change_event")
+            for table in (*EVENT_TABLES, *REPORTED_TABLES, "change_event")
         }
 
 

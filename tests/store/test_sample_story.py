@@ -90,5 +90,5 @@ def test_whoever_builds_on_the_table_hears_that_it_lies_upstream(notified: list[
     assert any("marts.fct_orders, 3 hops downstream" in sentence for sentence in sentences)
 
 
-def test_nobody_is_told_twice_over_one_channel(notified: list[Scheduled]) -> None:
+def test_nobody_is_notified_twice_over_one_channel(notified: list[Scheduled]) -> None:
     assert len({(one.notification.channel, one.notification.recipient) for one in notified}) == len(notified)

@@ -39,7 +39,7 @@ def test_the_same_report_again_is_none(store_engine: Engine) -> None:
     assert reports.newest() == newest > 0
 
 
-def test_only_what_stands_is_live_and_only_what_was_told_is_told(store_engine: Engine) -> None:
+def test_only_existing_entities_are_live_and_only_logged_reports_are_reported(store_engine: Engine) -> None:
     company, reports = SmallCompany(store_engine), Reports(store_engine)
     company.pipeline("etl")
     company.pipeline("gone")

@@ -53,7 +53,7 @@ def test_a_test_that_joins_is_one_event_of_the_suite(shop: Company) -> None:
     assert _add(shop, "first", "second").event is None
 
 
-def test_results_are_told_with_the_suites_a_test_is_in(shop: Company) -> None:
+def test_results_are_reported_with_the_suites_a_test_is_in(shop: Company) -> None:
     _add(shop, "first")
     written = shop.writes.add_test_result(f"{ORDERS}.first", {"timestamp": 1, "testCaseStatus": "Failed"}, actor=JANE)
     assert written.event is not None

@@ -114,9 +114,7 @@ def test_nobody_returns_before_the_commit(sqlite_engine: Engine, monkeypatch: py
     assert seen == [[f"w{at}" for at in range(5)]] * 4
 
 
-def test_when_the_commit_fails_nobody_is_told_that_it_went_well(
-    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_commit_fails_every_write_in_it(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "LONGEST_S", 60)
 
     def fail(_connection: Connection) -> None:
@@ -175,7 +173,7 @@ def test_another_process_gets_its_turn_however_busy_this_one_is(sqlite_engine: E
     assert float(done.stdout) < 10
 
 
-def test_an_error_is_told_after_the_commit_of_what_it_may_be_about(
+def test_an_error_is_raised_after_the_commit_it_may_concern(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_commit, "LONGEST_S", 60)

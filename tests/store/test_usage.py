@@ -57,7 +57,7 @@ def test_use_is_ranked_within_its_type(shop: Company, store_engine: Engine) -> N
     assert ranks == {"dailyStats": [0, 50, 100], "weeklyStats": [100, 0, 50]}
 
 
-def test_an_event_says_what_it_was_and_is_and_no_other_entity_is_told(shop: Company) -> None:
+def test_an_event_has_old_and_new_value_and_no_other_entity_is_reported(shop: Company) -> None:
     end = shop.log.readable_end()
     _use(shop, ORDERS, 5)
     _use(shop, ORDERS, 2, add=True)

@@ -103,7 +103,7 @@ def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[H
     made.client.close()
 
 
-def test_each_is_told_once_whatever_is_killed(
+def test_each_is_notified_once_whatever_is_killed(
     house: House,
     up: tuple[subprocess.Popen[str], Printed],
 ) -> None:

@@ -26,7 +26,7 @@ from tocsin.client import Client
 READY_WITHIN_S = 150
 END_WITHIN_S = 60
 EFFECT_WITHIN_S = 2.0
-TOLD_WITHIN_S = 120
+NOTIFIED_WITHIN_S = 120
 BELL, EFFECT = "you own it (alert ActivityFeedAlert)", "you own it (alert Effect)"
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("up")]
@@ -180,7 +180,7 @@ class Watched:
         put("databaseSchema", {"name": "public", "database": "pg.store"})
         table = {"name": "orders", "databaseSchema": "pg.store.public", "columns": [{"name": "id", "dataType": "INT"}]}
         self._table = str(put("table", {**table, "owners": [{"type": "user", "name": "ana"}]}).id)
-        until(lambda: len(self._told()) == 1, within_s=TOLD_WITHIN_S)
+        until(lambda: len(self._notified()) == 1, within_s=NOTIFIED_WITHIN_S)
 
     def alert(self, condition: str, *, enabled: bool = True) -> None:
         """Make or change the alert, and let the time pass after which it counts."""
@@ -197,12 +197,12 @@ class Watched:
 
     def change(self, field: str, text: str) -> set[str]:
         """Change the table and return the reasons of ana's notification."""
-        before = len(self._told())
+        before = len(self._notified())
         self._client.patch("table", self._table, [{"op": "add", "path": f"/{field}", "value": text}])
-        until(lambda: len(self._told()) == before + 1, within_s=TOLD_WITHIN_S)
-        return set(self._told()[0])
+        until(lambda: len(self._notified()) == before + 1, within_s=NOTIFIED_WITHIN_S)
+        return set(self._notified()[0])
 
-    def _told(self) -> list[tuple[str, ...]]:
+    def _notified(self) -> list[tuple[str, ...]]:
         return [one.reasons for one in self._client.notifications(self._ana)]
 
 

@@ -57,7 +57,7 @@ def test_lineage_is_added_widened_and_taken_away(served: Served, flow: Flow) -> 
     assert about == {"pg.shop.public.orders": 3, "superset.sales": 2}
 
 
-def test_a_real_connector_tells_of_what_changed_at_its_source_and_of_nothing_else(served: Served, flow: Flow) -> None:
+def test_a_real_connector_reports_what_changed_at_its_source_and_nothing_else(served: Served, flow: Flow) -> None:
     first, second, third = flow("connector", is_admin=False)
     prefix = "till.default.main"
     tables = [f"{prefix}.{name}" for name in ("customers", "orders", "turnover")]
@@ -84,7 +84,7 @@ def test_a_bulk_request_is_one_event_for_each_entity_that_it_changes(served: Ser
     assert notified == {"entityCreated": 101}
 
 
-def test_results_runs_profiles_and_use_are_each_told_once(served: Served, flow: Flow) -> None:
+def test_results_runs_profiles_and_use_are_each_reported_once(served: Served, flow: Flow) -> None:
     assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
     notified = Counter(
         (event["eventType"], event["entityType"], event["entityFullyQualifiedName"], *_changed(event))

@@ -22,7 +22,7 @@ with alone(Path(sys.argv[1])):
 """
 
 
-def test_a_second_one_is_told_who_is_there(tmp_path: Path) -> None:
+def test_a_second_one_reports_the_first(tmp_path: Path) -> None:
     with alone(tmp_path), pytest.raises(Conflict, match=f"process {os.getpid()}.*TOCSIN_DATA_DIR"):
         check_alone(tmp_path)
     check_alone(tmp_path)

@@ -282,7 +282,7 @@ def test_an_alert_that_is_refused_is_named(run: Run, small_server: SmallServer, 
     assert (ended.code, ended.err) == (2, "tocsin: owners: alertTyp: unknown key\n")
 
 
-def test_a_misspelt_type_is_told_the_nearest_alone(run: Run) -> None:
+def test_a_misspelt_type_gets_only_the_nearest_as_suggestion(run: Run) -> None:
     ended = run("follow", "a.b", "--type", "tabel")
     assert (ended.code, ended.err) == (2, "tocsin: unknown entity type 'tabel'; did you mean table?\n")
     assert "valid values: databaseService, " in run("follow", "a.b", "--type", "xxxxxx").err
@@ -315,7 +315,9 @@ def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPat
         (None, "cannot be read: is a directory."),
     ],
 )
-def test_a_file_that_is_no_alerts_is_told_why(run: Run, tmp_path: Path, content: bytes | None, says: str) -> None:
+def test_a_file_without_alerts_is_refused_with_a_reason(
+    run: Run, tmp_path: Path, content: bytes | None, says: str
+) -> None:
     file = tmp_path / "alerts.toml"
     file.mkdir() if content is None else file.write_bytes(content)
     ended = run("alerts", "apply", str(file))
@@ -350,7 +352,7 @@ def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
     ],
     ids=["deep", "half", "quotes"],
 )
-def test_a_file_that_cannot_be_sent_is_told_why(run: Run, tmp_path: Path, text: str, says: str) -> None:
+def test_a_file_that_cannot_be_sent_is_refused_with_a_reason(run: Run, tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "alerts.json"
     file.write_text(text)
     for command in (("alerts", "apply"), ("conditions", "check")):

@@ -133,7 +133,7 @@ condition = "isBt()"
         ("[true] == isBt", "standard input:1:11: unknown field 'isBt'"),
     ],
 )
-def test_on_standard_input_alerts_are_told_from_conditions(text: str, says: str) -> None:
+def test_on_standard_input_alerts_are_distinguished_from_conditions(text: str, says: str) -> None:
     answer = CliRunner().invoke(app, ["conditions", "check", "-"], input=text)
     assert says in answer.output + str(answer.exception), answer.output
 

@@ -36,7 +36,7 @@ def test_a_list_or_an_object_that_is_no_json_is_refused_with_an_example(
     assert (ended.code, ended.err) == (2, f"tocsin: Setting {variable.lower()} (TOCSIN_{variable}): {said}\n")
 
 
-def test_a_misspelt_name_in_the_file_is_told_the_nearest(run: Run, tmp_path: Path) -> None:
+def test_a_misspelt_name_in_the_file_gets_the_nearest_as_suggestion(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tocsin.toml").write_text("prot = 9000")
     ended = run("settings")
     assert (ended.code, ended.err) == (2, "tocsin: tocsin.toml: unknown setting prot; did you mean port?\n")

@@ -12,7 +12,7 @@ from tocsin.cli.console import Login, Screen, Welcome
 from tocsin.server.app import first_password_line
 
 
-def test_who_has_no_new_password_is_told_how_to_get_one() -> None:
+def test_without_a_new_password_the_command_to_set_one_is_shown() -> None:
     written = io.StringIO()
     login = Login("admin", "administrator", "admin@tocsin.example.org", None)
     Screen(Console(file=written, width=200)).welcome(Welcome("http://127.0.0.1:8585", (login,), None))

@@ -179,7 +179,7 @@ def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer
     assert run("explain", "orders").code == 2
 
 
-def test_an_alert_that_has_changed_since_it_told_did_match_then(run: Run, small_server: SmallServer) -> None:
+def test_an_alert_that_has_changed_since_it_notified_did_match_then(run: Run, small_server: SmallServer) -> None:
     changed = {**ANSWER["alerts"][0], "matched": False}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", {**ANSWER, "alerts": [changed]})
     shown = run("explain", EVENT, "--user", "ann").out.splitlines()

@@ -22,7 +22,7 @@ from tocsin.settings import Settings
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))
 
 
-def test_the_worker_is_told_where_the_dev_receiver_takes_mail() -> None:
+def test_the_worker_gets_the_mail_address_of_the_dev_receiver() -> None:
     parts = {part.name: part for part in parts_of(SETTINGS, DevReceiver(1, 2), has_started())}
     assert list(parts) == ["dev receiver", "server", "pipeline", "worker"]
     assert parts["worker"].environment["TOCSIN_SMTP_PORT"] == "2"
@@ -104,7 +104,7 @@ def test_ports_that_are_asked_for_at_once_differ_and_none_is_of_those_for_connec
     assert all(10_000 <= port < 32_000 and is_free("127.0.0.1", port) for port in found)
 
 
-def test_a_part_that_is_not_installed_is_told_before_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_reported_before_a_taken_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "tocsin.server.app", raising=False)
     with socket.socket() as taken:

@@ -59,7 +59,7 @@ def event(
         (MODIFY, 'not"a path', "x", ("other", ASSET, "not")),
     ],
 )
-def test_a_change_is_told_by_what_it_is_about(
+def test_a_change_is_described_by_its_subject(
     operation: ChangeOperation, name: str, value: object, expected: tuple[str, str, str | None]
 ) -> None:
     category, target, named = expected

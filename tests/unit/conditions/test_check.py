@@ -206,7 +206,7 @@ def test_an_age_is_asked_for_by_a_duration() -> None:
         checked("olderThan('a week')")
 
 
-def test_truth_and_the_number_one_are_told_apart() -> None:
+def test_truth_and_the_number_one_are_distinguished() -> None:
     assert checked("entity.extension.x == true") != checked("entity.extension.x == 1")
 
 

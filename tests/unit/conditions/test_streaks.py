@@ -108,7 +108,7 @@ def test_between_reports_nothing_is_known_of_them(condition: str, between: str) 
     assert without_reports(checked(condition)) == checked(between)
 
 
-def test_what_depends_on_earlier_reports_is_told_from_what_does_not() -> None:
+def test_what_depends_on_earlier_reports_is_distinguished_from_what_does_not() -> None:
     assert asks_of_streaks(checked("isBot() || streak == null"))
     assert not asks_of_streaks(checked("testStatus == 'Failed' && reportedAt > 5"))
     assert without_reports(checked("true")) == ALWAYS

@@ -41,7 +41,7 @@ def test_what_is_written_anew_means_the_same(text: str) -> None:
     assert check(parse(text_of(written))) == check(written)
 
 
-def test_every_test_tells_its_place_and_what_it_saw() -> None:
+def test_every_test_has_its_position_and_observed_values() -> None:
     text = "eventType == 'entityUpdated' && (tier == 'Tier.Tier1' ||\n !tags.contains('PII.Sensitive'))"
     tagged = logged(entity={"tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "ann"}]})
     trace = traced(parse(text), tagged)
@@ -74,7 +74,7 @@ def test_what_is_asked_of_each_person_stays_open() -> None:
     assert verdict("user.owns(entity) || eventType == 'entityUpdated'") is True
 
 
-def test_the_tests_that_decided_are_told_from_the_others() -> None:
+def test_the_tests_that_decided_are_distinguished_from_the_others() -> None:
     def decided(text: str) -> list[str]:
         return [one.text for one in decisive(traced(parse(text), logged()))]
 

@@ -69,7 +69,7 @@ def test_one_that_failed_otherwise_is_not_started_again(failure: str | None) -> 
     assert started(Query([], failure), Query([READS]))[1] == 1
 
 
-def test_a_failure_of_spark_is_told_in_few_words() -> None:
+def test_a_failure_of_spark_is_reported_in_few_words() -> None:
     def work(_batch: DataFrame, _batch_id: int) -> None:
         raise AnalysisException("no such column " + "x" * 100_000)
 
@@ -80,7 +80,7 @@ def test_a_failure_of_spark_is_told_in_few_words() -> None:
     assert len(notified) < 3_000
 
 
-def test_the_causes_of_a_long_failure_are_told() -> None:
+def test_the_causes_of_a_long_failure_are_reported() -> None:
     def work(_batch: DataFrame, _batch_id: int) -> None:
         trace = [
             "job aborted",
@@ -94,7 +94,7 @@ def test_the_causes_of_a_long_failure_are_told() -> None:
         in_few_words(work)(cast(DataFrame, None), 7)
 
 
-def test_other_failures_are_told_as_they_are() -> None:
+def test_other_failures_are_reported_as_they_are() -> None:
     def work(_batch: DataFrame, _batch_id: int) -> None:
         raise KeyError("gone")
 

@@ -16,7 +16,7 @@ def test_nested_columns_are_named_by_the_way_to_them() -> None:
     assert street == {"name": "street.1"}, "the stored document stays as it is"
 
 
-def test_the_two_lists_of_an_endpoint_are_told_apart() -> None:
+def test_the_two_lists_of_an_endpoint_are_distinguished() -> None:
     schema = {"schemaType": "JSON", "schemaFields": [{"name": "id"}]}
     document = {"fullyQualifiedName": "rest.orders.place", "requestSchema": schema, "responseSchema": schema}
     named = with_member_names(ENTITY_TYPES["apiEndpoint"], document)

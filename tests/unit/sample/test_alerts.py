@@ -53,7 +53,7 @@ def test_the_key_of_a_webhook_is_never_part_of_an_alert() -> None:
     assert keys == [MASK]
 
 
-def test_owners_teams_and_a_webhook_are_told() -> None:
+def test_owners_teams_and_a_webhook_are_notified() -> None:
     notified = {(one["category"], one["type"]) for alert in sample_alerts() for one in alert["destinations"]}
     assert notified == {
         ("Owners", "ActivityFeed"),

@@ -28,7 +28,7 @@ def year() -> list[Step]:
     return history(NOW_MS)
 
 
-def test_the_same_seed_tells_the_same_story(year: list[Step]) -> None:
+def test_the_same_seed_generates_the_same_history(year: list[Step]) -> None:
     assert history(NOW_MS) == year
     assert history(NOW_MS, seed=1) != year
 

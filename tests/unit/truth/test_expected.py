@@ -92,7 +92,7 @@ def test_a_follower_hears_from_the_follow_to_the_unfollow() -> None:
     assert len([one for one in found.notifications.values() if Reason("follower", "Bells", 1) in one]) == 1
 
 
-def test_what_is_deleted_is_told_to_whom_it_had() -> None:
+def test_a_deletion_notifies_the_people_of_the_asset() -> None:
     found = judged(script_with(FAR, Remove(ADMIN, ORDERS, is_hard=True)))
     assert heard(found, "Far") == {
         ("ann@history.example.org", "owner", "shop", "", 0),

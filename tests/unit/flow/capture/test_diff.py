@@ -167,7 +167,7 @@ def test_a_member_that_comes_or_goes_does_not_reorder_the_rest() -> None:
     }
 
 
-def test_owners_are_told_apart_by_id_and_their_order_counts() -> None:
+def test_owners_are_distinguished_by_id_and_their_order_counts() -> None:
     jane, john = _user("jane", "1"), _user("john", "2")
     assert _changed({"owners": [jane]}, {"owners": [jane | {"displayName": "Jane"}]}) == {}
     assert _changed({"owners": [jane]}, {"owners": [_user("jane", "3")]}) == {
@@ -179,14 +179,14 @@ def test_owners_are_told_apart_by_id_and_their_order_counts() -> None:
     }
 
 
-def test_references_without_an_id_are_told_apart_by_type_and_name() -> None:
+def test_references_without_an_id_are_distinguished_by_type_and_name() -> None:
     team = {"type": "team", "name": "jane"}
     assert _changed({"owners": [_user("jane")]}, {"owners": [_user("jane"), team]}) == {
         "added": [("owners", None, [team])]
     }
 
 
-def test_charts_of_one_name_are_told_apart_by_their_fqn() -> None:
+def test_charts_of_one_name_are_distinguished_by_their_fqn() -> None:
     one, two = ({"fullyQualifiedName": f"bi.{folder}.total", "name": "total"} for folder in "ab")
     changed = _changed({"charts": [one]}, {"charts": [one, two]}, "dashboard")
     assert changed == {"added": [("charts", None, [two])]}
@@ -250,7 +250,7 @@ def test_a_creation_adds_what_a_comparison_with_nothing_finds(new: Document, ent
     assert compare(entity_type, {}, new) == compare(entity_type, {"id": "what the server keeps"}, new)
 
 
-def test_a_difference_undone_is_told_both_times() -> None:
+def test_a_difference_undone_is_reported_both_times() -> None:
     one, two = {"description": "a"}, {"description": "b"}
     assert diff("table", one, two).fields_updated == (FieldChange(name="description", old_value="a", new_value="b"),)
     assert diff("table", two, one).fields_updated == (FieldChange(name="description", old_value="b", new_value="a"),)

@@ -46,7 +46,7 @@ def test_what_happened_before_the_subscription_matches_nothing() -> None:
     assert matches(plan("all", at=(1, 1001)), logged(at_ms=1000))  # clocks decide nothing
 
 
-def test_what_a_history_tells_of_happened_when_it_says() -> None:
+def test_replayed_events_have_the_time_of_the_history() -> None:
     recorded = replace(logged(at_ms=1000), derived={RECORDED: True})
     assert not matches(plan("all", at=(1, 1001)), recorded)
     assert not matches(plan("all", at=(2, 1000)), recorded)
@@ -73,7 +73,7 @@ def test_the_condition_decides_the_rest() -> None:
         ("thread", "pipeline", False),
     ],
 )
-def test_the_place_of_an_asset_is_told_by_its_type_and_name(
+def test_the_container_of_an_asset_follows_from_its_type_and_name(
     entity_type: str, about: str | None, expected: bool
 ) -> None:
     entity = {"entityRef": {"type": about}} if about else {}

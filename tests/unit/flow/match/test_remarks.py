@@ -58,7 +58,7 @@ def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kind
     assert [remark.kind for remark in of_alert(subscription)] == kinds
 
 
-def test_an_alert_that_tells_nobody_is_remarked_upon() -> None:
+def test_an_alert_that_notifies_nobody_gets_a_warning() -> None:
     silent = alert("isBot()").model_copy(update={"destinations": ()})
     assert [remark.to_wire() for remark in of_alert(silent)] == [
         {

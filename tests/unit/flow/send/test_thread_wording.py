@@ -91,7 +91,7 @@ POSTED = added(
         (event("entityDeleted"), (), "ben deleted a conversation about orders"),
     ],
 )
-def test_a_headline_speaks_to_whoever_is_told(happened: ChangeEvent, kinds: tuple[ReasonKind, ...], said: str) -> None:
+def test_a_headline_addresses_the_recipient(happened: ChangeEvent, kinds: tuple[ReasonKind, ...], said: str) -> None:
     assert headline(happened, because(*kinds)) == said
 
 
@@ -120,7 +120,7 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
         {"task": {"assignees": ["x"], "newValue": "[1"}, "type": "Task", "about": "rubbish"},
     ],
 )
-def test_an_odd_thread_is_still_told(thread: dict[str, Any]) -> None:
+def test_an_unusual_thread_is_still_worded(thread: dict[str, Any]) -> None:
     for kind in ("threadCreated", "postCreated", "taskResolved", "threadUpdated"):
         odd = event(kind, added("posts", ["x"]), **thread)
         assert headline(odd) and name_of(odd)

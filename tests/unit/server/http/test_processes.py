@@ -61,7 +61,7 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("notified", [signal.SIGTERM, signal.SIGINT])
-def test_all_end_well_when_the_one_that_watches_is_told_to_stop(tmp_path: Path, notified: signal.Signals) -> None:
+def test_all_processes_exit_cleanly_when_the_supervisor_is_stopped(tmp_path: Path, notified: signal.Signals) -> None:
     with running(tmp_path) as process:
         serving = pids(tmp_path)
         process.send_signal(notified)

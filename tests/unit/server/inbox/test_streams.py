@@ -139,7 +139,7 @@ async def test_nobody_listening_means_no_looks(live: Streams, inbox: FakeInbox, 
     assert inbox.looks == before
 
 
-async def test_what_the_slower_query_tells_rings_although_it_stands_before_what_rang(
+async def test_a_late_notification_of_the_slower_query_is_pushed(
     live: Streams, inbox: FakeInbox, sessions: FakeSessions
 ) -> None:
     inbox.processed_through = 1

@@ -25,7 +25,7 @@ def parts(notified=None):
     return read, text, html
 
 
-def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
+def test_a_mail_names_the_change_the_actor_and_the_reason() -> None:
     message, text, html = parts()
     assert message["Subject"] == "orders: column email removed"
     assert message["To"] == "dana@example.com"

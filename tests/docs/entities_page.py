@@ -19,7 +19,7 @@ BEGIN, END = "<!-- types: made by tests/docs/entities_page.py -->\n", "<!-- end 
 
 def table() -> str:
     """Return the table of types as Markdown."""
-    head = "| type | collection | lies under | members | worked out when read | filters of its own | people can |"
+    head = "| type | collection | parent | members | computed fields | filters | people can |"
     return "\n".join([head, "|---|---|---|---|---|---|---|", *(_row(row) for row in ENTITY_TYPES.values()), ""])
 
 

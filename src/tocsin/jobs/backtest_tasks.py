@@ -18,15 +18,16 @@ from tocsin.access.visibility import Subject
 from tocsin.flow.resolve.only_visible import Events, NotificationRow
 from tocsin.flow.resolve.portions import resolved
 from tocsin.jobs.resolving import (
+    EVENTS_AT_ONCE,
     Rules,
     StoreAddress,
-    closed_afterwards,
-    in_lots,
+    disposing,
     matched_events,
     opened,
     recipient_rows,
     visible_parts,
 )
+from tocsin.store.chunks import chunked
 
 _TEXT, _NUMBER = StringType(), LongType()
 COUNTED = StructType(
@@ -57,8 +58,8 @@ class Count:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
         store, counts = opened(self.store), _Counts()
         events = _EventsOfAsker(store.events, self.asker_id)
-        with closed_afterwards(store):
-            for some in in_lots(matched_events(batches)):
+        with disposing(store):
+            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
                 found = recipient_rows(resolved(some, self.rules, store.directory))
                 for rows in visible_parts(found, store.views.now(), events):
                     counts.add(rows)

@@ -35,6 +35,7 @@ from tocsin.model.notification import Reason
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
 
@@ -98,7 +99,7 @@ def resolving_of(engine: Engine) -> Resolving:
 
 
 @contextmanager
-def closed_afterwards(asked: Resolving) -> Iterator[None]:
+def disposing(asked: Resolving) -> Iterator[None]:
     """Close the connections to the store after a task: nobody knows when its process has another, or ends."""
     try:
         yield
@@ -122,10 +123,10 @@ class Notify:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
         asked, matched, notified = self.resolving(), 0, 0
-        with closed_afterwards(asked):
-            for some in in_lots(matched_events(batches)):
+        with disposing(asked):
+            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
                 matched += sum(len(one.asked) for one in some)
-                with _uncollected():
+                with _without_garbage_collection():
                     notified += self._store(some, asked)
         yield pa.RecordBatch.from_pylist([{"matched": matched, "notified": notified}])
 
@@ -138,7 +139,7 @@ class Notify:
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         last = max((one.head.offset, one.head.event_id) for one in events)
         counts = MatchCounts(pairs)
-        parts = _ahead(self._parts(events, asked))
+        parts = _prefetched(self._parts(events, asked))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
         with asked.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
@@ -202,23 +203,11 @@ def visible_parts(
     events: Events,
 ) -> Iterator[list[NotificationRow]]:
     """Yield those of the rows that may be stored, a bounded number at a time."""
-    for some in in_lots(rows, ROWS_AT_ONCE):
+    for some in chunked(rows, ROWS_AT_ONCE):
         yield only_visible(some, policies, events)
 
 
-def in_lots(things: Iterable[Any], size: int = EVENTS_AT_ONCE) -> Iterator[list[Any]]:  # Any: events or rows
-    """Yield some of the things at a time; by default as many events as are resolved together."""
-    found: list[Any] = []
-    for one in things:
-        found.append(one)
-        if len(found) == size:
-            yield found
-            found = []
-    if found:
-        yield found
-
-
-def _ahead(parts: Iterator[list[NotificationRow]]) -> Iterator[list[NotificationRow]]:
+def _prefetched(parts: Iterator[list[NotificationRow]]) -> Iterator[list[NotificationRow]]:
     """Yield the parts, each worked out while the store takes the one before it."""
     with ThreadPoolExecutor(1) as other:
         coming = other.submit(next, parts, None)
@@ -228,7 +217,7 @@ def _ahead(parts: Iterator[list[NotificationRow]]) -> Iterator[list[Notification
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     """Do without the search for cycles: among so many tuples it takes a third of the time, and there are none."""
     gc.disable()
     try:

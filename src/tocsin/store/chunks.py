@@ -1,15 +1,18 @@
-"""Chunking of key lists, so that one statement looks up a bounded number of keys."""
+"""Chunking of keys and rows, so that one statement or transaction takes a bounded number of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
-K = TypeVar("K")
+T = TypeVar("T")
 
 MOST_KEYS = 1000
 
 
-def in_lots(keys: Sequence[K]) -> Iterator[Sequence[K]]:
-    """Yield the keys in lots that a statement can take."""
-    return (keys[at : at + MOST_KEYS] for at in range(0, len(keys), MOST_KEYS))
+def chunked(things: Iterable[T], size: int = MOST_KEYS) -> Iterator[list[T]]:
+    """Yield ``size`` of the things at a time, the last time what is left; by default keys that a statement can take."""
+    rest = iter(things)
+    while some := list(islice(rest, size)):
+        yield some

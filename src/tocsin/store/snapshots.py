@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, Connection, Table, bindparam, func, insert, literal_column, select
 
 from tocsin.flow.eventlog.differences import SMALLEST_BYTES, TextReader, compressed, decompressed, difference
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import Row
 from tocsin.store.statements import Prepared
 from tocsin.store.tables import change_event, document_snapshot, entity_version
@@ -99,7 +99,7 @@ def _newest(connection: Connection, entity_ids: Collection[str]) -> dict[str, _S
         row = _NEWEST.run(connection, {"of": entity_id}).fetchone()
         return {} if row is None else {entity_id: _Snapshot(row[0], row[1])}
     found: dict[str, _Snapshot] = {}
-    for some in in_lots(sorted(entity_ids)):
+    for some in chunked(sorted(entity_ids)):
         last = select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id.in_(some)).group_by(_SNAPSHOT.entity_id)
         query = select(_SNAPSHOT.entity_id, _SNAPSHOT.id, _SNAPSHOT.content).where(_SNAPSHOT.id.in_(last))
         found |= {row.entity_id: _Snapshot(row.id, row.content) for row in connection.execute(query)}

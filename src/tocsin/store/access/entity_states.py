@@ -20,7 +20,7 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, lacks, with_asked, with_inherited
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.entities.inheritance import heritage_on
@@ -53,7 +53,7 @@ class SqlEntityStates:
         """Return references to all that have each of these full names, whatever their types."""
         found: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
-            for some in in_lots(sorted(fqns)):
+            for some in chunked(sorted(fqns)):
                 of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(some)
                 for row in connection.execute(select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(*of_any)):
                     found.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
@@ -80,7 +80,7 @@ def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
 def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
     found: dict[str, Subject] = {}
     query = select(entity.c.id, entity.c.entity_type, entity.c.document)
-    for some in in_lots(sorted(entity_ids)):
+    for some in chunked(sorted(entity_ids)):
         rows = connection.execute(query.where(entity.c.id.in_(some)))
         found |= {row.id: (row.entity_type, from_text(row.document)) for row in rows}
     found = _with_heritage(connection, found)
@@ -91,7 +91,7 @@ def _gone(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subjec
     """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
     found: dict[str, Subject] = {}
     columns, texts = (_EVENT.entity_id, _EVENT.entity_type, *EVENT_TEXT), Texts(connection)
-    for some in in_lots(entity_ids):
+    for some in chunked(entity_ids):
         deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
         query = select(*columns).where(_EVENT.entity_id.in_(some), deleted).order_by(_EVENT.log_offset)
         for row in connection.execute(query):
@@ -138,7 +138,7 @@ def _as_they_went(connection: Connection, named: Mapping[str, list[Document]]) -
     by_name = [one for one, many in named.items() if any("id" not in reference for reference in many)]
     found: dict[str, list[Document]] = {}
     past = past_relation.c
-    for some in in_lots(sorted(by_name)):
+    for some in chunked(sorted(by_name)):
         parents = select(past.entity_id, past.other_id, past.other_type).where(past.relation == f"{ABOVE}1")
         for row in connection.execute(parents.where(past.entity_id.in_(some))):
             found[row.entity_id] = [{"id": row.other_id, "type": row.other_type}]
@@ -148,7 +148,7 @@ def _as_they_went(connection: Connection, named: Mapping[str, list[Document]]) -
 def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the types of the hard-deleted assets that these queries were used in; queries without have no entry."""
     kinds, found = gone_kinds("query"), dict[str, list[str]]()
-    for some in in_lots(sorted(query_ids)):
+    for some in chunked(sorted(query_ids)):
         query = select(attachment.c.entity_id, attachment.c.kind)
         rows = connection.execute(query.where(attachment.c.entity_id.in_(some), attachment.c.kind.in_(kinds)))
         for row in rows:
@@ -167,7 +167,7 @@ def _ids_of(connection: Connection, names: Iterable[Name]) -> dict[Name, str]:
         by_type.setdefault(entity_type, []).append(fqn)
     found: dict[Name, str] = {}
     for entity_type, fqns in by_type.items():
-        for some in in_lots(sorted(fqns)):
+        for some in chunked(sorted(fqns)):
             query = select(entity.c.id, entity.c.fqn).where(entity.c.entity_type == entity_type, entity.c.fqn.in_(some))
             found |= {(entity_type, row.fqn): row.id for row in connection.execute(query)}
     return found

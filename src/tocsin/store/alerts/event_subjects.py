@@ -15,7 +15,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.observations.tables import attachment
@@ -35,7 +35,7 @@ class SqlEvents:
         named: dict[int, list[Document]] = {}
         with reading(self._engine) as connection:
             event, texts = change_event.c, Texts(connection)
-            for some in in_lots(sorted(offsets)):
+            for some in chunked(sorted(offsets)):
                 query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(some))
                 for row in connection.execute(query):
                     named[row.log_offset] = concerned(ChangeEvent.model_validate_json(texts.of(row)))
@@ -50,7 +50,7 @@ class SqlEvents:
         version, made = entity_version.c, dict[str, str | None]()
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            for some in in_lots(sorted(subscription_ids)):
+            for some in chunked(sorted(subscription_ids)):
                 query = select(version.entity_id, *VERSION_TEXT).where(
                     version.entity_id.in_(some), version.version_tenths == 1
                 )
@@ -68,7 +68,7 @@ class SqlEvents:
         version, names = entity_version.c, dict[str, set[str]]()
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            for some in in_lots(sorted(subscription_ids)):
+            for some in chunked(sorted(subscription_ids)):
                 query = select(version.entity_id, *VERSION_TEXT).where(version.entity_id.in_(some))
                 for row in connection.execute(query):
                     names.setdefault(row.entity_id, set()).add(_editor(texts.of(row)))
@@ -85,7 +85,7 @@ def _editor(text: str) -> str:
 def _editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, set[str]]:
     """Return who changed of each alert what no version says."""
     found: dict[str, set[str]] = {}
-    for some in in_lots(sorted(alert_ids)):
+    for some in chunked(sorted(alert_ids)):
         named = attachment.c.entity_id.in_(some), attachment.c.kind == KIND
         query = select(attachment.c.entity_id, attachment.c.document).where(*named)
         found |= {one: set(from_text(text)["users"]) for one, text in connection.execute(query)}
@@ -95,7 +95,7 @@ def _editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, se
 def _ids_of(connection: Connection, names: Collection[str]) -> dict[str, str]:
     """Return the ids of people by name; an unknown name is its own id, Tocsin's own name is nobody."""
     found: dict[str, str] = {name: name for name in names if name != SYSTEM.name}
-    for some in in_lots(sorted(names)):
+    for some in chunked(sorted(names)):
         people = select(person.c.name, person.c.user_id).where(person.c.name.in_(some))
         found |= {row.name: row.user_id for row in connection.execute(people)}
     return found

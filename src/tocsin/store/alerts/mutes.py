@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, Row, delete, func, select
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.tables import mute
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import announced
 from tocsin.store.feed.thread_directory import assets_of
@@ -58,7 +58,7 @@ class Mutes:
         query = select(*names, entity.c.fqn.label("fullyQualifiedName"))
         found: list[Document] = []
         with reading(self._engine) as connection:
-            for some in in_lots(sorted(set(ids))):
+            for some in chunked(sorted(set(ids))):
                 found += [dict(row._mapping) for row in connection.execute(query.where(entity.c.id.in_(some)))]
         return found
 
@@ -69,7 +69,7 @@ class Mutes:
         query = select(mute.c.about_id, people, by_link).where(mute.c.until_ms > now_ms).group_by(mute.c.about_id)
         found: dict[str, tuple[int, int]] = {}
         with reading(self._engine) as connection:
-            for some in in_lots(sorted(alert_ids)):
+            for some in chunked(sorted(alert_ids)):
                 for about_id, muted, unsubscribed in connection.execute(query.where(mute.c.about_id.in_(some))):
                     found[about_id] = (muted - unsubscribed, unsubscribed)
         return found
@@ -82,7 +82,7 @@ def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection
         threads.setdefault(asset_id, []).append(thread_id)
     wanted = {*about_ids, *threads}
     column, keys = (mute.c.who, who) if len(who) <= len(wanted) else (mute.c.about_id, wanted)
-    for some in in_lots(sorted(keys)):
+    for some in chunked(sorted(keys)):
         for row in connection.execute(select(mute).where(column.in_(some))):
             if row.who in who and row.about_id in wanted:
                 found = _mute(row)

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.inheritance import Entry, ancestors, types_above
 from tocsin.model.notification import ReasonKind
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.entities.past_relations import ABOVE, DOWNSTREAM, MEMBER, OWNER
 from tocsin.store.tables import entity, lineage_edge, membership, ownership, past_relation
 
@@ -181,12 +181,12 @@ def _effective(
 
 def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
     entries: dict[str, Entry] = {}
-    for some in in_lots(sorted(node_ids)):
+    for some in chunked(sorted(node_ids)):
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(some))
         entries |= {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     named: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for some in in_lots(sorted({above for entry in entries.values() for above in ancestors(entry)})):
+    for some in chunked(sorted({above for entry in entries.values() for above in ancestors(entry)})):
         query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.fqn.in_(some))
         for row in connection.execute(query.where(entity.c.entity_type.in_(types))):
             named[row.fqn].append((row.id, row.entity_type))
@@ -205,7 +205,7 @@ def _past_ancestors(
     found: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id)
     query = select(*columns).where(_PAST.relation.like(f"{ABOVE}%"), _PAST.until_offset >= from_offset)
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         for row in connection.execute(query.where(_PAST.entity_id.in_(some)).order_by(_PAST.relation)):
             found[row.entity_id][row.until_offset].append(row.other_id)
     return {one: sorted(many.items()) for one, many in found.items()}
@@ -214,7 +214,7 @@ def _past_ancestors(
 def _live(connection: Connection, held: Mapping[str, Sequence[_Held]]) -> dict[str, list[_Held]]:
     """Return the relations without those to what is soft-deleted."""
     deleted: set[str] = set()
-    for some in in_lots(sorted({row.other[0] for many in held.values() for row in many})):
+    for some in chunked(sorted({row.other[0] for many in held.values() for row in many})):
         deleted.update(connection.execute(select(entity.c.id).where(entity.c.id.in_(some), entity.c.deleted)).scalars())
     return {one: [row for row in many if row.other[0] not in deleted] for one, many in held.items()}
 
@@ -226,7 +226,7 @@ def _held(
     ended = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
     query, key = current
     found: dict[str, list[_Held]] = defaultdict(list)
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         for statement in (query.where(key.in_(some)), ended.where(_PAST.entity_id.in_(some))):
             for of, other, other_type, since, until, fqn in connection.execute(statement):
                 found[of].append(_Held((other, other_type), (since, until), fqn))

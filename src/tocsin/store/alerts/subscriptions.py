@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.tables import mute
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
@@ -148,7 +148,7 @@ def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> di
     query = select(event.entity_id, event.log_offset, event.derived).where(
         (event.event_type == EventType.ENTITY_CREATED.value) | event.derived.contains(f'"{_SWITCH}"')
     )
-    for some in in_lots(sorted(subscription_ids)):
+    for some in chunked(sorted(subscription_ids)):
         for row in connection.execute(query.where(event.entity_id.in_(some)).order_by(event.log_offset)):
             changed = json.loads(row.derived)
             if _SWITCH in changed["fieldsUpdated"] or row.entity_id not in found:

@@ -21,7 +21,7 @@ from tocsin.model.inheritance import Heritage, types_above
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.store import tables
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import STORED, reference_of, stored_of
 from tocsin.store.entities import changes, projections
 from tocsin.store.entities.changes import Change
@@ -114,7 +114,7 @@ class SqlBatch(SqlTransaction):
     def look_ahead(self, entity_type: str, fqns: Iterable[str]) -> None:
         """Fetch together the entities of these names, and remember which there are not."""
         wanted = list(dict.fromkeys(fqns))
-        for some in in_lots(wanted):
+        for some in chunked(wanted):
             self._fetch(entity_type, "fqn", some, Hold.CHANGE)
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:

@@ -25,7 +25,7 @@ from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, from_text, reference_of, stored_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.entities import projections
@@ -129,7 +129,7 @@ class SqlCatalogue:
         found: set[str] = set()
         with reading(self._engine) as connection:
             asked = visible(visible_to, is_sqlite=is_sqlite(connection))
-            for some in in_lots(sorted(ids)):
+            for some in chunked(sorted(ids)):
                 query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(some), asked)
                 found.update(connection.execute(query).scalars())
         return found
@@ -162,7 +162,7 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             ids = teams.all_under(connection, team_id)
             found: dict[str, Document] = {one: {} for one in ids}
-            for some in in_lots(ids):
+            for some in chunked(ids):
                 rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(some)))
                 found |= {one.id: one.document for one in (stored_of(*row) for row in rows)}
             documents = list(found.values())
@@ -226,7 +226,7 @@ class SqlCatalogue:
         """Return references to the users of these ids that are not deleted."""
         found: list[Document] = []
         with reading(self._engine) as connection:
-            for some in in_lots(ids):
+            for some in chunked(ids):
                 query = select(*REFERENCE).where(_ENTITY.id.in_(some), _ENTITY.deleted.is_(False))
                 found += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
         return found
@@ -235,7 +235,7 @@ class SqlCatalogue:
         """Return the ids of those of these entities that are deleted softly."""
         found: set[str] = set()
         with reading(self._engine) as connection:
-            for some in in_lots(sorted(ids)):
+            for some in chunked(sorted(ids)):
                 found.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(some), _ENTITY.deleted)))
         return frozenset(found)
 
@@ -259,7 +259,7 @@ class SqlCatalogue:
         found: dict[Name, Document] = {}
         with reading(self._engine) as connection:
             for source, entity_type in TYPES.items():
-                for some in in_lots(sorted({fqn for one, fqn in names if one == source})):
+                for some in chunked(sorted({fqn for one, fqn in names if one == source})):
                     query = select(_ENTITY.fqn, _ENTITY.document).where(
                         _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(some)
                     )
@@ -282,7 +282,7 @@ class SqlCatalogue:
         follow, found = tables.follow.c, dict[str, list[Document]]()
         query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
         with reading(self._engine) as connection:
-            for some in in_lots(entity_ids):
+            for some in chunked(entity_ids):
                 rows = connection.execute(query.where(follow.entity_id.in_(some)).order_by(_ENTITY.fqn))
                 for entity_id, *reference in rows:
                     found.setdefault(entity_id, []).append(reference_of(*reference))

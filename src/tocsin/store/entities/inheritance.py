@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Select, bindparam, literal_column, select, un
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import Entry, Heritage, ancestors, nearest, types_above
 from tocsin.store import tables
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import reference_of
 from tocsin.store.entities.tables import entity_reference
 from tocsin.store.statements import Prepared
@@ -39,7 +39,7 @@ def heritage_on(connection: Connection, entries: Collection[Entry]) -> dict[Entr
 def _at(connection: Connection, types: tuple[str, ...], fqns: Iterable[str]) -> dict[str, Heritage]:
     """Return the own values of these entities, by name."""
     found: dict[str, Heritage] = defaultdict(dict)
-    for some in in_lots(sorted(fqns)):
+    for some in chunked(sorted(fqns)):
         for fqn, key, *reference in _rows(connection, types, some):
             held: list[Document] = found[fqn].setdefault(key, [])
             held.append(reference_of(*reference))

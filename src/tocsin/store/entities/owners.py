@@ -11,7 +11,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from tocsin.model.entity import Document
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.tables import entity, ownership
 
@@ -42,7 +42,7 @@ def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, li
         .order_by(entity.c.fqn)
     )
     found: dict[str, list[Document]] = defaultdict(list)
-    for some in in_lots(sorted(entity_ids)):
+    for some in chunked(sorted(entity_ids)):
         for owned_id, *owner in connection.execute(query.where(ownership.c.entity_id.in_(some))):
             found[owned_id].append(reference_of(*owner))
     return found
@@ -51,7 +51,7 @@ def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, li
 def _parents(connection: Connection, asked: dict[str, set[str]]) -> dict[str, set[str]]:
     query = select(entity.c.id, entity.c.parent_id).where(entity.c.parent_id.is_not(None))
     above: dict[str, set[str]] = defaultdict(set)
-    for some in in_lots(sorted(asked)):
+    for some in chunked(sorted(asked)):
         for place, parent_id in connection.execute(query.where(entity.c.id.in_(some))):
             above[parent_id] |= asked[place]
     return above

@@ -31,7 +31,7 @@ from tocsin.model.entity import version_to_tenths
 from tocsin.model.inheritance import Entry, ancestors, types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import parent_of
 from tocsin.store.entities.projections import members, owners
 from tocsin.store.statements import Prepared
@@ -164,7 +164,7 @@ class RelationChanges:
 def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Relation]]:
     """Return the owners, followers, downstream assets and ancestors of each of these entities."""
     found: dict[str, list[Relation]] = {one: [] for one in entity_ids}
-    for some in in_lots(sorted(entity_ids)):
+    for some in chunked(sorted(entity_ids)):
         for query in _own(some):
             for row in connection.execute(query):
                 found[row.entity_id].append(dict(row._mapping))
@@ -231,7 +231,7 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
     fqns = {above for entry in entries.values() for above in ancestors(entry)}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     known: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for some in in_lots(sorted(fqns)):
+    for some in chunked(sorted(fqns)):
         query = select(entity.c.fqn, entity.c.id, entity.c.entity_type)
         for row in connection.execute(query.where(entity.c.fqn.in_(some), entity.c.entity_type.in_(types))):
             known[row.fqn].append((row.id, row.entity_type))
@@ -247,7 +247,7 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
 def _since_of(connection: Connection, rows: _Rows, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     first, second = rows.table.c[rows.of], rows.table.c[rows.other]
     found: dict[tuple[str, str], int] = {}
-    for some in in_lots(keys):
+    for some in chunked(keys):
         query = select(first, second, rows.table.c.since_offset).where(tuple_(first, second).in_(some))
         found |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query)}
     return found

@@ -17,7 +17,7 @@ from tocsin.model.labels import carries_labels, labels_of
 from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
 from tocsin.model.stored import Stored
 from tocsin.store import tables
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import Row
 from tocsin.store.entities.tables import entity_reference
 from tocsin.store.quality import suites
@@ -84,12 +84,12 @@ def write_again(connection: Connection, entity: Stored) -> None:
 def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
     """Yield queries for the ids of all entities that name one of these in a list, or carry one of these tags."""
     owner, refers, member, tag = tables.ownership.c, entity_reference.c, tables.membership.c, tables.entity_tag.c
-    for some in in_lots(entity_ids):
+    for some in chunked(entity_ids):
         yield select(owner.entity_id).where(owner.owner_id.in_(some))
         yield select(refers.entity_id).where(refers.target_id.in_(some))
         yield select(member.team_id).where(member.member_id.in_(some))
         yield select(member.member_id).where(member.team_id.in_(some))
-    for some in in_lots(tags):
+    for some in chunked(tags):
         yield select(tag.entity_id).where(tag.tag_fqn.in_(some))
 
 

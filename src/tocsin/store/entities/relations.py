@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.relations import Relation
 from tocsin.store import tables
 from tocsin.store.access.visibility import Scopes, Sql, in_scopes
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.tables import entity_reference
@@ -38,7 +38,7 @@ def related(
     if relation.deep:
         return _deep(connection, relation, documents, scopes)
     found: dict[str, list[Document] | int] = {}
-    for some in _lots(relation, [document["id"] for document in documents]):
+    for some in _chunks(relation, [document["id"] for document in documents]):
         pairs, key = _pairs(relation, some)
         if relation.counted:
             visible = in_scopes(scopes, is_sqlite=is_sqlite(connection))
@@ -53,9 +53,9 @@ def related(
     return found
 
 
-def _lots(relation: Relation, ids: Sequence[str]) -> Iterable[Sequence[str]]:
-    """Return the ids in lots for one statement each; by one where each has its own limit."""
-    return in_lots(ids) if relation.at_most is None else [[one] for one in ids]
+def _chunks(relation: Relation, ids: Sequence[str]) -> Iterable[Sequence[str]]:
+    """Return the ids in chunks for one statement each; by one where each has its own limit."""
+    return chunked(ids) if relation.at_most is None else [[one] for one in ids]
 
 
 def _in_teams(connection: Connection, relation: Relation, ids: Sequence[str]) -> dict[str, list[Document] | int]:

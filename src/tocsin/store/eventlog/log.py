@@ -19,7 +19,7 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.stored import CapturedEvent
 from tocsin.store import tables
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports
@@ -116,7 +116,7 @@ class EventLog:
         """Return the events at these offsets, by offset."""
         found: dict[int, LoggedEvent] = {}
         with reading(self._engine) as connection:
-            for some in in_lots(sorted(offsets)):
+            for some in chunked(sorted(offsets)):
                 query = select(*LOGGED).where(_EVENT.log_offset.in_(some))
                 found |= {one.offset: one for one in _logged(connection, query)}
         return found

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, func, insert, select
 from tocsin.flow.match.streak import StatusReport, report_in
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.stored import CapturedEvent
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report
@@ -41,7 +41,7 @@ def add_reports(connection: Connection, events: Sequence[tuple[int, CapturedEven
 def _known(connection: Connection, entity_ids: Sequence[str]) -> frozenset[str]:
     """Return which of these entities have reported something."""
     found = set[str]()
-    for some in in_lots(entity_ids):
+    for some in chunked(entity_ids):
         reported = select(status_report.c.entity_id).where(status_report.c.entity_id.in_(some))
         found.update(connection.execute(reported.distinct()).scalars())
     return frozenset(found)
@@ -83,7 +83,7 @@ class Reports:
         """Return the type of each of these entities that is not deleted."""
         one, found = entity.c, dict[str, str]()
         with reading(self._engine) as connection:
-            for some in in_lots(entity_ids):
+            for some in chunked(entity_ids):
                 query = select(one.id, one.entity_type).where(one.id.in_(some), one.deleted.is_(False))
                 found |= {row.id: row.entity_type for row in connection.execute(query)}
         return found
@@ -92,7 +92,7 @@ class Reports:
         """Return which of these events the log has."""
         found = set[str]()
         with reading(self._engine) as connection:
-            for some in in_lots(event_ids):
+            for some in chunked(event_ids):
                 query = select(change_event.c.id).where(change_event.c.id.in_(some))
                 found |= set(connection.execute(query).scalars())
         return found

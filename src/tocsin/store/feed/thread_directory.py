@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, func, literal, select
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.model.thread import Part
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.feed.tables import thread, thread_part, tombstone_part
 
 PARTS: dict[ReasonKind, tuple[Part, ...]] = {
@@ -30,7 +30,7 @@ _PART, _GONE = thread_part.c, tombstone_part.c
 def assets_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     """Return, for those of ``ids`` that are threads, the id of the asset each is about, or was."""
     found: dict[str, str] = {}
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         for row in connection.execute(select(thread.c.id, thread.c.about_id).where(thread.c.id.in_(some))):
             found[row.id] = row.about_id
         gone = select(_GONE.thread_id, _GONE.about_id).where(_GONE.thread_id.in_(some)).distinct()
@@ -44,7 +44,7 @@ def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind)
     A mention is notified once, by the event that made it; participants are notified of all later events.
     """
     known, gone = _query(relation, _PART, literal(NO_END)), _query(relation, _GONE, _GONE.log_offset)
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         rows = [
             *connection.execute(known.where(_PART.thread_id.in_(some))),
             *connection.execute(gone.where(_GONE.thread_id.in_(some))),

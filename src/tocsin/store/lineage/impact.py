@@ -16,7 +16,7 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.owners import owners_of
@@ -108,7 +108,7 @@ class _Steps:
 
 
 def _leaving(connection: Connection, ids: list[str], limit: int) -> Iterator[Edge]:
-    for some in in_lots(ids):
+    for some in chunked(ids):
         yield from edges.read(connection, edges.EDGES.where(edges.leaving(some)).limit(limit))
 
 

@@ -15,7 +15,7 @@ from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.model.stored import Key
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.lineage import edges
@@ -84,7 +84,7 @@ def _ends(
 ) -> list[tuple[str, Document]]:
     """Return, for each edge at these assets, the asset and a reference to the other end."""
     found: list[tuple[str, Document]] = []
-    for some in in_lots(ids):
+    for some in chunked(ids):
         rows = connection.execute(select(*columns).where(columns[0].in_(some)))
         found += [(str(row[0]), {"id": row[1], "type": row[2]}) for row in rows]
     return found
@@ -107,4 +107,4 @@ def _reached(connection: Connection, start: str, depth: int, *, upstream: bool) 
 def edges_at(connection: Connection, ids: Sequence[str], *, upstream: bool) -> list[Edge]:
     """Return the edges that lead to these assets, or from them."""
     near = edges.reaching if upstream else edges.leaving
-    return [edge for some in in_lots(ids) for edge in edges.read(connection, edges.EDGES.where(near(some)))]
+    return [edge for some in chunked(ids) for edge in edges.read(connection, edges.EDGES.where(near(some)))]

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 
 from tocsin.flow.schedule.messages import in_slot, next_slot
 from tocsin.model.message import MessageStatus
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting
 from tocsin.store.tables import message, notification
 
@@ -39,7 +39,7 @@ def gathered(connection: Connection, rows: Sequence[Row]) -> tuple[list[Row], li
 
 def _stored(connection: Connection, ids: Collection[str]) -> set[str]:
     found: set[str] = set()
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         found.update(connection.execute(select(notification.c.id).where(notification.c.id.in_(some))).scalars())
     return found
 
@@ -52,7 +52,7 @@ def _open(connection: Connection, rows: Sequence[Row]) -> set[str]:
     connection.execute(insert, [new[one] for one in ids])
     untouched = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
     found: set[str] = set()
-    for some in in_lots(ids):
+    for some in chunked(ids):
         query = select(message.c.id).where(message.c.id.in_(some), message.c.attempt_count == 0, *untouched)
         found.update(connection.execute(query.order_by(message.c.id).with_for_update()).scalars())
     return found

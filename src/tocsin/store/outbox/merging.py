@@ -15,7 +15,7 @@ from sqlalchemy import Connection, and_, bindparam, exists, or_, select
 from tocsin.flow.resolve.local import reason_order
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting
 from tocsin.store.outbox.gathering import message_row
 from tocsin.store.tables import OPEN_MESSAGE, message, notification
@@ -103,7 +103,7 @@ def _merged(one: Any, row: Row, reasons: Sequence[Reason], *, moves: bool) -> di
 def _drop_empty(connection: Connection, ids: Collection[str]) -> None:
     """Delete those of these messages that carry nothing any more."""
     carries = exists().where(notification.c.message_id == message.c.id)
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         connection.execute(message.delete().where(message.c.id.in_(some), ~carries))
 
 
@@ -111,7 +111,7 @@ def _held(connection: Connection, ids: Collection[str]) -> list[Any]:
     """Return the stored notifications of these ids, locked until the transaction ends."""
     columns = [notification.c[name] for name in ("id", "reasons", "recipient_id", "message_id", "due_at_ms")]
     found: list[Any] = []
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         query = select(*columns).where(notification.c.id.in_(some)).order_by(notification.c.id)
         found += connection.execute(query.with_for_update())
     return found
@@ -121,7 +121,7 @@ def _messages(connection: Connection, ids: Collection[str]) -> tuple[set[str], s
     """Return which of these messages nobody has claimed yet, and which were given up; locked as well."""
     taking, ended = set[str](), set[str]()
     free = and_(OPEN_MESSAGE, message.c.lease_owner.is_(None))
-    for some in in_lots(sorted(ids)):
+    for some in chunked(sorted(ids)):
         query = select(message.c.id, message.c.status).where(message.c.id.in_(some))
         query = query.where(or_(free, message.c.status.in_(_GIVEN_UP))).order_by(message.c.id).with_for_update()
         for row in connection.execute(query):

@@ -19,7 +19,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.store.alerts import match_results
 from tocsin.store.alerts.firings import FiringCounts
 from tocsin.store.bulk import BulkInsert
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.outbox.gathering import gathered
@@ -97,7 +97,7 @@ class Storing:
         """Return the notifications that were not there when this transaction began."""
         new = {row["log_offset"] for row in rows}.difference(self._known)
         self._known |= {offset: set() for offset in new}
-        for some in in_lots(sorted(new)):
+        for some in chunked(sorted(new)):
             query = select(notification.c.log_offset, notification.c.id).where(notification.c.log_offset.in_(some))
             for offset, identity in self._connection.execute(query):
                 self._known[offset].add(identity)

@@ -17,7 +17,7 @@ from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.alerts.tables import match_result
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading
 from tocsin.store.tables import attempt, message, notification, person
 
@@ -36,7 +36,7 @@ class Records:
         """Return those of these notifications that are stored."""
         found: list[Row[Any]] = []
         with reading(self._engine) as connection:
-            for some in in_lots(sorted(ids)):
+            for some in chunked(sorted(ids)):
                 found += connection.execute(select(notification).where(notification.c.id.in_(some)))
             return _records(connection, found)
 
@@ -87,7 +87,7 @@ def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, Noti
 
 def _names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for some in in_lots(sorted(user_ids)):
+    for some in chunked(sorted(user_ids)):
         query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(some))
         found |= {row.user_id: row.name for row in connection.execute(query)}
     return found
@@ -100,7 +100,7 @@ def _notification(row: Row[Any]) -> Notification:
 
 def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str, MessageRecord]:
     found: list[Row[Any]] = []
-    for some in in_lots(sorted(message_ids)):
+    for some in chunked(sorted(message_ids)):
         found += connection.execute(select(message).where(message.c.id.in_(some)))
     tried = _attempts(connection, message_ids)
     return {
@@ -111,7 +111,7 @@ def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str,
 
 def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str, list[AttemptRecord]]:
     tried: dict[str, list[AttemptRecord]] = defaultdict(list)
-    for some in in_lots(sorted(message_ids)):
+    for some in chunked(sorted(message_ids)):
         query = select(attempt).where(attempt.c.message_id.in_(some)).order_by(attempt.c.message_id, attempt.c.number)
         for row in connection.execute(query):
             made = {name: getattr(row, name) for name in _TRIED}

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, distinct, exists, func, literal, select, text
 from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
 from tocsin.store import tables
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.tables import entity_reference
@@ -41,7 +41,7 @@ class SqlTeams:
         """Return references to the teams directly under one, each with its ``teamType``."""
         found = children(self._connection, [team_id]).get(team_id, [])
         kinds: dict[str, str] = {}
-        for some in in_lots([one["id"] for one in found]):
+        for some in chunked([one["id"] for one in found]):
             query = select(_ENTITY.id, _ENTITY.document).where(_ENTITY.id.in_(some))
             rows = self._connection.execute(query)
             kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in rows}
@@ -51,7 +51,7 @@ class SqlTeams:
         """Return whether being in one of these teams, or in one of these names, decides what somebody may do."""
         ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
         called = set(names)
-        for some in in_lots(sorted(ids)):
+        for some in chunked(sorted(ids)):
             query = select(_ENTITY.id, _ENTITY.name).where(_ENTITY.id.in_(some))
             called |= {name for one, name in self._connection.execute(query)}
         called.discard(ORGANIZATION)
@@ -60,7 +60,7 @@ class SqlTeams:
     def _bring(self, team_ids: Collection[str]) -> bool:
         """Return whether one of these teams, short of the Organization, has roles or policies."""
         named = entity_reference.c
-        for some in in_lots(sorted(team_ids)):
+        for some in chunked(sorted(team_ids)):
             query = select(named.entity_id).where(
                 named.entity_id.in_(some), named.field.in_(("policies", "defaultRoles")), named.entity_id == _ENTITY.id
             )
@@ -98,7 +98,7 @@ def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
     """Return the live teams directly under each; under the Organization, those that are under no other."""
     found: Lists = defaultdict(list)
     root = root_of(connection)
-    for some in in_lots(list(team_ids)):
+    for some in chunked(list(team_ids)):
         query = select(_MEMBER.team_id, *REFERENCE).where(_MEMBER.team_id.in_(some), _is_live_child())
         for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
             found[team_id].append(reference_of(*reference))
@@ -138,7 +138,7 @@ def root_of(connection: Connection) -> Document | None:
 def user_counts(connection: Connection, team_ids: Sequence[str]) -> dict[str, int]:
     """Return how many people are in each team or its descendants, each once; everybody is in the Organization."""
     found: dict[str, int] = {}
-    for some in in_lots(list(team_ids)):
+    for some in chunked(list(team_ids)):
         below = _walk(some, from_column="team_id", to_column="member_id")
         live = select(below.c.start, func.count(distinct(_MEMBER.member_id)))
         live = live.where(_MEMBER.team_id == below.c.at, _MEMBER.member_type == "user", _MEMBER.member_id == _ENTITY.id)
@@ -183,7 +183,7 @@ def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
 def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[str]]:
     """Return the live ancestors of each team or person."""
     found: dict[str, set[str]] = {one: set() for one in member_ids}
-    for some in in_lots(list(member_ids)):
+    for some in chunked(list(member_ids)):
         up = _walk(some, from_column="member_id", to_column="team_id")
         query = select(up.c.start, up.c.at).where(up.c.at == _ENTITY.id, ~_ENTITY.deleted, up.c.at != up.c.start)
         for start, at in connection.execute(query):
@@ -194,7 +194,7 @@ def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[s
 def _parents(connection: Connection, above: dict[str, set[str]]) -> dict[str, set[str]]:
     live = {team for teams in above.values() for team in teams}
     found: dict[str, set[str]] = defaultdict(set)
-    for some in in_lots(sorted(live | above.keys())):
+    for some in chunked(sorted(live | above.keys())):
         query = select(_MEMBER.member_id, _MEMBER.team_id).where(_MEMBER.member_id.in_(some))
         for member, team in connection.execute(query):
             found[member] |= {team} & live
@@ -214,7 +214,7 @@ def _walk(starts: Sequence[str], *, from_column: str, to_column: str) -> Any:  #
 def _named(connection: Connection, team_ids: Collection[str], field: str) -> Lists:
     named = entity_reference.c
     found: Lists = defaultdict(list)
-    for some in in_lots(sorted(team_ids)):
+    for some in chunked(sorted(team_ids)):
         query = select(named.entity_id, *REFERENCE).where(
             named.entity_id.in_(some), named.field == literal(field), named.target_id == _ENTITY.id, ~_ENTITY.deleted
         )

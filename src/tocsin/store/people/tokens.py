@@ -16,7 +16,7 @@ from tocsin.model.people import Actor
 from tocsin.model.stored import Stored
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.chunks import in_lots
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading, writing
 from tocsin.store.people.tables import issued_token
 from tocsin.store.tables import person
@@ -90,7 +90,7 @@ class IssuedTokens:
         """Return whose each of these tokens is, by its id; those that were revoked are left out."""
         found: dict[str, Actor] = {}
         with reading(self._engine) as connection:
-            for some in in_lots(sorted(token_ids)):
+            for some in chunked(sorted(token_ids)):
                 rows = connection.execute(_HOLDER.where(_TOKEN.id.in_(some)))
                 found |= {one: Actor(who, name, is_admin, is_bot) for one, who, name, is_admin, is_bot in rows}
         return found
@@ -122,9 +122,9 @@ def revoke(connection: Connection, which: ColumnElement[bool]) -> int:
     found = _held(connection, which)
     while found:  # level by level: what is being made with a held token waits, and then finds its parent gone
         gone |= found
-        made = (_held(connection, _TOKEN.parent_id.in_(some)) for some in in_lots(sorted(found)))
+        made = (_held(connection, _TOKEN.parent_id.in_(some)) for some in chunked(sorted(found)))
         found = {one for some in made for one in some} - gone
-    for some in in_lots(sorted(gone)):
+    for some in chunked(sorted(gone)):
         connection.execute(delete(issued_token).where(_TOKEN.id.in_(some)))
     if gone:
         rules_revision.note_revoked(connection)

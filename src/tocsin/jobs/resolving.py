@@ -46,7 +46,7 @@ COUNTS = StructType([StructField(name, LongType(), nullable=False) for name in (
 """One row per task: numbers of matches and of notifications."""
 
 EVENTS_AT_ONCE = 1_000
-ROWS_AT_ONCE = 25_000
+ROWS_AT_ONCE = 10_000
 
 Rules = Mapping[str, Sequence[RecipientRule]]
 """The recipient rules of each alert."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,7 @@ SYSTEM = Actor(id="system", name="system", is_admin=True, is_bot=True)
 """Tocsin itself, as the one who writes at first start."""
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """A person who can be notified. ``email`` is lower-case; ``None`` when there is none."""
 
     id: str

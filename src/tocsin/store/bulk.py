@@ -1,4 +1,4 @@
-"""Bulk insertion of rows that may exist already: COPY on PostgreSQL, one prepared statement on SQLite.
+"""Bulk insertion of rows that may exist already: COPY on PostgreSQL, statements of many rows on SQLite.
 
 Rows are tuples in the order of their columns and go to the driver as they are: SQLAlchemy would take longer over them
 than the database. Next: ``store/outbox/notifications.py``.
@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Table
 
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import is_sqlite
 from tocsin.store.statements import by_driver
 
 Row = tuple[Any, ...]  # Any: a column's value
 _STAGED = "staged_{table}"
+_VARIABLES = 30_000
+"""Of a statement; SQLite takes 32,766."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,17 @@ class BulkInsert:
         if not rows:
             return []
         if is_sqlite(connection):
-            insert = self._insert(f"VALUES ({', '.join('?' * len(self.columns))})")
-            by_driver(connection, insert, lambda cursor: cursor.executemany(insert, rows))
+            for some in chunked(rows, _VARIABLES // len(self.columns)):
+                self._insert_values(connection, some)
             return []
         self._stage(connection, rows, again=again)
         return self._insert_staged(connection)
+
+    def _insert_values(self, connection: Connection, rows: Sequence[Row]) -> None:
+        """Insert rows by one statement, during which other threads of this process can work."""
+        row = f"({', '.join('?' * len(self.columns))})"
+        insert = self._insert(f"VALUES {', '.join([row] * len(rows))}")
+        by_driver(connection, insert, lambda cursor: cursor.execute(insert, list(chain.from_iterable(rows))))
 
     def _stage(self, connection: Connection, rows: Sequence[Row], *, again: bool) -> None:
         """Copy the rows into the connection's temporary table, which is empty at the beginning of a transaction."""

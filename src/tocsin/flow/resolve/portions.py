@@ -19,7 +19,7 @@ from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
 
-PEOPLE_AT_ONCE = 25_000
+PEOPLE_AT_ONCE = 10_000
 
 
 class MatchedEvent(NamedTuple):

@@ -90,13 +90,8 @@ def scheduled(rows: Iterable[Row], triggers: Triggers, *, now_ms: int) -> Iterat
         channel, key = row["channel"], row["key"]
         slot = schedule.slot(channel, row["subscription_ids"])
         identity = notification_id(row["event_id"], channel, key)
-        yield {
-            **row,
-            "id": identity,
-            "slot": slot,
-            "created_at_ms": now_ms,
-            **in_slot(identity, channel, key, slot, now_ms),
-        }
+        of_slot = in_slot(identity, channel, key, slot, now_ms)
+        yield {**row, "id": identity, "slot": slot, "created_at_ms": now_ms, **of_slot}
 
 
 def in_slot(identity: str, channel: str, key: str, slot: Slot, now_ms: int) -> dict[str, Any]:

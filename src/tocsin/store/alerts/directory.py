@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import fields
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
@@ -25,7 +24,7 @@ from tocsin.store.keys import is_one_of
 from tocsin.store.tables import entity, follow, past_relation, person
 
 _KEYS_PER_STATEMENT = 20_000
-_PEOPLE = select(*(person.c["user_id" if one.name == "id" else one.name] for one in fields(Person)))
+_PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
 
 
 class SqlDirectory:

@@ -52,6 +52,11 @@ class Settings(BaseSettings):
         le=64,
         description="Server processes. Unset: one per core, at most four.",
     )
+    api_version: Literal["1.13.0", "2.0.0"] = Field(
+        default="1.13.0",
+        description="OpenMetadata version that `/system/version` states: `1.13.0` or `2.0.0`. OpenMetadata's client "
+        "requires its own major and minor version.",
+    )
     public_url: str | None = Field(default=None, description="Public address of the server, used in links.")
     consolidate_minutes: float = Field(
         default=0.0,

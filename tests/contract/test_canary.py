@@ -27,6 +27,8 @@ NO_ASSET = {
     "GET /auth/login": "nobody is known yet",
     "GET /healthcheck": "says whether the server lives",
     "GET /system/version": "says which version answers",
+    "GET /system/settings/{name}": "the same for everybody",
+    "GET /queries/{query_id}/costs": "numbers of a query, which every answer asks for first",
     "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
@@ -98,7 +100,9 @@ WRITES = frozenset(
     POST /feed/{thread_id}/posts
     POST /lineage/events
     POST /unsubscribe/{token}
+    POST /queryCostRecord
     POST /usage/compute.percentile/{entity_type}/{date}
+    DELETE /{collection}/deleteStale
     POST /usage/{entity_type}/name/{fqn}
     POST /usage/{entity_type}/{entity_id}
     POST /users/login
@@ -287,6 +291,8 @@ _SHOWS: dict[str, Probe] = {
     "GET /services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}": _of(
         "tables", "/services/ingestionPipelines/{name}/pipelineStatus/x"
     ),
+    "GET /tables/{table_id}/columns": _of("tables", "/tables/{id}/columns?include=all"),
+    "GET /tables/name/{fqn}/columns": _of("tables", "/tables/name/{name}/columns?include=all"),
     "GET /tables/{fqn}/columnProfile": _of("tables", "/tables/{name}.email/columnProfile"),
     "GET /tables/{fqn}/systemProfile": _of("tables", "/tables/{name}/systemProfile"),
     "GET /tables/{fqn}/tableProfile": _of("tables", "/tables/{name}/tableProfile"),

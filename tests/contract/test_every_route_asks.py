@@ -32,6 +32,7 @@ OWN = {
     "PUT /users/security/token": "one's own tokens",
     "PUT /users/security/token/revoke": "one's own tokens",
     "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
+    "GET /system/settings/{name}": "the same for everybody",
     "GET /permissions": "what one may do oneself",
     "GET /permissions/{resource}": "what one may do oneself",
     "GET /users/{user_id}/notifications": "one's own inbox; each entry asks",
@@ -139,8 +140,13 @@ def _body(method: str, path: str, orders: Json) -> Json:
         return [{"op": "add", "path": "/description", "value": "x"}]
     if method == "DELETE" and path.endswith("/usage"):
         return [reference]
+    if path.endswith("/deleteStale"):
+        return {"scopeEntityType": "databaseSchema", "scopeFqn": "warehouse.shop.public", "seenFqns": []}
     if method not in ("PUT", "POST"):
         return None
+    if path == "/queryCostRecord":
+        query = {"id": "00000000-0000-4000-8000-000000000000", "type": "query"}
+        return {"queryReference": query, "timestamp": 1, "cost": 1, "count": 1}
     if path.endswith("/bulk") and "{collection" in path:
         return [_TABLE]
     if path.endswith("/followers"):

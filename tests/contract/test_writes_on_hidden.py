@@ -273,6 +273,8 @@ BY_ROW: dict[str, tuple[str, tuple[Json, ...]]] = {
 """Routes that answer for each row of what is sent."""
 
 MAKES: dict[str, str] = {
+    "DELETE /{collection:collection}/deleteStale": "deletes and names what the caller sees",
+    "POST /queryCostRecord": "a malformed body is refused first; then the query is asked for as everywhere",
     "POST /{collection:collection}": "says only that the name is taken, as reading it does",
     "POST /{collection:collection}/bulk": "as above, row by row",
     "POST /dataQuality/testSuites/basic": "the table it names must be visible",

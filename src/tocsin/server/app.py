@@ -36,7 +36,7 @@ from tocsin.server.http.request import caller_of
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.server.routes import events, search, sheets
 from tocsin.server.routes.alerts import backtests, conditions, noise, subscriptions
-from tocsin.server.routes.entities import bulk, crud, history, listing
+from tocsin.server.routes.entities import bulk, columns, crud, history, listing
 from tocsin.server.routes.feed import tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
@@ -44,7 +44,7 @@ from tocsin.server.routes.notifications import activity, explain, inbox, mutes, 
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
-from tocsin.server.routes.system import connectors, page, version
+from tocsin.server.routes.system import connectors, defaults, page, version
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine
@@ -78,7 +78,7 @@ def build_app(
     app = FastAPI(
         title="Tocsin",
         description="Notifies the right people of every change of a data asset, once, and says why.",
-        version=version.API_VERSION,
+        version=settings.api_version,
         redirect_slashes=False,
         lifespan=lifespan,
         middleware=[Middleware(Boundary), Middleware(RawPaths)],
@@ -241,6 +241,7 @@ def _routes() -> APIRouter:
         mutes,
         activity,
         connectors,
+        defaults,
         followers,
         runs,
         results,
@@ -252,6 +253,7 @@ def _routes() -> APIRouter:
         queries,
         samples,
         table_details,
+        columns,
         teams,
         usage,
         edges,

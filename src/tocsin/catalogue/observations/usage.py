@@ -22,6 +22,9 @@ USED_TYPES = ("table", "dashboard", "chart", "pipeline", "mlmodel")
 
 FIELD = "usageSummary"
 _ADDS_UP_FOR = ("databaseSchema", "database")
+RANKED_TYPES = (*USED_TYPES, *_ADDS_UP_FOR)
+"""Types whose entities are ranked: those that are used, and those to which that is added up."""
+
 _REPORT = shape({"date": day, "count": count})
 _EPOCH = date(1970, 1, 1)
 

@@ -1,4 +1,4 @@
-"""Routes of bulk writes: a JSON array of create requests, each of which succeeds or fails on its own.
+"""Routes of bulk writes: a JSON array of create requests, or what a connector no longer sees; each row on its own.
 
 Source: schemas/type/bulkOperationResult.json. Next: ``flow/capture/bulk.py``.
 """
@@ -13,20 +13,28 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from tocsin.catalogue.observations.field_checks import checked, each, flag, name, shape, text
 from tocsin.catalogue.writes import BulkWrites
-from tocsin.errors import InvalidInput, TocsinError
+from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture.bulk import Outcome
+from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
-from tocsin.model.stored import Written
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Written
+from tocsin.server.access.permissions import check_delete, require
+from tocsin.server.entities.reports import permitted
 from tocsin.server.http.errors import explain, status_of
-from tocsin.server.http.request import Asked, Caller, JsonBody, Row, answer, no_misspelt_rehearsal
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, Row, answer, no_misspelt_rehearsal
 
 MOST_ROWS = 10_000
 """Rows of one request."""
 
 _ONE_AT_A_TIME = frozenset({"eventsubscription"})
 """Types whose routes do more than write an entity: an alert's secrets are stored elsewhere."""
+
+_STALE = shape({"scopeEntityType": name, "scopeFqn": name, "seenFqns": each(text)}, {"recursive": flag})
+_SERVICES = tuple(one for one in ENTITY_TYPES if one.endswith("Service"))
 
 _Write = Callable[..., list[Outcome]]
 
@@ -58,6 +66,17 @@ def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQu
     return _answer(BulkWrites.create, row, body, caller, dry_run=query.dry_run)
 
 
+@router.delete("/deleteStale")
+def delete_stale(row: Row, body: DocumentBody, caller: Asked) -> Response:
+    """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name."""
+    asked = checked(_STALE, body)
+    seen = frozenset(asked["seenFqns"])
+    below = _below(row, asked["scopeEntityType"], asked["scopeFqn"], caller)
+    stale = [one for one in below if one["fullyQualifiedName"] not in seen]
+    outcomes = [_soft_deleted(row, one, caller, recursive=asked.get("recursive", True)) for one in stale]
+    return answer(_result(stale, outcomes, dry_run=False))
+
+
 def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, dry_run: bool) -> Response:
     rows = _rows(row, body)
     refused = {at: refusal for at, one in enumerate(rows) if (refusal := _refusal(one)) is not None}
@@ -80,6 +99,40 @@ def _rows(row: EntityType, body: object) -> list[Document]:
 def _refusal(request: object) -> TocsinError | None:
     """Return why this row cannot be sent at all, if so; whether the caller may is asked as each row is written."""
     return None if isinstance(request, dict) else InvalidInput("a row must be a JSON object")
+
+
+def _below(row: EntityType, scope_type: str, scope_fqn: str, caller: Caller) -> list[Document]:
+    """Return the live entities of a type below the scope, as far as the caller may see them.
+
+    Raises
+    ------
+    NotFound : there is no such scope
+    """
+    types = _SERVICES if scope_type == "service" else (scope_type,)
+    key = Key.by_name(scope_fqn)
+    known = (caller.parts.catalogue.reference(name, key) for name in types if name in ENTITY_TYPES)
+    scope = next((one for one in known if one is not None), None)
+    if scope is None:
+        raise NotFound(f"{scope_type} {scope_fqn} does not exist")
+    permitted(scope["type"], key, caller, Operation.VIEW_BASIC)
+    below = caller.parts.catalogue.under(row.name, scope["fullyQualifiedName"])
+    return [one for one in below if _is_visible(row, one, caller)]
+
+
+def _is_visible(row: EntityType, document: Document, caller: Caller) -> bool:
+    try:
+        require(caller, Operation.VIEW_BASIC, row, document)
+    except Forbidden:
+        return False
+    return True
+
+
+def _soft_deleted(row: EntityType, document: Document, caller: Caller, *, recursive: bool) -> Outcome:
+    try:
+        check_delete(caller, row, document)
+        return caller.parts.writes.delete(row.name, Key.by_id(document["id"]), actor=caller.actor, recursive=recursive)
+    except TocsinError as error:
+        return error
 
 
 def _result(rows: list[Document], outcomes: list[Outcome], *, dry_run: bool) -> Document:
@@ -106,7 +159,8 @@ def _passed(written: Written) -> Document:
     if written.created:
         status, message = HTTPStatus.CREATED, "created"
     else:
-        status, message = HTTPStatus.OK, "unchanged" if written.event is None else "updated"
+        changed = "deleted" if written.document.get("deleted") else "updated"
+        status, message = HTTPStatus.OK, "unchanged" if written.event is None else changed
     return {"request": written.document["fullyQualifiedName"], "message": message, "status": int(status)}
 
 

@@ -1,45 +1,68 @@
-"""Routes of a query's users and tables, as reported by connectors. Next: ``catalogue/observations/query_usage.py``."""
+"""Routes of a query's users, tables and costs, as reported by connectors.
+
+Next: ``catalogue/observations/query_usage.py``.
+"""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
+from tocsin.catalogue.observations.query_costs import KIND, check_cost, put_cost
 from tocsin.catalogue.observations.query_usage import USED_BY, USED_IN, USERS, used
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.entities.reports import permitted
-from tocsin.server.http.request import Asked, Caller, JsonBody, PathId, answer
+from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 
 _QUERY = ENTITY_TYPES["query"]
 
-router = APIRouter(prefix=f"/{_QUERY.collection}", tags=["queries"])
+router = APIRouter(tags=["queries"])
 
 
-@router.put("/{query_id}/usage")
+@router.put(f"/{_QUERY.collection}/{{query_id}}/usage")
 def add_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add references (tables, dashboards, pipelines, procedures) that a query uses."""
     return _change(str(query_id), USED_IN, body, caller)
 
 
-@router.delete("/{query_id}/usage")
+@router.delete(f"/{_QUERY.collection}/{{query_id}}/usage")
 def remove_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Remove references that a query uses."""
     return _change(str(query_id), USED_IN, body, caller, belongs=False)
 
 
-@router.put("/{query_id}/users")
+@router.put(f"/{_QUERY.collection}/{{query_id}}/users")
 def add_users(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add users who ran a query, by name."""
     return _change(str(query_id), USERS, body, caller)
 
 
-@router.put("/{query_id}/usedBy")
+@router.put(f"/{_QUERY.collection}/{{query_id}}/usedBy")
 def add_used_by(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add names of people who ran a query and are not users."""
     return _change(str(query_id), USED_BY, body, caller)
+
+
+@router.post("/queryCostRecord", status_code=201)
+def add_cost(body: DocumentBody, caller: Asked) -> Response:
+    """Set the cost of a query at a moment: ``queryReference``, ``timestamp`` (ms), ``cost`` and ``count``."""
+    key, given = check_cost(body)
+    permitted(_QUERY.name, key, caller, Operation.EDIT_USAGE)
+
+    def work(record: Record, query: Stored) -> Written:
+        return put_cost(record, query, given)
+
+    return answer(caller.parts.writes.on_live(_QUERY.name, key, work, actor=caller.actor).document, 201)
+
+
+@router.get(f"/{_QUERY.collection}/{{query_id}}/costs")
+def list_costs(query_id: PathId, caller: Asked, window: WindowAsked) -> Response:
+    """Return the costs of a query in a time range, newest first."""
+    query = permitted(_QUERY.name, Key.by_id(str(query_id)), caller, Operation.VIEW_USAGE, include="all")
+    return paged(caller.parts.observations.page(query["id"], KIND, window))
 
 
 def _change(query_id: str, field: str, body: object, caller: Caller, *, belongs: bool = True) -> Response:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Response
 
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -83,7 +83,7 @@ def list_ingestion_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -
 
 @router.get("/services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}")
 def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Response:
-    """Return one run of an ingestion pipeline."""
+    """Return one run of an ingestion pipeline; 204 for one that has not reported yet, which clients ask first."""
     pipeline = permitted("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
     if "\0" in run_id:
         raise InvalidInput("a run id cannot contain a NUL character", field="run_id")
@@ -91,7 +91,7 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
         pipeline["id"], REPORTS["ingestionPipeline"].name, Window(limit=1), part=run_id
     )
     if not page.documents:
-        raise NotFound(f"ingestionPipeline {fqn} has no run {run_id}")
+        return Response(status_code=204)
     return answer(page.documents[0])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from tocsin.catalogue.observations.usage import USED_TYPES, day_number, day_text, report_usage
+from tocsin.catalogue.observations.usage import RANKED_TYPES, USED_TYPES, day_number, day_text, report_usage
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
@@ -31,7 +32,7 @@ router = APIRouter(prefix="/usage", tags=["usage"])
 @router.post("/compute.percentile/{entity_type}/{date}", status_code=201)
 def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], caller: Asked) -> Response:
     """Compute the usage percentiles of a type up to a day (``2026-01-31``)."""
-    name, day = _used_type(entity_type), day_number(date)
+    name, day = _type_of(entity_type, RANKED_TYPES, "ranked"), day_number(date)
     require_apart(caller, Operation.EDIT_USAGE, ENTITY_TYPES[name])
 
     def work(record: Record) -> Written:
@@ -85,7 +86,7 @@ def today(caller: Caller) -> int:
 
 
 def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: bool) -> Response:
-    row = ENTITY_TYPES[_used_type(entity_type)]
+    row = ENTITY_TYPES[_type_of(entity_type, USED_TYPES, "reported")]
     permitted(row.name, key, caller, Operation.EDIT_USAGE)
 
     def work(record: Record, used: Stored) -> Written:
@@ -106,12 +107,11 @@ def _read(entity_type: str, key: Key, caller: Caller, asked: tuple[str | None, i
     return answer({"entity": addressed(reference, caller.root), "usage": usage})
 
 
-def _used_type(name: str) -> str:
+def _type_of(name: str, types: Sequence[str], done: str) -> str:
     """Return the name of a type as it is written here; upstream's client writes some of them in lower case."""
-    found = next((one for one in USED_TYPES if one.lower() == name.lower()), None)
+    found = next((one for one in types if one.lower() == name.lower()), None)
     if found is None:
         raise InvalidInput(
-            f"usage of {with_article(name)} cannot be reported; valid types: {', '.join(USED_TYPES)}",
-            field="entityType",
+            f"usage of {with_article(name)} cannot be {done}; valid types: {', '.join(types)}", field="entityType"
         )
     return found

@@ -11,16 +11,13 @@ from tocsin.server.http.request import PartsHere, answer
 from tocsin.store.eventlog.outages import QueryHealth
 from tocsin.store.high_water_marks import traces
 
-API_VERSION = "1.13.0"
-"""The version of OpenMetadata's API that the server speaks; its client compares major and minor."""
-
 router = APIRouter(tags=["system"])
 
 
 @router.get("/system/version")
-def version() -> Response:
-    """Return the version of the API."""
-    return answer({"version": API_VERSION, "revision": "tocsin", "timestamp": 0})
+def version(parts: PartsHere) -> Response:
+    """Return the version of OpenMetadata's API; its client compares major and minor."""
+    return answer({"version": parts.settings.api_version, "revision": "tocsin", "timestamp": 0})
 
 
 @router.get("/healthcheck")

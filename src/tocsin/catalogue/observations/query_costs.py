@@ -1,0 +1,56 @@
+"""Costs of queries: one record per query and moment, as the client's usage workflow brings them.
+
+A record is stored in the query's time series. It makes no event: it says nothing about the query itself.
+Source: schema ``api/data/createQueryCostRecord.json``. Next: ``server/routes/observations/queries.py``.
+"""
+
+from __future__ import annotations
+
+from uuid import uuid5
+
+from tocsin.catalogue.observations.field_checks import checked, mapping, moment, number, shape, text
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.references import key_of
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.notification import NAMESPACE
+from tocsin.model.report import Line, StoredReport
+from tocsin.model.stored import Key, Stored, Written
+
+KIND = "queryCostRecord"
+_REQUEST = shape(
+    {"timestamp": moment, "queryReference": mapping, "cost": number, "count": number},
+    {"jsonSchema": text, "totalDuration": number},
+)
+
+
+def check_cost(request: Document) -> tuple[Key, Document]:
+    """Return the key of the query that a request names, and the request without its nulls.
+
+    Raises
+    ------
+    InvalidInput : it is malformed
+    """
+    given = checked(_REQUEST, request)
+    for name in ("cost", "count", "totalDuration"):
+        if given.get(name, 0) < 0:
+            raise InvalidInput("must not be negative", field=name)
+    if given["queryReference"].get("type", "query") != "query":
+        raise InvalidInput("must refer to a query", field="queryReference.type")
+    return key_of(given["queryReference"]), given
+
+
+def put_cost(record: Record, query: Stored, given: Document) -> Written:
+    """Keep the cost of a query at a moment, in place of the one of the same moment."""
+    at_ms = given["timestamp"]
+    cost = {
+        "id": str(uuid5(NAMESPACE, f"{KIND}|{query.id}|{at_ms}")),
+        "timestamp": at_ms,
+        "jsonSchema": KIND,
+        "queryReference": {"id": query.id, "type": query.entity_type, "fullyQualifiedName": query.fqn},
+        "cost": given["cost"],
+        "count": given["count"],
+        "totalDuration": given.get("totalDuration", 0),
+    }
+    record.transaction.series.put(Line(query.id, KIND), StoredReport(at_ms, cost))
+    return Written(cost, None)

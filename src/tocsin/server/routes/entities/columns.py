@@ -1,0 +1,67 @@
+"""Routes of a table's columns, a page at a time, for tables with thousands of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import meant
+from tocsin.model.stored import Key
+from tocsin.server.entities.serialize import presented
+from tocsin.server.http.request import Asked, Caller, Fields, PathId, PathText, answer
+from tocsin.server.routes.entities.crud import Include, found
+
+_TABLE = ENTITY_TYPES["table"]
+_FIELDS = ("tags", "*")
+"""What may be asked for; columns always come with their tags."""
+
+PageSize = Annotated[int, Query(ge=1, le=1000)]
+Offset = Annotated[int, Query(ge=0, le=2**31)]
+
+router = APIRouter(prefix="/tables", tags=["tables"])
+
+
+@router.get("/name/{fqn}/columns")
+def read_by_name(
+    fqn: PathText,
+    caller: Asked,
+    *,
+    fields: Fields = None,
+    limit: PageSize = 50,
+    offset: Offset = 0,
+    include: Include = "non-deleted",
+) -> Response:
+    """Return columns of a table by FQN, ``limit`` from number ``offset`` on, in the table's order."""
+    return _page(Key.by_name(fqn), caller, fields, (offset, limit), include)
+
+
+@router.get("/{table_id}/columns")
+def read(
+    table_id: PathId,
+    caller: Asked,
+    *,
+    fields: Fields = None,
+    limit: PageSize = 50,
+    offset: Offset = 0,
+    include: Include = "non-deleted",
+) -> Response:
+    """Return columns of a table, ``limit`` from number ``offset`` on, in the table's order."""
+    return _page(Key.by_id(str(table_id)), caller, fields, (offset, limit), include)
+
+
+def _page(key: Key, caller: Caller, fields: str | None, part: tuple[int, int], include: Include) -> Response:
+    _check_fields(fields)
+    document = found(_TABLE, key, caller, include=include)
+    (view,) = presented(_TABLE, [document], caller, fields=frozenset({"columns", "tags"}))
+    columns, (offset, limit) = view.get("columns") or [], part
+    paging = {"offset": offset, "limit": limit, "total": len(columns)}
+    return answer({"data": columns[offset : offset + limit], "paging": paging})
+
+
+def _check_fields(text: str | None) -> None:
+    for name in (one.strip() for one in (text or "").split(",")):
+        if name and name not in _FIELDS:
+            raise InvalidInput(f"a column has no field {name!r}; {meant(name, _FIELDS)}", field="fields")

@@ -1,0 +1,146 @@
+"""What the workflows of OpenMetadata's client ask beyond entities: settings, validators, new runs, costs, columns."""
+
+from __future__ import annotations
+
+import uuid
+
+import httpx
+import pytest
+from tests.contract.standards import problems
+from tests.serving import Json, table
+
+from tocsin.model.entity_types import ENTITY_TYPES
+
+_PUBLIC = "warehouse.shop.public"
+
+
+def test_the_profilers_settings_are_the_defaults(administrator: httpx.Client) -> None:
+    answer = administrator.get("/system/settings/profilerConfiguration")
+    assert answer.json() == {
+        "config_type": "profilerConfiguration",
+        "config_value": {"metricConfiguration": []},
+    }
+    other = administrator.get("/system/settings/profilerConfig")
+    assert (other.status_code, "profilerConfiguration" in other.json()["message"]) == (404, True)
+
+
+def test_every_seeded_test_definition_names_the_class_that_validates_it(administrator: httpx.Client) -> None:
+    listed = administrator.get("/dataQuality/testDefinitions", params={"limit": 100}).json()["data"]
+    named = {one["name"]: one["validatorClass"] for one in listed}
+    assert len(named) == 25
+    assert all(of == f"{name[0].upper()}{name[1:]}Validator" for name, of in named.items())
+
+
+def test_a_run_that_has_not_reported_yet_is_an_empty_answer(administrator: httpx.Client) -> None:
+    service = {"name": "warehouse", "serviceType": "Postgres"}
+    service_id = administrator.put("/services/databaseServices", json=service).json()["id"]
+    body = {
+        "name": "nightly",
+        "pipelineType": "metadata",
+        "service": {"id": service_id, "type": "databaseService"},
+        "sourceConfig": {"config": {}},
+        "airflowConfig": {},
+    }
+    created = administrator.put("/services/ingestionPipelines", json=body)
+    assert created.status_code == 201, created.text
+    path = f"/services/ingestionPipelines/{created.json()['fullyQualifiedName']}/pipelineStatus"
+    run_id = str(uuid.uuid4())
+    before = administrator.get(f"{path}/{run_id}")
+    assert (before.status_code, before.content) == (204, b"")
+    run = {"runId": run_id, "pipelineState": "running", "timestamp": 1_700_000_000_000}
+    assert administrator.put(path, json=run).status_code == 200
+    assert administrator.get(f"{path}/{run_id}").json()["pipelineState"] == "running"
+    other = "/services/ingestionPipelines/warehouse.weekly/pipelineStatus"
+    assert administrator.get(f"{other}/{run_id}").status_code == 404
+
+
+def test_the_cost_of_a_query_is_kept_per_moment(administrator: httpx.Client, orders: Json) -> None:
+    query = {
+        "name": "q",
+        "query": "select 1",
+        "service": "warehouse",
+        "queryUsedIn": [{"id": orders["id"], "type": "table"}],
+    }
+    query_id = administrator.put("/queries", json=query).json()["id"]
+    record = {"timestamp": 1_700_000_000_000, "jsonSchema": "queryCostRecord", "cost": 1.5, "count": 3}
+    body = record | {"queryReference": {"id": query_id, "type": "query", "name": None}}
+    for cost in (1.5, 2.5):
+        kept = administrator.post("/queryCostRecord", json=body | {"cost": cost})
+        assert kept.status_code == 201, kept.text
+        assert problems("entity/data/queryCostRecord.json", kept.json()) == []
+    listed = administrator.get(f"/queries/{query_id}/costs").json()
+    assert [(one["cost"], one["count"], one["totalDuration"]) for one in listed["data"]] == [(2.5, 3, 0)]
+    version = administrator.get(f"/queries/{query_id}").json()["version"]
+    assert version == 0.1
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"cost": -1}, 400),
+        ({"cost": None}, 400),
+        ({"timestamp": "now"}, 400),
+        ({"queryReference": {"id": str(uuid.uuid4()), "type": "query"}}, 404),
+        ({"queryReference": {"id": str(uuid.uuid4()), "type": "table"}}, 400),
+        ({"queryReference": {}}, 400),
+    ],
+)
+def test_a_malformed_cost_is_refused(administrator: httpx.Client, changed: Json, status: int) -> None:
+    body = {"timestamp": 1, "cost": 1, "count": 1, "queryReference": {"id": str(uuid.uuid4()), "type": "query"}}
+    answer = administrator.post("/queryCostRecord", json=body | changed)
+    assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
+
+
+def test_columns_come_a_page_at_a_time(administrator: httpx.Client, orders: Json) -> None:
+    every = [one["name"] for one in orders["columns"]]
+    for path in (f"/tables/{orders['id']}/columns", f"/tables/name/{orders['fullyQualifiedName']}/columns"):
+        whole = administrator.get(path, params={"fields": "tags"}).json()
+        assert [one["name"] for one in whole["data"]] == every
+        assert whole["paging"]["total"] == len(every)
+        assert "tags" in whole["data"][0]
+        part = administrator.get(path, params={"limit": 1, "offset": 1}).json()
+        assert ([one["name"] for one in part["data"]], part["paging"]["offset"]) == (every[1:2], 1)
+        assert administrator.get(path, params={"offset": 10**6}).json()["data"] == []
+        assert administrator.get(path, params={"fields": "tag"}).status_code == 400
+
+
+def test_what_a_connector_no_longer_sees_is_soft_deleted(administrator: httpx.Client, orders: Json) -> None:
+    more, most = table(administrator, "more"), table(administrator, "most")
+    body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": [orders["fullyQualifiedName"]]}
+    said = administrator.request("DELETE", "/tables/deleteStale", json=body).json()
+    assert problems("type/bulkOperationResult.json", said) == []
+    assert (said["status"], said["numberOfRowsPassed"]) == ("success", 2)
+    left = administrator.get("/tables", params={"databaseSchema": _PUBLIC}).json()["data"]
+    assert [one["name"] for one in left] == [orders["name"]]
+    for one in (more, most):
+        assert administrator.get(f"/tables/{one['id']}", params={"include": "deleted"}).json()["deleted"]
+    again = administrator.request(
+        "DELETE", "/tables/deleteStale", json=body | {"scopeEntityType": "service", "scopeFqn": "warehouse"}
+    )
+    assert (again.status_code, again.json()["numberOfRowsProcessed"]) == (200, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"scopeFqn": "warehouse.nowhere"}, 404),
+        ({"scopeEntityType": "spoon"}, 404),
+        ({"seenFqns": "all"}, 400),
+        ({"seenFqns": None}, 400),
+        ({"recursive": "yes"}, 400),
+        ({"hardDelete": True}, 400),
+    ],
+)
+def test_a_malformed_request_deletes_nothing(
+    administrator: httpx.Client, orders: Json, changed: Json, status: int
+) -> None:
+    body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": []} | changed
+    answer = administrator.request("DELETE", "/tables/deleteStale", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
+    assert administrator.get(f"/tables/{orders['id']}").status_code == 200
+
+
+@pytest.mark.parametrize("entity_type", ["table", "database", "databaseSchema", "mlmodel"])
+def test_percentiles_are_computed_for_everything_that_has_usage(administrator: httpx.Client, entity_type: str) -> None:
+    assert "usageSummary" in ENTITY_TYPES[entity_type].keys
+    assert administrator.post(f"/usage/compute.percentile/{entity_type}/2026-01-31").status_code == 201

@@ -53,6 +53,44 @@ def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
     assert ("entityCreated", "user") in kinds("userName=system")
 
 
+def test_the_filters_of_the_seed_select_events(administrator: httpx.Client, orders: Json) -> None:
+    describe(administrator, orders, "Orders.")
+    named = [{"op": "add", "path": "/displayName", "value": "Orders"}]
+    assert administrator.patch(f"/tables/{orders['id']}", content=json.dumps(named), headers=PATCH).is_success
+    assert administrator.delete(f"/tables/{orders['id']}?hardDelete=true").is_success
+
+    def changed(query: str) -> list[str]:
+        found = administrator.get(f"/events?{query}").json()["data"]
+        return [
+            change["name"]
+            for one in found
+            for part in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
+            for change in one["changeDescription"][part]
+        ]
+
+    of_tables = "eventTypes=entityUpdated,entityDeleted&entityTypes=table,dashboard"
+    assert changed(of_tables) == ["description", "displayName", "entity"]
+    assert changed(f"{of_tables}&includeFields=tags,description") == ["description", "entity"]
+    assert changed(f"{of_tables}&includeFields=tags,owner") == ["entity"]
+    assert changed("eventTypes=entityUpdated&entityTypes=dashboard") == []
+    assert changed("eventTypes=entityUpdated,entityDeleted&eventType=entityDeleted&entityTypes=table") == ["entity"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wrong", "near"),
+    [
+        ("eventTypes=entityUpdate", "eventTypes", "entityUpdated"),
+        ("entityTypes=tabel", "entityTypes", "table"),
+        ("includeFields=tag", "includeFields", "tags"),
+    ],
+)
+def test_a_wrong_filter_of_the_seed_is_refused(administrator: httpx.Client, asked: str, wrong: str, near: str) -> None:
+    answer = administrator.get(f"/events?{asked}")
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith(f"{wrong}:")
+    assert f"did you mean {near}?" in answer.json()["message"]
+
+
 @pytest.mark.parametrize("asked", ["offset", "after"])
 def test_an_offset_beyond_the_log_is_a_conflict(administrator: httpx.Client, asked: str) -> None:
     end = administrator.get("/events?offset=latest").json()["paging"]["offset"]

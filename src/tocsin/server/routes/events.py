@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -11,14 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.access.resources import RESOURCES
+from tocsin.conditions.changes import CATEGORIES
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.flow.send.channels.webhook.payload import as_cloud_event, as_tocsin, as_upstream
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import meant
-from tocsin.model.thread import THREAD
+from tocsin.model.phrases import hint, meant
+from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
@@ -44,6 +46,15 @@ _FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
 _EVENT_TYPES = frozenset(EventType)
 _ENTITY_TYPES = frozenset({*ENTITY_TYPES, *RESOURCES, THREAD})
 """What events are about, here or upstream: its clients ask for types that there are only there."""
+_WHOLE = frozenset(
+    {EventType.ENTITY_CREATED, EventType.ENTITY_RESTORED, EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED}
+)
+"""Event types about an entity as a whole."""
+_ALIASES = {"owner": "owners", "domain": "domains"}
+_FIELDS = frozenset(
+    chain(*(row.keys | row.separate_keys for row in ENTITY_TYPES.values()), _ALIASES, *CATEGORIES.values(), THREAD_KEYS)
+)
+"""First part of every path that a change may name."""
 _Csv = Annotated[str | None, Field(max_length=2000)]
 
 router = APIRouter(prefix="/events", tags=["events"])
@@ -60,7 +71,10 @@ class EventQuery(BaseModel):
     entity_deleted: _Csv = None
     timestamp: int | None = Field(default=None, ge=0, le=LATEST_MS)
     event_type: _Csv = None
+    event_types: _Csv = None
     entity_type: _Csv = None
+    entity_types: _Csv = None
+    include_fields: _Csv = None
     entity_id: UUID | None = None
     user_name: str | None = Field(default=None, max_length=300)
     after: int | None = Field(default=None, ge=0, le=2**62)
@@ -81,18 +95,39 @@ class EventQuery(BaseModel):
         """Return the log offset to read on from."""
         return self.after if self.after is not None else self.offset if isinstance(self.offset, int) else 0
 
+    def fields(self) -> frozenset[str] | None:
+        """Return the fields of which a change must name one; None: any.
+
+        Raises
+        ------
+        InvalidInput : no entity type has one of them
+        """
+        if self.include_fields is None:
+            return None
+        paths = _names(self.include_fields)
+        for path in paths:
+            if (first := path.partition(".")[0]) not in _FIELDS:
+                raise InvalidInput(f"unknown field {first!r}{hint(first, sorted(_FIELDS))}", field="includeFields")
+        return frozenset(_ALIASES.get(path, path) for path in paths)
+
     def _kinds(self) -> Kinds | None:
         kinds = self._upstream_kinds()
-        if kinds is None and self.event_type is None and self.entity_type is None:
+        events, entities = self._asked("event_type"), self._asked("entity_type")
+        if kinds is None and not events and not entities:
             return None
         kinds = dict.fromkeys(EventType) if kinds is None else kinds
-        if self.event_type is not None:
-            wanted = parse_event_types(self.event_type)
+        for name, text in events.items():
+            wanted = parse_event_types(text, name)
             kinds = {kind: types for kind, types in kinds.items() if kind in wanted}
-        if self.entity_type is not None:
-            also = _types(self.entity_type, "entityType")
+        for name, text in entities.items():
+            also = _types(text, name)
             kinds = {kind: _both(types, also) for kind, types in kinds.items()}
         return kinds
+
+    def _asked(self, name: str) -> dict[str, str]:
+        """Return the values given to a parameter and to its plural, by their names on the wire."""
+        given = {to_camel(one): getattr(self, one) for one in (name, f"{name}s")}
+        return {one: text for one, text in given.items() if text is not None}
 
     def _upstream_kinds(self) -> Kinds | None:
         asked = {name: text for name in UPSTREAM_FILTERS if (text := getattr(self, name)) is not None}
@@ -116,12 +151,16 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
         )
     if query.limit == 0:
         return answer({"data": [], "paging": {"offset": start}})
-    selection = query.selection()
+    selection, fields = query.selection(), query.fields()
 
     def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
         return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
 
-    page = visible_page(read, lambda some: as_shown(caller.visibility, some), query.limit)
+    def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
+        shown = as_shown(caller.visibility, entries)
+        return [one if one is not None and _changes(one.event, fields) else None for one in shown]
+
+    page = visible_page(read, show, query.limit)
     reached = page.last.offset if page.last else start
     paging: Document = {"offset": reached if page.has_more else max(end, reached)}
     if page.has_more:
@@ -137,19 +176,31 @@ def read_event(
     return answer(_shown(shown_event(str(event_id), caller), caller, shape))
 
 
-def parse_event_types(text: str) -> frozenset[EventType]:
-    """Return the event types a comma list names.
+def parse_event_types(text: str, asked: str = "eventType") -> frozenset[EventType]:
+    """Return the event types that the comma list of the parameter ``asked`` names.
 
     Raises
     ------
     InvalidInput : one of them is none
     """
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = _names(text)
     unknown = [name for name in names if name not in _EVENT_TYPES]
     if unknown:
         said = f"unknown event type {unknown[0]!r}; {meant(unknown[0], tuple(EventType))}"
-        raise InvalidInput(said, field="eventType")
+        raise InvalidInput(said, field=asked)
     return frozenset(EventType(name) for name in names)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _changes(event: ChangeEvent, fields: frozenset[str] | None) -> bool:
+    """Return whether an update changed one of these fields, or a part of one; events about a whole entity pass."""
+    if fields is None or event.event_type in _WHOLE:
+        return True
+    changed = event.change_description.paths() if event.change_description else ()
+    return any(path == field or path.startswith(f"{field}.") for path in changed for field in fields)
 
 
 def _types(text: str, asked: str) -> frozenset[str] | None:

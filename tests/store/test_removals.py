@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, delete, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.stored import Key
 from tocsin.store import tables
-from tocsin.store.observations.tables import series
+from tocsin.store.observations.tables import attachment, series
 
 _TEST_CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
 
@@ -84,6 +85,54 @@ def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
     assert len(written.cascaded) == 4
     assert shop.get("table", ORDERS)["version"] == 0.3
     assert shop.writes.restore("database", shop.ids["shop"], actor=JANE).event is None
+
+
+_CONTAINERS = [("databaseService", "pg"), ("database", "pg.shop"), ("databaseSchema", SCHEMA)]
+
+
+@pytest.mark.parametrize(("entity_type", "fqn"), _CONTAINERS)
+@pytest.mark.parametrize("restored_by", ["restore", "rollback"])
+def test_what_was_deleted_before_its_container_stays_deleted(
+    shop: Company, entity_type: str, fqn: str, restored_by: str
+) -> None:
+    shop.writes.create("table", shop.table("refunds"), actor=JANE)
+    shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True)
+    shop.writes.delete(entity_type, Key.by_name(fqn), actor=JANE, recursive=True)
+    _bring_back(shop, entity_type, fqn, restored_by)
+    assert shop.get(entity_type, fqn)["deleted"] is False
+    assert shop.get("table", f"{SCHEMA}.refunds")["deleted"] is False
+    gone = [("table", ORDERS), ("testCase", f"{ORDERS}.id.not_null")]
+    assert [shop.get(*one)["deleted"] for one in gone] == [True, True]
+    _bring_back(shop, "table", ORDERS, restored_by)
+    assert [shop.get(*one)["deleted"] for one in gone] == [False, False]
+
+
+def test_each_deletion_is_undone_by_itself(shop: Company) -> None:
+    shop.writes.delete("databaseSchema", Key.by_name(SCHEMA), actor=JANE, recursive=True)
+    shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
+    shop.writes.restore("databaseService", shop.ids["pg"], actor=JANE)
+    assert [shop.get(*one)["deleted"] for one in (*_CONTAINERS, ("table", ORDERS))] == [False, False, True, True]
+    shop.writes.restore("databaseSchema", shop.get("databaseSchema", SCHEMA)["id"], actor=JANE)
+    assert shop.get("table", ORDERS)["deleted"] is False
+    shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True)
+    shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
+    shop.writes.restore("databaseService", shop.ids["pg"], actor=JANE)
+    assert shop.get("table", ORDERS)["deleted"] is True
+
+
+def test_a_soft_deletion_of_an_older_release_is_undone_whole(shop: Company, store_engine: Engine) -> None:
+    shop.writes.delete("database", Key.by_name("pg.shop"), actor=JANE, recursive=True)
+    with store_engine.begin() as connection:
+        connection.execute(delete(attachment))
+    shop.writes.restore("database", shop.ids["shop"], actor=JANE)
+    assert shop.get("table", ORDERS)["deleted"] is False
+
+
+def _bring_back(shop: Company, entity_type: str, fqn: str, by: str) -> None:
+    if by == "restore":
+        shop.writes.restore(entity_type, shop.get(entity_type, fqn)["id"], actor=JANE)
+    else:
+        shop.writes.rollback(entity_type, Key.by_name(fqn), Decimal("0.1"), actor=JANE)
 
 
 def test_what_lies_under_something_deleted_waits_for_it(shop: Company) -> None:

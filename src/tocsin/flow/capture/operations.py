@@ -153,7 +153,7 @@ class EntityWrites:
         return self._write(work, actor)
 
     def restore(self, entity_type: str, entity_id: str, *, actor: Actor) -> Written:
-        """Restore a soft-deleted entity and all under it; nothing if it is not deleted."""
+        """Restore a soft-deleted entity and what its deletion included; nothing if it is not deleted."""
 
         def work(record: Record) -> Written:
             target = _found(record, entity_type, Key.by_id(entity_id))

@@ -21,6 +21,8 @@ from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.model.stored import Key, Stored, Written, missing, soft_deleted
 
 _UNDER_TABLE = ("testCase", "testSuite")
+_DELETION = "deletion"
+"""Attachment of what was soft-deleted: the id of the deletion that included it. Older releases attached none."""
 
 
 def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Written:
@@ -42,14 +44,15 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
         record.transaction.remember_relations([entity.id for entity in (*affected, target)])
         _forget(record, [*affected, target])
     also_gone = frozenset(entity.id for entity in (target, *affected))
+    deletion = record.ids.event()
     for entity in reversed(affected):
-        _delete_one(record, entity, also_gone, hard=hard)
-    written = _delete_one(record, target, also_gone, hard=hard)
+        _delete_one(record, entity, also_gone, deletion, hard=hard)
+    written = _delete_one(record, target, also_gone, deletion, hard=hard)
     return replace(written, cascaded=tuple(captured.event for captured in record.events[:-1]))
 
 
 def restore(record: Record, target: Stored) -> Written:
-    """Restore a soft-deleted entity with its descendants; nothing if it is not deleted.
+    """Restore a soft-deleted entity with the descendants deleted with it; nothing if it is not deleted.
 
     Raises
     ------
@@ -63,8 +66,9 @@ def restore(record: Record, target: Stored) -> Written:
 
 
 def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
-    """Restore the soft-deleted descendants of an entity; return their events."""
-    gone = [entity for entity in _under(record, target) if entity.deleted]
+    """Restore the descendants of an entity that its soft deletion included; return their events."""
+    deletion = _deletion_of(record, target)
+    gone = [one for one in _under(record, target) if one.deleted and _deletion_of(record, one) == deletion]
     check_restore_under(record.permit, gone, record.transaction)
     below = [_restore_one(record, entity) for entity in gone]
     return tuple(back.event for back in below if back.event)
@@ -83,11 +87,16 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
     return found
 
 
-def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], *, hard: bool) -> Written:
+def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], deletion: str, *, hard: bool) -> Written:
     if not hard and _can_be_soft(entity):
+        record.transaction.attachments.put(entity.id, _DELETION, {"id": deletion})
         return record.change(entity, entity.document | {"deleted": True}, EventType.ENTITY_SOFT_DELETED)
     record.rules.before_removal(record, entity, also_gone)
     return record.remove(entity)
+
+
+def _deletion_of(record: Record, entity: Stored) -> Document | None:
+    return record.transaction.attachments.get(entity.id, _DELETION)
 
 
 def _check_above(record: Record, target: Stored) -> None:

@@ -105,7 +105,7 @@ def test_what_is_malformed_is_refused_by_name(administrator: httpx.Client, order
 
 
 def test_edges_are_heard_of_in_change_events(administrator: httpx.Client, orders: Json, clean: Json) -> None:
-    for details in ({}, {"sqlQuery": "select 1"}):
+    for details in ({}, {"description": "by hand"}):
         assert administrator.put("/lineage", json=edge(orders, clean, **details)).is_success
     page = administrator.get("/events", params={"entityUpdated": "table"}).json()
     path = f"/lineage/table/{orders['id']}/table/{clean['id']}"

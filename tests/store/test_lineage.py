@@ -62,12 +62,22 @@ def column(*from_: str, to: str, of: str = "clean") -> Document:
     return {"fromColumns": [f"{ORDERS}.{name}" for name in from_], "toColumn": f"{SCHEMA}.{of}.{to}"}
 
 
+def test_another_text_of_the_query_is_kept_and_notifies_nobody(shop: Company, store_engine: Engine) -> None:
+    columns = [column("id", to="id")]
+    for text in ("select 1", "create table t as select 1", "select 1"):
+        written = put(shop, table("orders"), table("clean"), sqlQuery=text, columnsLineage=columns)
+        assert said(shop, store_engine, "orders", "clean")["sqlQuery"] == text
+        assert (written.event is not None) == written.created
+    both = put(shop, table("orders"), table("clean"), sqlQuery="select 2")
+    assert notified(both)[2] == "fieldsUpdated lineage", "the columns are gone as well"
+
+
 def test_an_edge_is_an_event_of_the_asset_it_leads_to(shop: Company, store_engine: Engine) -> None:
     assert notified(put(shop, table("orders"), REVENUE)) == ("bi.revenue", "entityUpdated", "fieldsAdded lineage")
     assert put(shop, table("orders"), REVENUE).event is None
-    detailed = put(shop, table("orders"), REVENUE, sqlQuery="select 1")
+    detailed = put(shop, table("orders"), REVENUE, description="monthly")
     assert notified(detailed) == ("bi.revenue", "entityUpdated", "fieldsUpdated lineage")
-    assert said(shop, store_engine, "orders", "revenue") == {"sqlQuery": "select 1", "source": "Manual"}
+    assert said(shop, store_engine, "orders", "revenue") == {"description": "monthly", "source": "Manual"}
     gone = shop.writes.delete_edge(table("orders"), REVENUE, actor=JANE)
     assert notified(gone) == ("bi.revenue", "entityUpdated", "fieldsDeleted lineage")
     with pytest.raises(NotFound):

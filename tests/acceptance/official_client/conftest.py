@@ -82,10 +82,10 @@ def pipeline(served: Served, sqlite_engine: Engine, tmp_path: Path) -> Iterator[
 
 
 def bot_token(served: Served, *, is_admin: bool) -> str:
-    """Return the lasting token of a new bot."""
+    """Return a lasting token of the bot of the flows."""
     request = {"name": "connector", "email": "connector@example.org", "isBot": True, "isAdmin": is_admin}
     with served.administrator() as administrator:
-        bot = administrator.post("/users", json=request).json()
+        bot = administrator.put("/users", json=request).json()
         token: str = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
     return token
 

@@ -132,5 +132,20 @@ def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served,
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("pipeline")
-def test_what_is_written_is_found(flow: Flow) -> None:
+def test_what_is_written_is_found_and_the_clients_workflows_complete(served: Served, flow: Flow) -> None:
     assert flow("search") == ["customers", "orders"]
+    assert flow("workflows", is_admin=False) == {
+        "profile": [3, 3],
+        "tests": {"three_rows": "Success", "total_is_there": "Failed"},
+        "usage": 1,
+        "lineage": [2],
+        "dbt": "models/turnover.sql",
+    }
+    notified = [
+        (event["eventType"], _changed(event))
+        for event in events_of(served)
+        if event["entityFullyQualifiedName"] == "till.default.main.turnover"
+    ]
+    assert notified[0][0] == "entityCreated"
+    changed = Counter(name for _, names in notified for name in names)
+    assert changed["lineage"] == 1, "dbt writes two texts of one query to each edge, in every run"

@@ -87,6 +87,11 @@ def without_stamps(details: Document) -> Document:
     return {key: value for key, value in details.items() if key not in STAMPS}
 
 
+def without_query(details: Document) -> Document:
+    """Return the details that make an event when they differ: what connects the ends, not the text it was found in."""
+    return {key: value for key, value in details.items() if key not in STAMPS and key != "sqlQuery"}
+
+
 def _source(given: object) -> str:
     if not isinstance(given, str) or given not in set(LineageSource):
         raise InvalidInput(f"unknown source {given!r}; valid values: {', '.join(LineageSource)}", field="source")

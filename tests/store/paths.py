@@ -90,6 +90,11 @@ def _follow(*, twice: bool = False) -> Step:
     return step
 
 
+def _follow_both(shop: Company) -> None:
+    for entity_type, name in (("table", "orders"), ("dashboard", "revenue")):
+        shop.writes.follow(entity_type, shop.ids[name], shop.ids["jane"], actor=JANE)
+
+
 def _back(version: str, *, dry_run: bool = False) -> Step:
     return lambda shop: shop.writes.rollback(
         "table", Key.by_name(ORDERS), Decimal(version), actor=JANE, dry_run=dry_run
@@ -356,6 +361,17 @@ ROWS = (
             f"entityUpdated table {ORDERS} [owners] 0.2>0.3",
             "entityDeleted user jane [entity] 0.1>",
         ),
+    ),
+    Row(
+        "hard delete of a user who follows: one event per asset, without a version where nothing else changes",
+        _delete("user", "jane", hard=True),
+        (
+            "entityUpdated glossary Finance [reviewers] 0.1>0.2",
+            "entityUpdated dashboard bi.revenue [followers] 0.1",
+            f"entityUpdated table {ORDERS} [followers owners] 0.2>0.3",
+            "entityDeleted user jane [entity] 0.1>",
+        ),
+        before=_follow_both,
     ),
     Row(
         "hard delete of a team",

@@ -260,6 +260,10 @@ class Transaction(Protocol):
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
         ...
 
+    def followed(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
+        """Return every entity that any of these users follows, held for change, with the ids of those users."""
+        ...
+
     def extended(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""
         ...

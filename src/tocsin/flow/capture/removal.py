@@ -12,8 +12,9 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture import nested_references
 from tocsin.flow.capture.authorization import check_delete_under, check_restore_under
 from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, relabelled
@@ -113,15 +114,26 @@ def _can_be_soft(entity: Stored) -> bool:
 
 
 def _forget(record: Record, gone: list[Stored]) -> None:
-    """Take what names entities that go for good out of all that stays: one change each, however much it named."""
+    """Take what names entities that go for good out of all that stays: one event each, however much it named."""
     ids = {entity.id for entity in gone}
     labels = {(SOURCES[entity.entity_type], entity.fqn) for entity in gone if entity.entity_type in SOURCES}
-    for entity in record.transaction.referring(sorted(ids), sorted({tag for _, tag in labels})):
+    users = {one.id: reference_to(one) for one in gone if one.entity_type == "user"}
+    followed = record.transaction.followed(sorted(users)) if users else []
+    followers = {entity.id: [users[one] for one in found] for entity, found in followed}
+    referring = record.transaction.referring(sorted(ids), sorted({tag for _, tag in labels}))
+    affected = {one.id: one for one in (*referring, *(entity for entity, _ in followed))}
+    for entity in sorted(affected.values(), key=lambda one: one.fqn):
         if entity.id not in ids:
             left = _without(entity.document, ids, labels)
             record.permit.check_kept(entity.entity_type, entity.document, left)
             _note_gone_uses(record, entity, ids)
-            record.change(entity, left)
+            record.change(entity, left, unfollowed=_unfollowed(record, entity, followers.get(entity.id, [])))
+
+
+def _unfollowed(record: Record, entity: Stored, users: list[Document]) -> FieldChange | None:
+    """Make users who go for good no followers; return the change, None if there are none."""
+    lost = [user for user in users if record.transaction.unfollow(entity, user["id"])]
+    return FieldChange(name="followers", old_value=lost) if lost else None
 
 
 def _note_gone_uses(record: Record, query: Stored, ids: set[str]) -> None:

@@ -124,8 +124,11 @@ class Record:
         *,
         fqn: str | None = None,
         since: Stored | None = None,
+        unfollowed: FieldChange | None = None,
     ) -> Written:
         """Replace an entity's fields, and its full name if one is given; nothing if they are the same.
+
+        ``unfollowed`` is the loss of followers that the event reports as well; alone it makes no version.
 
         ``since`` is the state from which the present version led here: the change then becomes part of that version,
         unless it breaks consumers.
@@ -139,7 +142,11 @@ class Record:
                 difference, change=with_place(difference.change, old.document, fields | {"fullyQualifiedName": fqn})
             )
         if difference.change.is_empty():
-            return Written(old.document, None)
+            gone = ChangeDescription(fields_deleted=(unfollowed,)) if unfollowed else None
+            return self.note(old, gone) if gone else Written(old.document, None)
+        if unfollowed:
+            deleted = (*difference.change.fields_deleted, unfollowed)
+            difference = replace(difference, change=difference.change.model_copy(update={"fields_deleted": deleted}))
         breaking = is_breaking(old.entity_type, difference.change)
         if since is not None and not breaking:
             return self._extend(old, fields, since, difference)

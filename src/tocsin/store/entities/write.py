@@ -23,6 +23,7 @@ from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.model.thread import THREAD
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.entities import changes, past_relations, projections
 from tocsin.store.entities.changes import Change
@@ -147,6 +148,18 @@ class SqlTransaction:
         for one in found.values():
             projections.add_memberships(self._connection, one.entity_type, [one.document])
         return sorted(found.values(), key=lambda one: one.fqn)
+
+    def followed(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
+        """Return every entity that any of these users follows, held for change, with the ids of those users."""
+        follow = tables.follow.c
+        by_entity: dict[str, list[str]] = {}
+        for some in chunked(sorted(user_ids)):
+            for row in self._run(select(follow.entity_id, follow.user_id).where(follow.user_id.in_(some))):
+                by_entity.setdefault(row.entity_id, []).append(row.user_id)
+        found: list[Stored] = []
+        for some in chunked(sorted(by_entity)):
+            found += self._stored(select(*STORED).where(_ENTITY.id.in_(some)).order_by(_ENTITY.fqn), Hold.CHANGE)
+        return [(one, by_entity[one.id]) for one in sorted(found, key=lambda one: one.fqn)]
 
     def extended(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""

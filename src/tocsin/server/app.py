@@ -28,6 +28,7 @@ from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.server.build import build_parts
+from tocsin.server.http.accept import Acceptable
 from tocsin.server.http.connections import Connections, GuardedProtocol
 from tocsin.server.http.errors import Boundary, install_errors
 from tocsin.server.http.paths import API, RawPaths
@@ -81,7 +82,7 @@ def build_app(
         version=settings.api_version,
         redirect_slashes=False,
         lifespan=lifespan,
-        middleware=[Middleware(Boundary), Middleware(RawPaths)],
+        middleware=[Middleware(Boundary), Middleware(RawPaths), Middleware(Acceptable)],
         openapi_url=None,
         docs_url=None,
         redoc_url=None,

@@ -31,6 +31,7 @@ from tocsin.server.build import build_parts
 from tocsin.server.http.accept import Acceptable
 from tocsin.server.http.connections import Connections, GuardedProtocol
 from tocsin.server.http.errors import Boundary, install_errors
+from tocsin.server.http.openapi import openapi_document
 from tocsin.server.http.paths import API, RawPaths
 from tocsin.server.http.processes import listening, serve_in
 from tocsin.server.http.request import caller_of
@@ -99,7 +100,7 @@ def _describing(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
 
     @cache
     def text() -> bytes:
-        return orjson.dumps(app.openapi())
+        return orjson.dumps(openapi_document(app))
 
     async def describe(_request: Request) -> Response:
         return Response(text(), media_type="application/json")

@@ -175,6 +175,19 @@ async def text_of(request: Request) -> str:
     return text
 
 
+async def csv_of(request: Request) -> str:
+    """Return the body, which must be text in UTF-8.
+
+    Raises
+    ------
+    InvalidInput : it is not
+    """
+    try:
+        return (await body_of(request)).decode("utf-8")
+    except UnicodeDecodeError as refused:
+        raise InvalidInput(f"The CSV is not UTF-8, at byte {refused.start}.") from refused
+
+
 async def optional_document_of(request: Request) -> Document:
     """Return the body, which must be a JSON object, or may be left out."""
     return {} if request.headers.get("content-length", "0") == "0" else await document_of(request)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from tocsin.catalogue.sheets.children import CHILD_SHEETS, CHILDREN, child_rows
 from tocsin.catalogue.sheets.columns import column_rows
@@ -16,26 +16,18 @@ from tocsin.catalogue.sheets.import_sheet import SHEETS, import_sheet, sheet_kin
 from tocsin.catalogue.sheets.rows import SheetKind, write_sheet
 from tocsin.catalogue.sheets.terms import term_rows
 from tocsin.catalogue.sheets.trees import BELOW, Entry, tree_rows
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, sees
-from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, body_of, no_misspelt_rehearsal
+from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, csv_of, no_misspelt_rehearsal
 from tocsin.server.routes.entities.crud import found
 
 router = APIRouter(tags=["sheets"])
 """Included under every collection; only some have sheets."""
-
-
-async def sheet_text(request: Request) -> str:
-    """Return the body, which must be text in UTF-8."""
-    try:
-        return (await body_of(request)).decode("utf-8")
-    except UnicodeDecodeError as refused:
-        raise InvalidInput(f"The CSV is not UTF-8, at byte {refused.start}.") from refused
 
 
 @router.get("/documentation/csv")
@@ -68,7 +60,7 @@ def import_(
     fqn: PathText,
     caller: Asked,
     *,
-    text: Annotated[str, Depends(sheet_text)],
+    text: Annotated[str, Depends(csv_of)],
     dry_run: Annotated[bool, Query(alias="dryRun")] = False,
     recursive: bool = False,
 ) -> Response:

@@ -23,8 +23,9 @@ def secrets_in(secret_key: str | None) -> tuple[str, ...]:
 def sign(body: bytes, secrets: tuple[str, ...], *, message_id: str, timestamp_s: int) -> dict[str, str]:
     """Return the headers that sign ``body``.
 
-    OpenMetadata's two can carry one signature only and are made with the first (newest) secret; the
-    Standard Webhooks header carries one per secret, so that receivers may change over in their own time.
+    OpenMetadata's two can carry one signature only and are keyed by the whole text of the first (newest)
+    secret, ``whsec_`` included; the Standard Webhooks header carries one per secret, so that receivers may change
+    over in their own time.
     Without a secret only the identifying headers are returned.
     """
     headers = {"webhook-id": message_id, "webhook-timestamp": str(timestamp_s)}

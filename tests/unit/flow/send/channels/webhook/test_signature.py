@@ -55,6 +55,14 @@ def test_a_whsec_secret_is_decoded_and_a_plain_one_taken_as_it_is() -> None:
     assert key_of("whsec_not base64") == b"whsec_not base64"
 
 
+@pytest.mark.parametrize("secret", ["whsec_TWZLUTlyOEc=", "your-secret-key"])
+def test_the_whole_text_of_a_secret_keys_the_signatures_of_the_body(secret: str) -> None:
+    headers = sign(BODY, (secret,), message_id="m", timestamp_s=1)
+    digest = hmac.new(secret.encode(), BODY, hashlib.sha256).digest()
+    assert headers["X-OpenMetadata-Signature"] == f"sha256={digest.hex()}"
+    assert headers["X-OM-Signature"] == f"sha256={base64.b64encode(digest).decode()}"
+
+
 @pytest.mark.parametrize("secret", [WHSEC, "your-secret-key"])
 def test_the_snippet_in_the_documents_verifies_what_is_sent(secret: str) -> None:
     page = (Path(__file__).parents[6] / "docs" / "delivery.md").read_text()

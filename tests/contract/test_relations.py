@@ -137,7 +137,6 @@ def test_every_relation_stands_under_a_key_of_its_type() -> None:
         ("services/dashboardServices?serviceType=Superset", ["bi"]),
         ("services/dashboardServices?serviceType=Tableau", []),
         ("domains?parent=Sales", ["Web"]),
-        ("tables?spoon=x", ["orders", "sold"]),
     ],
 )
 def test_a_list_is_narrowed_by_its_types_filters(client: httpx.Client, path: str, expected: list[str]) -> None:

@@ -34,6 +34,7 @@ from tocsin.server.http.errors import Boundary, install_errors
 from tocsin.server.http.openapi import openapi_document
 from tocsin.server.http.paths import API, RawPaths
 from tocsin.server.http.processes import listening, serve_in
+from tocsin.server.http.query_names import check_query_names
 from tocsin.server.http.request import caller_of
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.server.routes import events, search, sheets
@@ -234,8 +235,8 @@ def _routes() -> APIRouter:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes = APIRouter()
     for open_to_all in (version.router, users.open_router, openid.open_router, unsubscribe.router):
-        lay_out(routes, open_to_all, API)
-    asked = [Depends(caller_of)]
+        lay_out(routes, open_to_all, API, [Depends(check_query_names)])
+    asked = [Depends(caller_of), Depends(check_query_names)]
     for resource in (
         users,
         tokens,

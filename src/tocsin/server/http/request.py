@@ -38,7 +38,6 @@ DEEPEST_JSON = 64
 MOST_BRACKETS = 1_000_000
 """Lists and objects that a body may hold: each takes more memory than it takes bytes."""
 
-DRY_RUN = "dryRun"
 """The parameter of requests that only say what would come of them."""
 
 LATEST_MS = 253_402_300_799_999
@@ -74,18 +73,6 @@ class Caller:
     def visibility(self) -> Visibility:
         """What the sender may see, of things as they are now or were last."""
         return Visibility(self.view, self.parts.standing)
-
-
-async def no_misspelt_rehearsal(request: Request) -> None:
-    """Refuse a ``dryRun`` that is nearly spelt so: other unknown parameters are ignored, but this one would write.
-
-    Raises
-    ------
-    InvalidInput : there is such a parameter
-    """
-    for name in request.query_params:
-        if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
-            raise InvalidInput(f"unknown parameter; did you mean {DRY_RUN}?", field=name)
 
 
 async def caller_of(request: Request) -> AsyncIterator[Caller]:

@@ -23,7 +23,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, sees
-from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, csv_of, no_misspelt_rehearsal
+from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, csv_of
 from tocsin.server.routes.entities.crud import found
 
 router = APIRouter(tags=["sheets"])
@@ -54,7 +54,7 @@ def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
-@router.put("/name/{fqn}/import", dependencies=[Depends(no_misspelt_rehearsal)])
+@router.put("/name/{fqn}/import")
 def import_(
     row: Row,
     fqn: PathText,

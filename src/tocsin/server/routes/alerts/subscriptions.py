@@ -33,7 +33,7 @@ from tocsin.server.alerts.request import Alert, checked_alert, checked_destinati
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
-from tocsin.server.routes.entities.crud import IfMatch, found, written_answer
+from tocsin.server.routes.entities.crud import HardDelete, IfMatch, found, written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
@@ -82,14 +82,26 @@ def patch(subscription_id: PathId, body: JsonBody, caller: Asked, *, if_match: I
 
 
 @router.delete("/name/{name}")
-def delete_by_name(name: PathText, caller: Asked) -> Response:
-    """Hard-delete an alert by name."""
+def delete_by_name(
+    name: PathText,
+    caller: Asked,
+    *,
+    hard_delete: HardDelete = True,
+    recursive: bool = False,
+) -> Response:
+    """Hard-delete an alert by name, whatever ``hardDelete`` and ``recursive`` are."""
     return _delete(Key.by_name(name), caller)
 
 
 @router.delete("/{subscription_id}")
-def delete(subscription_id: PathId, caller: Asked) -> Response:
-    """Hard-delete an alert."""
+def delete(
+    subscription_id: PathId,
+    caller: Asked,
+    *,
+    hard_delete: HardDelete = True,
+    recursive: bool = False,
+) -> Response:
+    """Hard-delete an alert, whatever ``hardDelete`` and ``recursive`` are."""
     return _delete(Key.by_id(str(subscription_id)), caller)
 
 

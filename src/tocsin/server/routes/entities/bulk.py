@@ -9,7 +9,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
@@ -25,7 +25,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import check_delete, require
 from tocsin.server.entities.reports import permitted
 from tocsin.server.http.errors import explain, status_of
-from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, Row, answer, no_misspelt_rehearsal
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, Row, answer
 
 MOST_ROWS = 10_000
 """Rows of one request."""
@@ -43,10 +43,10 @@ router = APIRouter(tags=["bulk"])
 
 
 class BulkQuery(BaseModel):
-    """Parameters of a bulk request; unknown ones are ignored, as upstream does, except a misspelt ``dryRun``.
+    """Parameters of a bulk request.
 
-    ``async`` is one of them: the response always has every row's result, so it waits until all are written.
-    ``overrideMetadata`` is another: a PUT writes its values, whoever sends it.
+    ``async`` has no effect: the response has every row's result, so it waits until all are written.
+    ``overrideMetadata`` has none: a PUT writes its values, whoever sends it.
     """
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
@@ -54,13 +54,13 @@ class BulkQuery(BaseModel):
     dry_run: bool = False
 
 
-@router.put("/bulk", dependencies=[Depends(no_misspelt_rehearsal)])
+@router.put("/bulk")
 def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create or update the entities of a JSON array; failing rows do not stop the others."""
     return _answer(BulkWrites.put, row, body, caller, dry_run=query.dry_run)
 
 
-@router.post("/bulk", dependencies=[Depends(no_misspelt_rehearsal)])
+@router.post("/bulk")
 def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create the entities of a JSON array; rows with an existing name fail."""
     return _answer(BulkWrites.create, row, body, caller, dry_run=query.dry_run)

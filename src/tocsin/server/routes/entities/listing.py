@@ -31,7 +31,7 @@ Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 
 class ListQuery(BaseModel):
-    """What may be asked of a list; unknown parameters are ignored, as upstream does."""
+    """What may be asked of a list of any type; each type has filters of its own."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 

@@ -1,0 +1,61 @@
+"""Check of query parameters: one that a route does not know is refused, with the nearest that it knows.
+
+Ignored, a misspelt ``dryRun`` would write and a misspelt filter would answer with everything.
+Next: ``server/http/request.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Request
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Cookie, Header, Path
+from fastapi.routing import APIRoute
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity_types import BY_COLLECTION
+from tocsin.model.phrases import meant
+from tocsin.server.http.paths import API
+from tocsin.server.http.routing import COLLECTION
+from tocsin.store.entities.filters import filters_of
+
+WITHOUT_EFFECT = frozenset({"async", "overrideMetadata", "category"})
+"""Parameters of OpenMetadata that its clients send and that change nothing here.
+
+Every request is answered when it is done; a write sets its values, whoever sends it; a type has its category by name.
+"""
+
+_NAMES: dict[Callable[..., Any], frozenset[str]] = {}  # Any: an endpoint takes and returns what its route does
+_ELSEWHERE = (Path, Header, Cookie)
+_LIST = f"{API}/{COLLECTION}"
+
+
+async def check_query_names(request: Request) -> None:
+    """Refuse a request with a query parameter that its route does not know.
+
+    Raises
+    ------
+    InvalidInput : there is such a parameter
+    """
+    if not request.scope["query_string"]:
+        return
+    route: APIRoute = request.scope["route"]
+    known = query_names(route)
+    if route.path == _LIST and request.method == "GET":
+        known |= frozenset(filters_of(BY_COLLECTION[request.path_params["collection"]].name))
+    for name in request.query_params:
+        if name not in known and name not in WITHOUT_EFFECT:
+            said = f"unknown query parameter; {meant(name, sorted(known))}" if known else "takes no query parameter"
+            raise InvalidInput(said, field=name)
+
+
+def query_names(route: APIRoute) -> frozenset[str]:
+    """Return the names of the query parameters that a route declares; worked out once for each endpoint."""
+    known = _NAMES.get(route.endpoint)
+    if known is None:
+        declared = get_flat_params(route.dependant)
+        known = frozenset(field.alias for field in declared if not isinstance(field.field_info, _ELSEWHERE))
+        _NAMES[route.endpoint] = known
+    return known

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import httpx
 import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from tests.contract.standards import problems
 from tests.contract.test_access import restrict
-from tests.serving import Json, Served, table
+from tests.founded import Founded
+from tests.serving import KEY, Json, Served, running_server, table, warehouse
+
+from tocsin.settings import Settings
 
 
 @pytest.fixture
@@ -154,3 +161,18 @@ def test_activity_lists_the_changes_of_what_one_follows_newest_first(
     _, bob = served.person("bob")
     with bob:
         assert bob.get(f"/users/{user_id}/activity").status_code == 403
+
+
+def test_a_server_for_strict_clients_answers_in_upstreams_format(sqlite_engine: Engine, founded: Founded) -> None:
+    settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), event_format="openmetadata")
+    with (
+        running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served,
+        served.administrator() as administrator,
+    ):
+        path = f"/tables/{warehouse(administrator)['id']}/followers"
+        user_id, _ = served.person("alice")
+        answers = [administrator.put(f"{path}/{user_id}").json() for _ in range(2)]
+    assert [one["eventType"] for one in answers] == ["entityUpdated", "entityNoChange"]
+    assert [problems("type/changeEvent.json", one) for one in answers] == [[], []]
+    (added,) = answers[0]["changeDescription"]["fieldsAdded"]
+    assert json.loads(added["newValue"])[0]["id"] == user_id

@@ -181,6 +181,24 @@ def test_a_table_has_one_suite_of_its_own(administrator: httpx.Client, orders: J
     assert administrator.delete(path, params={"hardDelete": "true", "recursive": "true"}).status_code == 200
 
 
+def test_a_run_of_a_pipeline_may_succeed_in_part(administrator: httpx.Client, pipeline: Json) -> None:
+    run = {"timestamp": 1, "executionStatus": "PartialSuccess"}
+    answer = administrator.put("/pipelines/airflow.etl/status", json=run)
+    assert (answer.status_code, answer.json()["pipelineStatus"]["executionStatus"]) == (200, "PartialSuccess")
+    alert = {
+        "name": "runs",
+        "alertType": "Notification",
+        "trigger": {"triggerType": "RealTime"},
+        "filteringRules": {
+            "resources": ["pipeline"],
+            "rules": [{"name": "failed", "effect": "include", "condition": "pipelineStatus == 'PartialSuccess'"}],
+        },
+        "destinations": [{"category": "Owners", "type": "Email", "config": {}}],
+    }
+    made = administrator.post("/events/subscriptions", json=alert)
+    assert made.status_code == 201, made.text
+
+
 def test_runs_come_one_by_one_or_together(administrator: httpx.Client, pipeline: Json) -> None:
     runs = [{"timestamp": at_ms, "executionStatus": "Successful"} for at_ms in (2, 1)]
     for body in (runs, {"pipelineStatus": runs}):

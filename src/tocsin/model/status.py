@@ -6,10 +6,11 @@ Next: ``flow/match/streak.py`` counts them.
 from __future__ import annotations
 
 RESULT_STATUSES = ("Success", "Failed", "Aborted", "Queued")
-RUN_STATUSES = ("Successful", "Failed", "Pending", "Skipped")
+RUN_STATUSES = ("Successful", "Failed", "Pending", "Skipped", "PartialSuccess")
 INGESTION_STATES = ("queued", "success", "failed", "running", "partialSuccess", "stopped")
 """What tests, runs of pipelines and of ingestion pipelines report. Source: OpenMetadata 1.13, ``tests/basic.json``,
-``entity/data/pipeline.json``, ``entity/services/ingestionPipelines/ingestionPipeline.json``."""
+``entity/data/pipeline.json``, ``entity/services/ingestionPipelines/ingestionPipeline.json``; seeds/001 has
+``PartialSuccess`` of a pipeline."""
 
 SUCCESS = "success"
 

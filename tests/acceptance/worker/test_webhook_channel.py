@@ -117,6 +117,7 @@ async def test_one_event_arrives_signed_in_three_ways_and_says_why() -> None:
     assert request.headers["Content-Type"] == "application/json"
     assert request.headers["webhook-id"] == MESSAGE_ID
     assert request.headers["X-Tocsin-Offset"] == "42"
+    assert request.headers["Idempotency-Key"] == json.loads(body)["idempotencyKey"]
     assert request.headers["X-Tocsin-Reason"] == "you own it (alert schema changes)"
     assert request.headers["X-OpenMetadata-Signature"].startswith("sha256=")
     assert request.headers["X-OM-Signature"].startswith("sha256=")

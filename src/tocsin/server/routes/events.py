@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, Literal
 from uuid import UUID
@@ -15,7 +15,7 @@ from tocsin.access.resources import RESOURCES
 from tocsin.conditions.changes import CATEGORIES
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
-from tocsin.flow.send.channels.webhook.payload import as_cloud_event, as_tocsin, as_upstream
+from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -38,11 +38,6 @@ UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
 """Upstream's filters and the event types each asks for; its value names the entity types, or ``*``."""
 
 
-_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
-    "openmetadata": as_upstream,
-    "tocsin": as_tocsin,
-    "cloudEvents": as_cloud_event,
-}
 _EVENT_TYPES = frozenset(EventType)
 _ENTITY_TYPES = frozenset({*ENTITY_TYPES, *RESOURCES, THREAD})
 """What events are about, here or upstream: its clients ask for types that there are only there."""
@@ -218,4 +213,4 @@ def _both(some: frozenset[str] | None, others: frozenset[str] | None) -> frozens
 
 
 def _shown(logged: LoggedEvent, caller: Caller, shape: str) -> Document:
-    return _FORMATS[shape](logged.event, caller.root)
+    return EVENT_FORMATS[shape](logged.event, caller.root)

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.send.channels.webhook.payload import as_seed
+from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -140,12 +140,12 @@ def _check_oneself(user_id: str, caller: Caller) -> None:
 
 
 def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
-    """Return the event of a write that makes no version, or one that says that nothing changed."""
+    """Return the event of a write that makes no version, or one that says that nothing changed; in ``event_format``."""
     (event,) = caller.visibility.shown([written.event]) if written.event is not None else (None,)
     if event is not None:
-        return as_seed(event)
+        return EVENT_FORMATS[caller.parts.settings.event_format](event, caller.root)
     document = written.document
-    return {
+    unchanged = {
         "id": str(uuid4()),
         "eventType": "entityNoChange",
         "entityType": row.name,
@@ -154,9 +154,10 @@ def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
         "previousVersion": document["version"],
         "currentVersion": document["version"],
         "userName": caller.actor.name,
-        "userId": caller.actor.id,
         "timestamp": caller.parts.clock.now_ms(),
     }
+    is_strict = caller.parts.settings.event_format == "openmetadata"
+    return unchanged if is_strict else unchanged | {"userId": caller.actor.id}
 
 
 def _group(row: EntityType) -> str:

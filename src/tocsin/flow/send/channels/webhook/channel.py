@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header, endpoint_of
-from tocsin.flow.send.channels.webhook.payload import PAYLOAD_FORMATS
+from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.flow.send.dispatch import Sender
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.settings import Settings
@@ -22,9 +22,9 @@ def _check(destination: Destination, place: str) -> None:
     check_endpoint(config.endpoint, f"{place}.endpoint")
     if config.http_method not in ("POST", "PUT"):
         raise InvalidInput("must be POST or PUT", field=f"{place}.httpMethod")
-    if config.payload_format is not None and config.payload_format not in PAYLOAD_FORMATS:
+    if config.payload_format is not None and config.payload_format not in EVENT_FORMATS:
         raise InvalidInput(
-            f"must be one of {', '.join(sorted(PAYLOAD_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
+            f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
         )
     for name, value in config.headers.items():
         check_header(name, value, place)
@@ -49,7 +49,7 @@ async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[
     from tocsin.flow.send.http_requests import HttpRequests
 
     async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield WebhookSender(requests, source=settings.base_url())
+        yield WebhookSender(requests, source=settings.base_url(), event_format=settings.event_format)
 
 
 WEBHOOK = ChannelType(

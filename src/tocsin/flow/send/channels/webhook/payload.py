@@ -58,22 +58,27 @@ class Body:
     payload: bytes
 
 
-def render_body(event: ChangeEvent, payload_format: str | None, *, source: str) -> Body:
+def render_body(event: ChangeEvent, payload_format: str, *, source: str) -> Body:
     """Return the event as a payload; ``source`` is the address of this server.
 
     An unknown format is the default one: the API refuses it when the destination is saved, and an event
     in another shape is worth more than none.
     """
-    render, content_type = _FORMATS.get(payload_format or "", _FORMATS[""])
+    render = EVENT_FORMATS.get(payload_format, as_seed)
+    content_type = "application/cloudevents+json" if render is as_cloud_event else "application/json"
     return Body(content_type, orjson.dumps(render(event, source)))
 
 
 def as_seed(event: ChangeEvent, _source: str = "") -> Document:
-    """Return the event as seeds/002 has it: its schema's fields and ``id``; what is unknown is left out."""
-    wire = _wire(event)
+    """Return the event as seeds/002 has it: its schema's fields and ``id``; what is unknown is left out.
+
+    ``idempotencyKey`` is ours. The seed's key, ``entityId:currentVersion``, is the same for all events that make no
+    version.
+    """
+    wire = _wire(event) | {"idempotencyKey": event.id}
     if event.entity is not None:
         wire["entity"] = _named(event)
-    return {key: wire[key] for key in _SEED_KEYS if key in wire}
+    return {key: wire[key] for key in (*_SEED_KEYS, "idempotencyKey") if key in wire}
 
 
 def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
@@ -84,9 +89,12 @@ def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
 def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
     """Return the event as upstream 1.13 has it: ``entity`` as JSON text, ``domains`` as ids, no ``userId``.
 
-    Event types that upstream does not know become ``entityUpdated``.
+    Lists and objects among the values of a change are JSON text, too. Event types that upstream does not know become
+    ``entityUpdated``.
     """
     wire = _wire(event)
+    if "changeDescription" in wire:
+        wire["changeDescription"] = _with_texts(wire["changeDescription"])
     document = {key: wire[key] for key in _UPSTREAM_KEYS if key in wire}
     if event.event_type in _OURS:
         document["eventType"] = EventType.ENTITY_UPDATED.value
@@ -111,15 +119,27 @@ def as_cloud_event(event: ChangeEvent, source: str) -> Document:
     }
 
 
-_FORMATS: dict[str, tuple[Callable[[ChangeEvent, str], Document], str]] = {
-    "": (as_seed, "application/json"),
-    "tocsin": (as_tocsin, "application/json"),
-    "openmetadata": (as_upstream, "application/json"),
-    "cloudEvents": (as_cloud_event, "application/cloudevents+json"),
+EVENT_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
+    "default": as_seed,
+    "tocsin": as_tocsin,
+    "openmetadata": as_upstream,
+    "cloudEvents": as_cloud_event,
 }
+"""What ``payloadFormat`` of a destination and the setting ``event_format`` may say."""
 
-PAYLOAD_FORMATS = frozenset(_FORMATS) - {""}
-"""What ``payloadFormat`` may say; unset is the default format."""
+
+def _with_texts(change: Document) -> Document:
+    """Return a change description whose lists and objects among the values are JSON texts."""
+    return {
+        key: [{name: _as_text(value) for name, value in field.items()} for field in fields]
+        if isinstance(fields, list)
+        else fields
+        for key, fields in change.items()
+    }
+
+
+def _as_text(value: object) -> object:
+    return orjson.dumps(value).decode() if isinstance(value, list | dict) else value
 
 
 def _wire(event: ChangeEvent) -> Document:

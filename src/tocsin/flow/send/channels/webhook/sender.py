@@ -22,6 +22,7 @@ _LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 _OWN_HEADERS = frozenset(
     [
         "host",
+        "idempotency-key",
         "content-length",
         "transfer-encoding",
         "connection",
@@ -41,47 +42,48 @@ _OWN_HEADERS = frozenset(
 
 
 class WebhookSender:
-    """Sends change events to webhooks."""
+    """Sends change events to webhooks; ``event_format`` is for destinations without a ``payloadFormat``."""
 
-    def __init__(self, requests: HttpRequests, *, source: str) -> None:
+    def __init__(self, requests: HttpRequests, *, source: str, event_format: str = "default") -> None:
         self._requests = requests
         self._source = source
+        self._event_format = event_format
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
-        request = request_for(dispatch, destination, source=self._source, now_ms=now_ms)
+        request = self._request(dispatch, destination, now_ms)
         if request is None:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
         return await self._requests.send(request, now_ms=now_ms)
 
+    def _request(self, dispatch: Dispatch, destination: Destination, now_ms: int) -> Request | None:
+        """Return the request that carries ``dispatch``; None when the destination's address is not a web address.
 
-def request_for(dispatch: Dispatch, destination: Destination, *, source: str, now_ms: int) -> Request | None:
-    """Return the request that carries ``dispatch``; None when the destination's address is not a web address.
-
-    The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
-    """
-    config = destination.config
-    url = web_address(config.endpoint or dispatch.message.target, config.query_params)
-    if url is None:
-        return None
-    body = render_body(dispatch.event, config.payload_format, source=source)
-    signature = sign(
-        body.payload,
-        secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey")),
-        message_id=dispatch.message.id,
-        timestamp_s=now_ms // 1000,
-    )
-    own = {
-        "X-Tocsin-Offset": str(dispatch.first.log_offset),
-        "X-Tocsin-Reason": _ascii_line(why(dispatch.reasons)),
-    }
-    return Request(
-        method="PUT" if config.http_method.upper() == "PUT" else "POST",
-        url=url,
-        headers={"Content-Type": body.content_type} | _custom(config.headers) | own | signature,
-        payload=body.payload,
-        timeout=timeout_of(destination),
-    )
+        The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
+        """
+        config = destination.config
+        url = web_address(config.endpoint or dispatch.message.target, config.query_params)
+        if url is None:
+            return None
+        body = render_body(dispatch.event, config.payload_format or self._event_format, source=self._source)
+        signature = sign(
+            body.payload,
+            secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey")),
+            message_id=dispatch.message.id,
+            timestamp_s=now_ms // 1000,
+        )
+        own = {
+            "Idempotency-Key": dispatch.event.id,
+            "X-Tocsin-Offset": str(dispatch.first.log_offset),
+            "X-Tocsin-Reason": _ascii_line(why(dispatch.reasons)),
+        }
+        return Request(
+            method="PUT" if config.http_method.upper() == "PUT" else "POST",
+            url=url,
+            headers={"Content-Type": body.content_type} | _custom(config.headers) | own | signature,
+            payload=body.payload,
+            timeout=timeout_of(destination),
+        )
 
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ SOURCE = "https://tocsin.acme.example"
 SCHEMAS = Path(__file__).parents[7] / "shared" / "standards" / "schemas"
 
 
-def rendered(payload_format: str | None = None, **given: Any) -> dict[str, Any]:
+def rendered(payload_format: str = "default", **given: Any) -> dict[str, Any]:
     return json.loads(render_body(change_event(**given), payload_format, source=SOURCE).payload)
 
 
@@ -71,7 +71,9 @@ def test_the_default_is_the_event_of_the_seed_with_its_id() -> None:
         "timestamp",
         "changeDescription",
         "entity",
+        "idempotencyKey",
     ]
+    assert event["idempotencyKey"] == event["id"]
     assert event["previousVersion"] == 0.9
     assert event["entity"]["name"] == "orders"
 
@@ -90,7 +92,7 @@ def test_the_upstream_format_holds_upstreams_schema(upstream: Draft7Validator, e
 
 
 def test_upstreams_schema_would_refuse_the_default(upstream: Draft7Validator) -> None:
-    sent = exactly(render_body(change_event(), None, source=SOURCE).payload)
+    sent = exactly(render_body(change_event(), "default", source=SOURCE).payload)
     assert [error.validator for error in upstream.iter_errors(sent)] == ["additionalProperties"]
 
 
@@ -99,6 +101,18 @@ def test_the_upstream_format_holds_the_entity_as_text_and_no_user_id() -> None:
     assert json.loads(event["entity"])["name"] == "orders"
     assert "userId" not in event
     assert event["eventType"] == "entityUpdated"
+
+
+def test_the_upstream_format_holds_lists_and_objects_of_a_change_as_text() -> None:
+    tags = [{"tagFQN": "PII.Sensitive"}]
+    (text,) = rendered("openmetadata", described=added("tags", tags))["changeDescription"]["fieldsAdded"]
+    assert json.loads(text["newValue"]) == tags
+    (same,) = rendered("openmetadata", described=added("description", "All orders."))["changeDescription"][
+        "fieldsAdded"
+    ]
+    assert same["newValue"] == "All orders."
+    (kept,) = rendered(described=added("tags", tags))["changeDescription"]["fieldsAdded"]
+    assert kept["newValue"] == tags
 
 
 def test_a_cloud_event_carries_the_default_form() -> None:

@@ -18,7 +18,7 @@ from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.list_identity import MEMBER_LISTS, REFERENCE_FIELDS, SERVER_KEPT, MemberList, target_of
+from tocsin.model.list_identity import MEMBER_LISTS, REFERENCE_FIELDS, SERVER_KEPT, MemberList, tag_of, target_of
 
 Path = tuple[str, ...]
 Value = Any  # Any: a JSON value of whatever field is compared
@@ -174,7 +174,9 @@ def _field(found: _Found, path: Path, old: Value, new: Value) -> None:
         found.add(path, new)
     elif now_empty:
         found.delete(path, old)
-    elif not (path[-1] in REFERENCE_FIELDS and len(path) == 1 and _points_to_same(old, new)):
+    elif path[-1] in REFERENCE_FIELDS and len(path) == 1 and _points_to_same(old, new):
+        return
+    elif in_extension or not _is_reordered(old, new):
         found.update(path, old, new)
 
 
@@ -200,8 +202,25 @@ def _members(found: _Found, path: Path, rule: MemberList, lists: tuple[list[Docu
 def _member(found: _Found, path: Path, rule: MemberList, pair: tuple[Document, Document]) -> None:
     if rule.deep:
         _fields(found, path, *pair)
-    else:
+    elif not _is_reordered(*pair):
         found.update(path, *pair)
+
+
+def _is_reordered(old: Value, new: Value) -> bool:
+    """Return whether two values that are compared as a whole differ only in the order of tags inside them."""
+    return is_same(_with_sorted_tags(old), _with_sorted_tags(new))
+
+
+def _with_sorted_tags(value: Value) -> Value:
+    if isinstance(value, list):
+        return [_with_sorted_tags(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _with_sorted_tags(one) for key, one in value.items()}
+    tags = inner.get("tags")
+    if isinstance(tags, list) and all(isinstance(one, dict) for one in tags):
+        inner["tags"] = sorted(tags, key=tag_of)
+    return inner
 
 
 def _order(found: _Found, path: Path, rule: MemberList, members: tuple[dict[str, Document], ...]) -> None:

@@ -146,6 +146,22 @@ def test_tags_and_domains_are_sets() -> None:
     assert _changed({"tags": tags, "domains": domains}, {"tags": tags[::-1], "domains": domains[::-1]}) == {}
 
 
+@given(st.permutations(["A.a", "B.b", "C.c", "D.d"]))
+def test_tags_in_another_order_are_no_change_however_deep_they_are(names: list[str]) -> None:
+    sorted_tags, tags = [_tag(name) for name in sorted(names)], [_tag(name) for name in names]
+    for entity_type, nest in (
+        ("table", lambda some: {"tags": some}),
+        ("table", lambda some: {"columns": [_column("id", tags=some)]}),
+        ("table", lambda some: {"dataModel": {"path": "a.sql", "tags": some, "columns": [_column("id", tags=some)]}}),
+        ("mlmodel", lambda some: {"mlFeatures": [{"name": "f", "featureSources": [{"name": "s", "tags": some}]}]}),
+    ):
+        assert _changed(nest(sorted_tags), nest(tags), entity_type) == {}
+        assert _changed(nest(sorted_tags), nest(tags[1:]), entity_type) != {}
+    free = {"extension": {"tags": {"tags": tags}}}
+    in_order = {"extension": {"tags": {"tags": sorted_tags}}}
+    assert (_changed(in_order, free) == {}) == (tags == sorted_tags), "values of one's own are compared as they are"
+
+
 def test_a_tag_given_twice_is_one_tag() -> None:
     assert _changed({"tags": [_tag("A.x")]}, {"tags": [_tag("A.x"), _tag("A.x")]}) == {}
 

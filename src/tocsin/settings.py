@@ -277,6 +277,10 @@ class Settings(BaseSettings):
         """Return the folder of the lake."""
         return (self.lake_dir or self.data_dir / "lake").absolute()
 
+    def lake_socket(self) -> Path:
+        """Return the Unix socket on which a running pipeline answers questions to the lake."""
+        return self.data_dir.absolute() / "lake.sock"
+
     def base_url(self) -> str:
         """Return the address that links point to."""
         return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")

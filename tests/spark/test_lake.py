@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.stores import ON_BOTH_STORES, store_url
+from tests.waiting import until
 
+from tocsin.cli.lake import answered_by_the_pipeline
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, Step, Window
 from tocsin.jobs import lake as jobs
+from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, answers, compact, grow, show_history, sweep
 from tocsin.spark.lake import HistoryLocation, folder_of, history, logged, part
 from tocsin.spark.schema import EVENTS
@@ -215,6 +220,34 @@ def test_a_wrong_question_is_refused_without_sparks_plan(
     assert "Project" not in refused.value.message
     assert "Traceback" not in (said := capfd.readouterr()).err + said.out
     assert "SQLQueryContextLogger" not in said.err + said.out
+
+
+def test_a_running_pipeline_answers_questions_until_it_stops(
+    company: SmallCompany, parts: LakeParts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOCSIN_DATA_DIR", str(tmp_path))
+    path, stopping = tmp_path / "lake.sock", threading.Event()
+    path.write_text("left by a pipeline that was killed")
+    thread = threading.Thread(target=lake_queries.serve, args=(parts, path, stopping))
+    thread.start()
+    try:
+        until(path.is_socket, within_s=20)
+        (counted,) = answered_by_the_pipeline("SELECT count(*) AS events FROM change_events") or ()
+        assert counted == {"events": parts.log.readable_end()}
+        for question in ("SELECT nothing FROM change_events", "DROP VIEW change_events"):
+            with pytest.raises(InvalidInput):
+                answered_by_the_pipeline(question)
+        with socket.socket(socket.AF_UNIX) as gone:
+            gone.connect(str(path))
+            gone.sendall(b"no question\n")
+        monkeypatch.setattr(lake_queries, "MOST_ROWS", 1)
+        assert answered_by_the_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
+        assert len(answered_by_the_pipeline("SELECT id FROM change_events LIMIT 1") or ()) == 1
+    finally:
+        stopping.set()
+        thread.join(20)
+    assert not path.exists()
+    assert answered_by_the_pipeline("SELECT 1") is None
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 
 from tocsin.cli.configuration import settings_of
@@ -18,13 +19,11 @@ from tocsin.cli.output import AsJson, show_facts, show_rows
 from tocsin.cli.progress import progress_bar, waiting_for
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
+from tocsin.jobs.lake_question import question_in
+from tocsin.model.entity import Document
 
 if TYPE_CHECKING:  # Spark is an extra
     from tocsin.jobs.lake import LakeParts
-
-_ASKS = ("SELECT", "WITH", "DESCRIBE", "SHOW", "EXPLAIN")
-_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?P<word>\w*)", re.DOTALL)
-_WRITES = re.compile(r"\)\s*INSERT\b", re.IGNORECASE)  # after a WITH
 
 app = typer.Typer(help="Keep the event history as Parquet files and query it with SQL.", no_args_is_help=True)
 
@@ -74,28 +73,38 @@ def query(
 ) -> None:
     """Query the view change_events (lake and log together) with SQL.
 
-    Reads the store directly, so it shows all events. Requires Java 17 or newer.
+    Reads the store directly, so it shows all events. A pipeline that runs on this machine answers in a second or two;
+    otherwise, and for more than 10,000 rows, Spark is started, which requires Java 17 or newer.
     """
     text = question_in(sys.stdin.read() if sql == "-" else sql)
-    with _lake() as parts, waiting_for("Asking"):
-        from tocsin.jobs.lake import answers
+    with waiting_for("Asking the pipeline"):
+        rows = answered_by_the_pipeline(text)
+    if rows is None:
+        with _lake() as parts, waiting_for("Asking"):
+            from tocsin.jobs.lake import answers
 
-        rows = answers(parts, text)
+            rows = answers(parts, text)
     show_rows(rows, as_json=as_json)
 
 
-def question_in(sql: str) -> str:
-    """Return the SQL if it asks and changes nothing.
+def answered_by_the_pipeline(sql: str) -> list[Document] | None:
+    """Return the rows that a running pipeline answers; None if none runs here, or it leaves the question to others.
 
     Raises
     ------
-    InvalidInput : it begins with something else than questions do
+    InvalidInput : the question is malformed
     """
-    found = _FIRST_WORD.match(sql)
-    word = found["word"].upper() if found else ""
-    if word not in (*_ASKS, "DESC") or (word == "WITH" and _WRITES.search(sql)):
-        raise InvalidInput(f"Not a query: it must begin with {', '.join(_ASKS)}. Nothing was run.")
-    return sql
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as pipeline:
+            pipeline.connect(str(settings_of().lake_socket()))
+            pipeline.sendall(orjson.dumps({"sql": sql}) + b"\n")
+            with pipeline.makefile("rb") as lines:
+                answer: Document = orjson.loads(lines.readline())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    if "error" in answer:
+        raise InvalidInput(answer["error"])
+    return answer.get("rows")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Background jobs of the pipeline: lake, backtests, silences and the self-audit.
+"""Background jobs of the pipeline: lake, questions to it, backtests, silences and the self-audit.
 
 They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/intervals.py``.
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtest_runner, lake, silences
+from tocsin.jobs import audit, backtest_runner, lake, lake_queries, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -49,7 +49,13 @@ def running(settings: Settings, session: SparkSession) -> Iterator[None]:
 
     kept_for_backtests = lake.build(settings, session, engine)
     runner = backtest_runner.runner(kept_for_backtests, engine)
-    with _threads(session, stopping, {SCHEDULED: scheduled, BACKTESTS: lambda: runner.run(stopping)}):
+    asked = lake.build(settings, session, engine)
+    work = {
+        SCHEDULED: scheduled,
+        BACKTESTS: lambda: runner.run(stopping),
+        lake_queries.NAME: lambda: lake_queries.serve(asked, settings.lake_socket(), stopping),
+    }
+    with _threads(session, stopping, work):
         yield
     engine.dispose()
 

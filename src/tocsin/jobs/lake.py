@@ -184,8 +184,8 @@ def show_history(parts: LakeParts) -> DataFrame:
     return view
 
 
-def answers(parts: LakeParts, sql: str) -> list[dict[str, Any]]:  # Any: a column's value
-    """Return what a question in SQL to the view ``change_events`` is answered, in values that JSON has.
+def answers(parts: LakeParts, sql: str, *, most: int | None = None) -> list[dict[str, Any]]:  # Any: a column's value
+    """Return the rows that answer SQL on the view ``change_events``, ``most`` of them, in values that JSON has.
 
     Raises
     ------
@@ -197,6 +197,7 @@ def answers(parts: LakeParts, sql: str) -> list[dict[str, Any]]:  # Any: a colum
         frame = parts.session.sql(sql.strip().rstrip(";"))
         if not frame.columns:
             return []
+        frame = frame if most is None else frame.limit(most)
         rows = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row")).collect()
     except PySparkException as error:
         if not str(error.getSqlState() or "").startswith(_ASKERS_FAULTS):

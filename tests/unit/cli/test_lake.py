@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.cli.conftest import Run
 
-from tocsin.cli.lake import question_in
 from tocsin.errors import InvalidInput
+from tocsin.jobs.lake_question import question_in
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,87 @@
+"""SQL questions to the lake, answered by the running pipeline: a question of its own Spark would wait for its start.
+
+``tocsin lake query`` sends one over a Unix socket in the data folder, which only the account that runs Tocsin can open:
+a line of JSON with ``sql``, answered by one with ``rows``, ``error`` or ``declined``. Next: ``jobs/lake.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+import structlog
+
+from tocsin.errors import InvalidInput
+from tocsin.jobs.lake import LakeParts, answers
+from tocsin.jobs.lake_question import question_in
+from tocsin.model.entity import Document
+from tocsin.spark.session import work_in_background
+
+NAME = "tocsin-lake-queries"
+"""The thread that answers, and its Spark jobs."""
+
+MOST_ROWS = 10_000
+"""Rows of an answer: more would be the driver's memory, which notifications need."""
+
+_LOOK_EVERY_S = 0.2
+_PATIENCE_S = 10.0
+_LONGEST = 1_000_000
+_LOG = structlog.get_logger(__name__)
+
+
+class _Server(socketserver.UnixStreamServer):
+    """Answers one question at a time; a second one waits for it."""
+
+    timeout = _LOOK_EVERY_S
+
+    def __init__(self, path: Path, parts: LakeParts) -> None:
+        self.parts = parts
+        super().__init__(str(path), _Handler)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    timeout = _PATIENCE_S
+    server: _Server
+
+    def handle(self) -> None:
+        """Read a question and answer it."""
+        with contextlib.suppress(OSError):  # who asked has gone
+            question = self.rfile.readline(_LONGEST)
+            self.wfile.write(orjson.dumps(_answer(self.server.parts, question)) + b"\n")
+
+
+def serve(parts: LakeParts, path: Path, stopping: threading.Event) -> None:
+    """Answer questions on the socket ``path`` until ``stopping`` is set."""
+    work_in_background(parts.session, NAME)
+    try:
+        with _listening(path, parts) as server:
+            while not stopping.is_set():
+                server.handle_request()
+    except OSError as error:  # e.g. its path is too long: questions then start a Spark of their own
+        _LOG.warning("lake_queries_not_served", path=str(path), reason=str(error))
+
+
+@contextmanager
+def _listening(path: Path, parts: LakeParts) -> Iterator[_Server]:
+    path.unlink(missing_ok=True)  # of a pipeline that was killed: there is one per data folder
+    with _Server(path, parts) as server:
+        path.chmod(0o600)
+        try:
+            yield server
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _answer(parts: LakeParts, question: bytes) -> Document:
+    try:
+        rows = answers(parts, question_in(str(orjson.loads(question)["sql"])), most=MOST_ROWS + 1)
+    except InvalidInput as error:
+        return {"error": error.message}
+    except Exception as error:  # noqa: BLE001  whatever it is, the pipeline goes on, and the asker's own Spark says it
+        return {"declined": str(error).splitlines()[0]}
+    return {"rows": rows} if len(rows) <= MOST_ROWS else {"declined": f"more than {MOST_ROWS} rows"}

@@ -204,3 +204,11 @@ def test_one_spark_reads_the_log_in_as_many_sessions_as_there_are_queries(spark:
     for session in (spark, spark.newSession(), spark, spark.newSession()):
         register_source(session, LogSource)
         assert session.readStream.format(LOG_FORMAT).options(url="sqlite:////nowhere.db").load().schema == EVENTS
+
+
+def test_a_reader_whose_driver_has_ended_prints_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    for error in (BrokenPipeError(32, "Broken pipe"), ConnectionResetError(104, "reset")):
+        sources._unless_nobody_listens(type(error), error, None)
+    assert capsys.readouterr().err == ""
+    sources._unless_nobody_listens(ValueError, ValueError("a bug"), None)
+    assert "a bug" in capsys.readouterr().err

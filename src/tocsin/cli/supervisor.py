@@ -25,6 +25,8 @@ STARTS_BEFORE_GIVING_UP = 3
 GRACE_S = 10.0
 _LOOK_EVERY_S = 0.1
 _LONGEST_LINE = 1 << 20
+_TRACEBACK = "Traceback (most recent call last):"
+_NOBODY_LISTENS = ("BrokenPipeError", "ConnectionResetError")
 
 Say = Callable[[str, str], None]
 """Shows one line of one part: its name and the line."""
@@ -85,7 +87,7 @@ class _Watch:
         self._part = part
         self._say = say
         self._first_wait_s = first_wait_s
-        self._was_ready = False
+        self._was_ready = self._is_ending = False
 
     async def until_ready(self) -> None:
         while not await self._part.is_ready():
@@ -111,15 +113,33 @@ class _Watch:
         try:
             return await _exit_of(process)
         finally:
+            self._is_ending = True
             await _end(process)
             await lines
+            self._is_ending = False
 
     async def _pass_on(self, process: Process) -> None:
         lines = process.stdout
+        traceback: list[str] = []
         while lines is not None and (line := await lines.readline()):
             text = line.decode(errors="replace").rstrip()
-            if text and not text.startswith(self._part.chatter):
+            if traceback or (self._is_ending and text.startswith(_TRACEBACK)):
+                traceback = self._held_back(traceback, text)
+            elif text and not text.startswith(self._part.chatter):
                 self._say(self._part.name, text)
+
+    def _held_back(self, traceback: list[str], text: str) -> list[str]:
+        """Return a traceback that is still being printed, with its next line; show a whole one if it says something.
+
+        Spark's Python processes print one when their driver ends before they have answered it.
+        """
+        held = [*traceback, text]
+        if text.startswith((" ", _TRACEBACK)):
+            return held
+        if not text.startswith(_NOBODY_LISTENS):
+            for one in held:
+                self._say(self._part.name, one)
+        return []
 
 
 async def _start(part: Part) -> Process:

@@ -8,12 +8,14 @@ far a reader may go. Next: ``spark/match.py``.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
+from types import TracebackType
 from typing import Any, cast
 
 import orjson
@@ -52,6 +54,9 @@ _REPORTS_END = (
 _LAST_REPORT = "SELECT coalesce(max(log_offset), 0) FROM status_report WHERE log_offset <= {mark}"
 _SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
 
+_READERS_PROGRAM = "pyspark.sql.streaming.python_streaming_source_runner"
+"""What Spark runs a stream's reader in, beside the driver."""
+
 
 @dataclass(frozen=True)
 class OffsetRange(InputPartition):
@@ -86,8 +91,21 @@ class LogSource(DataSource):
 
     def streamReader(self, schema: StructType) -> LogReader:  # noqa: N802  # Spark's name
         """Return the reader of one streaming query."""
+        _end_quietly()
         options = dict(self.options)
         return ReportReader(options) if options.get("only") == "reports" else LogReader(options)
+
+
+def _end_quietly() -> None:
+    """Let the process of a stream's reader end without a traceback when its driver ends while it answers."""
+    program = getattr(sys.modules["__main__"], "__spec__", None)
+    if program is not None and program.name == _READERS_PROGRAM:
+        sys.excepthook = _unless_nobody_listens
+
+
+def _unless_nobody_listens(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, BrokenPipeError | ConnectionResetError):
+        sys.__excepthook__(kind, error, trace)
 
 
 class LogReader(DataSourceStreamReader):

@@ -138,3 +138,24 @@ async def test_lines_that_say_nothing_are_not_shown() -> None:
     async with asyncio.timeout(WITHIN_S):
         await supervise([talker], say=heard, on_ready=lambda: None, stop=stop)
     assert heard.lines == [("talker", "notified")]
+
+
+async def test_at_the_end_tracebacks_of_those_who_answer_nobody_are_not_shown() -> None:
+    heard, stop = Heard(), asyncio.Event()
+    heard.on("working", stop.set)
+    trace = "Traceback (most recent call last):\\n  File 'daemon.py', line 95\\n"
+    program = f"""
+import signal, sys, time
+trace = "{trace}"
+def end(*_):
+    print(trace + "BrokenPipeError: [Errno 32] Broken pipe\\n" + trace + "ValueError: a bug\\nended", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+print(trace + "BrokenPipeError: of its own\\nworking", flush=True)
+time.sleep(60)
+"""
+    async with asyncio.timeout(WITHIN_S):
+        await supervise([part("worker", program)], say=heard, on_ready=lambda: None, stop=stop)
+    lines = [line for _, line in heard.lines]
+    assert lines[2:4] == ["BrokenPipeError: of its own", "working"], "before the end everything is shown"
+    assert lines[4:] == [*lines[:2], "ValueError: a bug", "ended"]

@@ -72,6 +72,17 @@ def test_another_text_of_the_query_is_kept_and_notifies_nobody(shop: Company, st
     assert notified(both)[2] == "fieldsUpdated lineage", "the columns are gone as well"
 
 
+def test_columns_in_another_order_notify_nobody(shop: Company, store_engine: Engine) -> None:
+    one, other = column("id", "email", to="id"), column("id", to="email")
+    put(shop, table("orders"), table("clean"), columnsLineage=[one, other])
+    again = [other, column("email", "id", to="id")]
+    assert put(shop, table("orders"), table("clean"), columnsLineage=again).event is None
+    assert said(shop, store_engine, "orders", "clean")["columnsLineage"] == again, "kept as it was sent last"
+    for fewer in ([column("id", to="id"), other], [other]):
+        written = put(shop, table("orders"), table("clean"), columnsLineage=fewer)
+        assert notified(written)[2] == "fieldsUpdated lineage"
+
+
 def test_an_edge_is_an_event_of_the_asset_it_leads_to(shop: Company, store_engine: Engine) -> None:
     assert notified(put(shop, table("orders"), REVENUE)) == ("bi.revenue", "entityUpdated", "fieldsAdded lineage")
     assert put(shop, table("orders"), REVENUE).event is None

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.references import Resolver
 from tocsin.model import fqn
@@ -87,9 +89,21 @@ def without_stamps(details: Document) -> Document:
     return {key: value for key, value in details.items() if key not in STAMPS}
 
 
-def without_query(details: Document) -> Document:
-    """Return the details that make an event when they differ: what connects the ends, not the text it was found in."""
-    return {key: value for key, value in details.items() if key not in STAMPS and key != "sqlQuery"}
+def notifying(details: Document) -> Document:
+    """Return the details that make an event when they differ: all but stamps, ``sqlQuery`` and the order of columns.
+
+    The text and the order come from the query in which a connector found the edge; they connect nothing else.
+    """
+    kept = {key: value for key, value in details.items() if key not in STAMPS and key != "sqlQuery"}
+    if "columnsLineage" in kept:
+        kept["columnsLineage"] = sorted(map(_in_order, kept["columnsLineage"]), key=orjson.dumps)
+    return kept
+
+
+def _in_order(entry: Document) -> Document:
+    """Return an entry of ``columnsLineage`` with its keys and its ``fromColumns`` sorted."""
+    from_columns = {"fromColumns": sorted(entry["fromColumns"])} if "fromColumns" in entry else {}
+    return dict(sorted((entry | from_columns).items()))
 
 
 def _source(given: object) -> str:

@@ -13,8 +13,8 @@ from tocsin.catalogue.lineage.edge_details import (
     Ends,
     checked_details,
     given_details,
+    notifying,
     parse_source,
-    without_query,
     without_stamps,
 )
 from tocsin.errors import InvalidInput, NotFound
@@ -44,7 +44,8 @@ Operations = Sequence[dict[str, Any]]  # Any: an operation's value is any JSON
 def put_edge(record: Record, edge: Document) -> Written:
     """Add an edge, or replace its details; nothing if it exists unchanged. Checks permissions as ``asked_ends``.
 
-    A change of ``sqlQuery`` alone makes no event: every run of dbt writes the model's SQL, then the statement it ran.
+    A change of ``sqlQuery`` or of the order of columns alone makes no event: every run of dbt writes the model's SQL,
+    then the statement it ran.
     """
     return _stand(record, asked_ends(record, edge.get("fromEntity"), edge.get("toEntity")), edge)
 
@@ -163,7 +164,7 @@ def _put(record: Record, ends: Ends, old: Edge | None, given: Document) -> Writt
     details |= {"createdAt": record.at_ms, "createdBy": record.actor.name} | made | stamps
     record.transaction.put_edge(ends.from_, ends.to, details)
     new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
-    if old is not None and is_same(without_query(known), without_query(details)):
+    if old is not None and is_same(notifying(known), notifying(details)):
         return Written(new, None)
     if old is None:
         change = ChangeDescription(fields_added=(FieldChange(name=LINEAGE, new_value=new),))

@@ -180,6 +180,7 @@ class _Replay:
         if self.way is Way.AT_THE_END:
             return
         if isinstance(step, NEEDS_PIPELINE) or (self.way is Way.KEEPING_UP and number % max(1, count // _WAITS) == 0):
+            self._start_pipeline()
             self.drain(self.last_report)
         if self.way is Way.KILLED:
             self._kill_or_start(number, count)
@@ -191,4 +192,9 @@ class _Replay:
                 if command == "serve":
                     self.product.start(command)
             if command == "pipeline" and number == count * (part + _AWAY) // 100:
-                self.product.start(command)
+                self._start_pipeline()
+
+    def _start_pipeline(self) -> None:
+        """Start the pipeline unless it runs: killed, it comes back early for a step that has to wait for it."""
+        if not self.product.runs("pipeline"):
+            self.product.start("pipeline")

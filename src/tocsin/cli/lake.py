@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 
 from tocsin.cli.configuration import settings_of
@@ -97,10 +97,10 @@ def answered_by_the_pipeline(sql: str) -> list[Document] | None:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as pipeline:
             pipeline.connect(str(settings_of().lake_socket()))
-            pipeline.sendall(orjson.dumps({"sql": sql}) + b"\n")
+            pipeline.sendall(json.dumps({"sql": sql}).encode() + b"\n")
             with pipeline.makefile("rb") as lines:
-                answer: Document = orjson.loads(lines.readline())
-    except (OSError, orjson.JSONDecodeError):
+                answer: Document = json.loads(lines.readline())
+    except (OSError, json.JSONDecodeError):
         return None
     if "error" in answer:
         raise InvalidInput(answer["error"])

@@ -41,10 +41,10 @@ class _Server(socketserver.UnixStreamServer):
 
     def __init__(self, path: Path, parts: LakeParts) -> None:
         self.parts = parts
-        super().__init__(str(path), _Handler)
+        super().__init__(str(path), _Conversation)
 
 
-class _Handler(socketserver.StreamRequestHandler):
+class _Conversation(socketserver.StreamRequestHandler):
     timeout = _PATIENCE_S
     server: _Server
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import orjson
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, text
 from tests.company import SmallCompany
+from tests.waiting import until
 
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.match_result import MatchResult
-from tocsin.store.alerts.tables import match_result
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.store.alerts.tables import firing, match_result
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import message, notification
@@ -65,6 +69,24 @@ def test_a_batch_is_stored_whole_or_not_at_all(store_engine: Engine) -> None:
     except Exception as error:  # noqa: BLE001  whatever the driver calls it
         assert "target" in str(error)
     assert count(store_engine, notification) == 0
+
+
+def test_two_that_store_the_same_at_once_store_and_count_it_once(postgres_engine: Engine) -> None:
+    notes = Notifications(postgres_engine)
+    reason = Reason(kind=ReasonKind.OWNER, subscription_id="a", subscription_name="alert", destination_id="x")
+    fired = orjson.dumps([reason.to_wire()]).decode()
+    rows = [{**row(at, leaves=True), "reasons": fired, "subscription_ids": ["a"]} for at in range(3)]
+    result = [MatchResult(1, "a", 3, 5)]
+    blocked = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    with ThreadPoolExecutor(1) as second, postgres_engine.connect() as looking:
+        with notes.storing([(1, "a")]) as first:
+            first.add(rows[:2])
+            first.finish([])
+            later = second.submit(notes.add, rows, result)
+            until(lambda: bool(looking.scalar(blocked)))
+        later.result()
+        assert looking.scalar(select(firing.c.notified_count)) == 2
+    assert (count(postgres_engine, notification), count(postgres_engine, message)) == (3, 3)
 
 
 def test_progress_moves_and_the_lag_shrinks(store_engine: Engine) -> None:

@@ -1,5 +1,7 @@
 """Bulk insertion of rows that may exist already: COPY on PostgreSQL, statements of many rows on SQLite.
 
+Rows that should be new are copied into the table itself; where one exists, all go through a temporary table.
+
 Rows are tuples in the order of their columns and go to the driver as they are: SQLAlchemy would take longer over them
 than the database. Next: ``store/outbox/notifications.py``.
 """
@@ -12,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Table
+from sqlalchemy.exc import IntegrityError
 
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import is_sqlite
@@ -23,22 +26,38 @@ _VARIABLES = 30_000
 """Of a statement; SQLite takes 32,766."""
 
 
+def insert_new(connection: Connection, work: Sequence[tuple[BulkInsert, Sequence[Row]]]) -> bool:
+    """Insert rows that the caller has not found in their tables.
+
+    Return False, with nothing inserted, if another transaction has inserted one of them since then. That never happens
+    on SQLite: there is one writer.
+    """
+    if is_sqlite(connection):
+        for insert, rows in work:
+            insert.run(connection, rows)
+        return True
+    try:
+        with connection.begin_nested():
+            for insert, rows in work:
+                insert.copy(connection, rows)
+    except IntegrityError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class BulkInsert:
-    """Inserts rows of ``columns`` into ``table`` and says how many of them were new, by ``counted``: SQL expressions.
-
-    PostgreSQL takes the rows by COPY into a temporary table of the connection, then all in one statement.
-    """
+    """Inserts rows of ``columns`` into ``table``; counts the new ones by ``counted``, SQL expressions."""
 
     table: Table
     columns: tuple[str, ...]
     counted: tuple[str, ...] = ()
 
-    def run(self, connection: Connection, rows: Sequence[Row], *, again: bool = False) -> list[Row]:
-        """Insert the rows that are not there yet; ``again``: not the first rows of this transaction.
+    def run(self, connection: Connection, rows: Sequence[Row]) -> list[Row]:
+        """Insert the rows that are not there yet.
 
-        Return one row per combination of ``counted`` with the number of new rows; on SQLite nothing, since all that
-        the caller has not found before are new: there is one writer.
+        Return one row per combination of ``counted`` with the number of new rows; on SQLite nothing: there the caller
+        knows which are new.
         """
         if not rows:
             return []
@@ -46,8 +65,14 @@ class BulkInsert:
             for some in chunked(rows, _VARIABLES // len(self.columns)):
                 self._insert_values(connection, some)
             return []
-        self._stage(connection, rows, again=again)
+        self._stage(connection, rows)
         return self._insert_staged(connection)
+
+    def copy(self, connection: Connection, rows: Sequence[Row], *, into: str | None = None) -> None:
+        """Copy rows into the table, or into another one with its columns; PostgreSQL only."""
+        if rows:
+            copy = f"COPY {into or self.table.name} ({', '.join(self.columns)}) FROM STDIN"
+            by_driver(connection, copy, lambda cursor: _copied(cursor, copy, rows))
 
     def _insert_values(self, connection: Connection, rows: Sequence[Row]) -> None:
         """Insert rows by one statement, during which other threads of this process can work."""
@@ -55,15 +80,14 @@ class BulkInsert:
         insert = self._insert(f"VALUES {', '.join([row] * len(rows))}")
         by_driver(connection, insert, lambda cursor: cursor.execute(insert, list(chain.from_iterable(rows))))
 
-    def _stage(self, connection: Connection, rows: Sequence[Row], *, again: bool) -> None:
-        """Copy the rows into the connection's temporary table, which is empty at the beginning of a transaction."""
+    def _stage(self, connection: Connection, rows: Sequence[Row]) -> None:
+        """Copy the rows into the connection's temporary table, alone."""
         staged, columns = _STAGED.format(table=self.table.name), ", ".join(self.columns)
         made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} ON COMMIT DELETE ROWS"
         of_columns = f"AS SELECT {columns} FROM {self.table.name} WITH NO DATA"  # noqa: S608  our own names
-        ready = f"TRUNCATE {staged}" if again else f"{made} {of_columns}"
+        ready = f"{made} {of_columns}; TRUNCATE {staged}"
         by_driver(connection, ready, lambda cursor: cursor.execute(ready))
-        copy = f"COPY {staged} ({columns}) FROM STDIN"
-        by_driver(connection, copy, lambda cursor: _copied(cursor, copy, rows))
+        self.copy(connection, rows, into=staged)
 
     def _insert_staged(self, connection: Connection) -> list[Row]:
         columns, staged = ", ".join(self.columns), _STAGED.format(table=self.table.name)

@@ -18,7 +18,7 @@ from tocsin.model.match_result import MatchResult, Pair
 from tocsin.model.message import MessageStatus
 from tocsin.store.alerts import match_results
 from tocsin.store.alerts.firings import FiringCounts
-from tocsin.store.bulk import BulkInsert
+from tocsin.store.bulk import BulkInsert, insert_new
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
@@ -62,7 +62,6 @@ class Storing:
         self.resolved = match_results.resolved(connection, pairs)
         self._firings = FiringCounts(pairs)
         self._known: dict[int, set[str]] = {}
-        self._staged: set[BulkInsert] = set()
 
     def add(self, rows: Sequence[NotificationRow]) -> None:
         """Store notifications and their messages.
@@ -75,13 +74,7 @@ class Storing:
         late: list[NotificationRow] = []
         if any(row["grouping_key"] is not None for row in new):
             new, late = gathered(self._connection, new)
-        unknown = self._unknown(new) if is_sqlite(self._connection) else ()
-        self._firings.add(_counted(row) for row in unknown)
-        stored_count = len(unknown)
-        for *fired, count in self._insert(_NOTIFICATIONS, sorted(map(_notification, new), key=_id)):
-            self._firings.add([tuple(fired)], count)
-            stored_count += count
-        self._insert(_MESSAGES, _messages(new))
+        stored_count = self._store(new)
         if late or stored_count < len(new):
             self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *late]))
 
@@ -89,6 +82,20 @@ class Storing:
         """Store what the matches came to: their results and firings."""
         self._firings.write(self._connection)
         match_results.keep(self._connection, results)
+
+    def _store(self, rows: Sequence[NotificationRow]) -> int:
+        """Store those that are not there yet, with their messages; return how many that are."""
+        unknown, messages = self._unknown(rows), _messages(rows)
+        notifications = sorted(map(_notification, rows), key=_id)
+        work = ((_NOTIFICATIONS, notifications), (_MESSAGES, messages))
+        if (is_sqlite(self._connection) or len(unknown) == len(rows)) and insert_new(self._connection, work):
+            self._firings.add(map(_counted, unknown))
+            return len(unknown)
+        counts = _NOTIFICATIONS.run(self._connection, notifications)
+        _MESSAGES.run(self._connection, messages)
+        for *fired, count in counts:
+            self._firings.add([tuple(fired)], count)
+        return sum(count for *_, count in counts)
 
     def _is_new(self, row: NotificationRow) -> bool:
         return any((row["log_offset"], alert) not in self.resolved for alert in row["subscription_ids"])
@@ -102,11 +109,6 @@ class Storing:
             for offset, identity in self._connection.execute(query):
                 self._known[offset].add(identity)
         return [row for row in rows if row["id"] not in self._known[row["log_offset"]]]
-
-    def _insert(self, insert: BulkInsert, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
-        counts = insert.run(self._connection, rows, again=insert in self._staged)
-        self._staged.update([insert] if rows else [])
-        return counts
 
 
 class Notifications:

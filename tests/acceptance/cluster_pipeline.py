@@ -1,6 +1,8 @@
-"""Pipeline on separate Spark executors: ``python cluster_pipeline.py STORE_URL CHECKPOINT WHEEL CONF``.
+"""Pipeline on separate Spark executors: ``python cluster_pipeline.py WHEEL CONF``.
 
-Run with the wheel alone on the path. Prints how much the driver's memory grew (KiB) and where an executor found Tocsin.
+Run with the wheel alone on the path. Standard input names stores, one JSON object with ``url`` and ``checkpoint`` per
+line. Prints for each, as a line of JSON among those of the log, by how much the driver's memory grew (KiB) and where
+the executors found Tocsin.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import sys
 import time
 from dataclasses import replace
 
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
@@ -54,10 +57,9 @@ def _keep_streaks(first: Parts, engine: Engine) -> None:
                 return
 
 
-def main(url: str, checkpoint: str, wheel: str, conf: str) -> None:
-    """Process the whole log, then end."""
+def tell(session: SparkSession, url: str, checkpoint: str) -> int:
+    """Process the whole log of one store; return by how much that raised the driver's peak memory (KiB)."""
     engine = open_engine(url)
-    session = open_session(master="local-cluster[2,1,1024]", py_files=wheel, conf=json.loads(conf))
     parts = Parts(
         session=session,
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
@@ -75,12 +77,22 @@ def main(url: str, checkpoint: str, wheel: str, conf: str) -> None:
     with streaming(parts) as query:
         while log.progress(QUERY_NAME) != log.readable_end() and query.isActive and time.monotonic() < deadline:
             time.sleep(0.02)
-    sys.stdout.write(f"driver grew {peak_kib() - memory_kib}\n")
+    grown_kib = peak_kib() - memory_kib
     _keep_streaks(replace(parts, checkpoint=f"{checkpoint}-streaks"), engine)
-    for place in session.sparkContext.parallelize(range(2), 2).map(where).collect():
-        sys.stdout.write(f"executor {place}\n")
+    engine.dispose()
+    return grown_kib
+
+
+def main(wheel: str, conf: str) -> None:
+    """Process the stores that are named on standard input, one after the other, until it ends."""
+    session = open_session(master="local-cluster[2,1,1024]", py_files=wheel, conf=json.loads(conf))
+    for line in sys.stdin:
+        grown_kib = tell(session, **json.loads(line))
+        places = session.sparkContext.parallelize(range(2), 2).map(where).collect()
+        sys.stdout.write(json.dumps({"grown_kib": grown_kib, "executors": places}) + "\n")
+        sys.stdout.flush()
     session.stop()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5])
+    main(*sys.argv[1:3])

@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, func, insert, select
@@ -19,6 +22,8 @@ from tocsin.store.tables import follow, notification, person
 MAIL = [{"category": "Owners", "type": "Email"}]
 ROOT = Path(__file__).parents[2]
 
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("cluster")]
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -29,29 +34,47 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def told_on_a_cluster(engine: Engine, tmp_path: Path, wheel: Path) -> list[str]:
-    """Process the whole log on executors in processes of their own; return the lines that this printed."""
-    url = engine.url.render_as_string(hide_password=False)
+@dataclass(frozen=True)
+class Cluster:
+    """A driver and two executors, each a process, which process one store after the other."""
+
+    driver: subprocess.Popen[str]
+    errors: Path
+
+    def tell(self, engine: Engine, tmp_path: Path) -> dict[str, Any]:
+        """Process the whole log of a store; return what the driver says of it."""
+        assert self.driver.stdin
+        assert self.driver.stdout
+        url = engine.url.render_as_string(hide_password=False)
+        print(json.dumps({"url": url, "checkpoint": str(tmp_path / "checkpoint")}), file=self.driver.stdin, flush=True)
+        for line in self.driver.stdout:
+            if line.startswith("{"):
+                return dict(json.loads(line))
+        raise AssertionError(self.errors.read_text()[-3000:])
+
+
+@pytest.fixture(scope="module")
+def cluster(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("cluster")
     script = Path(__file__).with_name("cluster_pipeline.py")
     conf = {**SHORT_LIVED, "spark.executor.extraJavaOptions": QUICK_JAVA, "spark.executor.memory": "1g"}
-    done = subprocess.run(
-        [sys.executable, str(script), url, str(tmp_path / "checkpoint"), str(wheel), json.dumps(conf)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(wheel)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.splitlines()
+    with (folder / "errors").open("w") as errors:
+        driver = subprocess.Popen(
+            [sys.executable, str(script), str(wheel), json.dumps(conf)],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(wheel)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        with driver:
+            yield Cluster(driver, folder / "errors")
+    assert driver.returncode == 0, (folder / "errors").read_text()[-3000:]
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_hundred_thousand_followers_of_one_event_pass_by_the_driver(
-    store_engine: Engine, tmp_path: Path, wheel: Path
+    store_engine: Engine, tmp_path: Path, cluster: Cluster
 ) -> None:
     company = SmallCompany(store_engine)
     company.alert("all", [{"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
@@ -62,18 +85,17 @@ def test_a_hundred_thousand_followers_of_one_event_pass_by_the_driver(
         connection.execute(insert(person), people)
         connection.execute(insert(follow), follows)
     company.describe("orders", "All orders.")
-    printed = told_on_a_cluster(store_engine, tmp_path, wheel)
+    done = cluster.tell(store_engine, tmp_path)
     with store_engine.connect() as connection:
         count = connection.scalar(select(func.count()).where(notification.c.recipient_id.in_(ids[::10_000])))
         everybody = connection.scalar(select(func.count()).select_from(notification))
     assert (count, everybody) == (10, 100_001)  # cem follows, too
-    (grown,) = (line for line in printed if line.startswith("driver grew "))
-    assert int(grown.split()[-1]) < 32 * 1024, "a hundred thousand rows would be more"
+    assert done["grown_kib"] < 32 * 1024, "a hundred thousand rows would be more"
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-def test_executors_of_their_own_tell_the_same(sqlite_engine: Engine, tmp_path: Path, wheel: Path) -> None:
+def test_executors_of_their_own_tell_the_same(
+    sqlite_engine: Engine, tmp_path: Path, wheel: Path, cluster: Cluster
+) -> None:
     company = SmallCompany(sqlite_engine)
     company.clock.advance(1_000)
     company.alert("all", [*MAIL, {"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
@@ -85,8 +107,7 @@ def test_executors_of_their_own_tell_the_same(sqlite_engine: Engine, tmp_path: P
     for _ in range(4):
         company.run("etl", "Failed")
         company.run("elt", "Failed")
-    printed = told_on_a_cluster(sqlite_engine, tmp_path, wheel)
+    done = cluster.tell(sqlite_engine, tmp_path)
     assert stored(sqlite_engine) == expected(company)
-    places = [line for line in printed if line.startswith("executor ")]
-    assert len(places) == 2
-    assert all(wheel.name in place for place in places), places
+    assert len(done["executors"]) == 2
+    assert all(wheel.name in place for place in done["executors"]), done

@@ -39,6 +39,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.spark,
     pytest.mark.timeout(900),
+    pytest.mark.xdist_group("truth"),  # one worker replays what all of them look at
     pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the real history of ../shared/data"),
 ]
 

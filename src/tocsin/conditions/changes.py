@@ -17,6 +17,7 @@ from tocsin.conditions import documents
 from tocsin.conditions.paths import parts, prefixes, quoted, unquoted
 from tocsin.model.change import VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.thread import THREAD
 
 ASSET = "asset"
@@ -68,7 +69,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
         ),
         *("jsonSchema", "schemaDefinition", "schemaType", "schemaText", "tableType", "tableConstraints"),
         *("tablePartition", "partitions", "tasks", "charts", "dashboards", "dataModels", "mlFeatures"),
-        *("mlHyperParameters", "storedProcedureCode", "sql", "query", "parent"),
+        *("relatedMetrics", "mlHyperParameters", "storedProcedureCode", "sql", "query", "parent"),
     ),
     "description": ("description",),
     "name": ("name", "displayName", "fullyQualifiedName"),
@@ -84,7 +85,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
         *("parameterValues", "customMetrics", "tableProfilerConfig"),
     ),
     "run": ("pipelineStatus", "pipelineStatuses"),
-    "usage": ("usageSummary", "joins", "queries"),
+    "usage": ("usageSummary", "joins", "queries", "queryUsedIn"),
     "follower": ("followers",),
     "vote": ("votes",),
     "lineage": ("lineage",),
@@ -108,7 +109,9 @@ TARGETS = frozenset({ASSET, *_MEMBER_LISTS, *_AROUND_LISTS})
 """What the target of a change begins with."""
 
 _NAMED = frozenset({"owner", "reviewer", "follower", "membership", "access"})
-_NAMED_IN_FULL = frozenset({"domain", "dataProduct"})
+"""Categories whose references are called by their plain names; those of all others by their FQNs."""
+
+_REFERENCES = frozenset({*REFERENCE_LISTS, "domain"})
 _STATUSES = {
     "testCaseResult": "testCaseStatus",
     "testCaseStatus": "",
@@ -245,8 +248,7 @@ def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[Change] | Non
     if (
         key in _LABELS
         or key in _STATUSES
-        or category in _NAMED
-        or category in _NAMED_IN_FULL
+        or _names_others(category, key)
         or (operation is not ChangeOperation.MODIFY and (key in _MEMBER_LISTS or key in _AROUND_LISTS))
     ):
         return None
@@ -328,8 +330,8 @@ def kind_of(label: Document) -> str:
 
 def _values(category: str, key: str, rest: Sequence[str], value: object) -> Iterator[str]:
     """Yield by what people call that which came, went or changed."""
-    if category in _NAMED or category in _NAMED_IN_FULL:
-        yield from documents.references({key: value}, key, full=category in _NAMED_IN_FULL)
+    if _names_others(category, key):
+        yield from documents.references({key: value}, key, full=category not in _NAMED)
     elif category == "customProperty" and len(rest) > 1:
         yield unquoted(rest[1])
     elif key in _STATUSES:
@@ -337,6 +339,11 @@ def _values(category: str, key: str, rest: Sequence[str], value: object) -> Iter
         yield from documents.texts((status,))
     elif category == OTHER:
         yield key
+
+
+def _names_others(category: str, key: str) -> bool:
+    """Return whether ``key`` holds references, or what is called by name as they are."""
+    return category in _NAMED or key in _REFERENCES
 
 
 def _listed(operation: ChangeOperation, change: FieldChange) -> object:

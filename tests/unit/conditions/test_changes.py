@@ -6,6 +6,7 @@ import pytest
 
 from tocsin.conditions.changes import ASSET, Change, ChangeOperation, changes_of, derived_changes
 from tocsin.model.change import ChangeEvent
+from tocsin.model.list_identity import REFERENCE_LISTS
 
 ADD, REMOVE, MODIFY = ChangeOperation.ADD, ChangeOperation.REMOVE, ChangeOperation.MODIFY
 LISTS = {ADD: "fieldsAdded", MODIFY: "fieldsUpdated", REMOVE: "fieldsDeleted"}
@@ -64,6 +65,21 @@ def test_a_change_is_described_by_its_subject(
 ) -> None:
     category, target, named = expected
     assert changes_of(event((operation, name, value))) == [Change(category, operation, target, named)]
+
+
+@pytest.mark.parametrize("key", REFERENCE_LISTS)
+@pytest.mark.parametrize("operation", [ADD, REMOVE])
+def test_what_a_list_of_references_gains_or_loses_is_named(key: str, operation: ChangeOperation) -> None:
+    one, two = ({"id": name, "type": "x", "name": name, "fullyQualifiedName": f"bi.{name}"} for name in ("a", "b"))
+    said = changes_of(event((operation, key, [one, two])))
+    assert [change.value for change in said] in (["a", "b"], ["bi.a", "bi.b"])
+    assert {(change.operation, change.target) for change in said} == {(operation, ASSET)}
+    assert {change.category for change in said} != {"other"}
+
+
+def test_a_chart_is_called_by_its_fqn() -> None:
+    gained = event((ADD, "charts", [{"fullyQualifiedName": "bi.total"}]))
+    assert changes_of(gained) == [Change("schema", ADD, ASSET, "bi.total")]
 
 
 def test_a_column_brings_its_tags_and_its_own_columns() -> None:

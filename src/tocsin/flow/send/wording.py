@@ -31,10 +31,30 @@ _MEMBERS = {
     "tasks": "task",
     "tags": "tag",
     "owners": "owner",
+    "reviewers": "reviewer",
+    "experts": "expert",
     "domains": "domain",
+    "dataProducts": "data product",
+    "consumesFrom": "consumed data product",
+    "providesTo": "provided data product",
     "followers": "follower",
     "members": "member",
+    "teams": "team",
+    "users": "user",
+    "parents": "parent",
+    "roles": "role",
+    "defaultRoles": "default role",
+    "policies": "policy",
     "charts": "chart",
+    "dashboards": "dashboard",
+    "dataModels": "data model",
+    "relatedMetrics": "related metric",
+    "queryUsedIn": "use in",
+    "testSuites": "test suite",
+    "tests": "test",
+    "fields": "field",
+    "schemaFields": "field",
+    "mlFeatures": "feature",
     "parameterValues": "parameter",
     "tableConstraints": "constraint",
 }
@@ -147,7 +167,7 @@ def description_of(change: Change) -> str:
     value, verb = change.value or "", _DONE[change.operation]
     where = "" if change.target == ASSET else _subject(_path(change.target))
     if change.category == "schema":
-        return f"{where or 'schema'} {verb}"
+        return f"{where or clean_line(f'schema {value}'.rstrip())} {verb}"
     if where:
         what = clean_line(f"{_spaced(change.category)} {value}")
         return f"{what} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{what} of {where} {verb}"

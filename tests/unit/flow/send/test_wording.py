@@ -23,6 +23,10 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
             "orders: glossary term Terms.Mail removed from column email",
         ),
         (added("owners", [{"id": "1", "type": "user", "name": "dana"}]), "orders: owner dana added"),
+        (added("charts", [{"name": "total"}]), "orders: chart total added"),
+        (deleted("dataModels", [{"name": "sales"}]), "orders: data model sales removed"),
+        (added("reviewers", [{"name": "dana"}]), "orders: reviewer dana added"),
+        (updated("schemaFields.id.dataType", "INT", "LONG"), "orders: data type of field id changed"),
         (updated("columns.email.description", "a", "b"), "orders: description of column email changed"),
         (updated("columns.at.children.city.dataType", "INT", "TEXT"), "orders: data type of column at.city changed"),
         (deleted("columns.at.children", [{"name": "zip"}]), "orders: column zip removed from column at"),
@@ -112,6 +116,7 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
         (Change("quality", ChangeOperation.ADD, "asset", "slaViolation"), "sla violation"),
         (Change("usage", ChangeOperation.ADD, "asset"), "usage added"),
         (Change("lifecycle", ChangeOperation.REMOVE, "asset", "softDeleted"), "deleted"),
+        (Change("schema", ChangeOperation.ADD, "asset", "bi.total"), "schema bi.total added"),
         (Change("schema", ChangeOperation.REMOVE, "columns.email"), "column email removed"),
     ],
 )

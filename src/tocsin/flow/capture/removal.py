@@ -5,6 +5,7 @@ Descendants are deleted before their container and restored after it. Next: ``fl
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from tocsin.access.visibility_parents import gone_kinds
@@ -22,6 +23,8 @@ from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.model.stored import Key, Stored, Written, missing, soft_deleted
 
 _UNDER_TABLE = ("testCase", "testSuite")
+_NEEDED = ("basicEntityReference", *nested_references.CONTAINS.values())
+"""Keys of tests and their suites for what they cannot be without, besides a parent."""
 _DELETION = "deletion"
 """Attachment of what was soft-deleted: the id of the deletion that included it. Older releases attached none."""
 
@@ -34,14 +37,15 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     InvalidInput : it has descendants and ``recursive`` is not set.
     Forbidden : it has descendants that the actor may not delete.
     """
+    is_for_good = hard or not _can_be_soft(target)
     under = _under(record, target)
-    affected = under if hard else [entity for entity in under if not entity.deleted]
+    affected = under if is_for_good else [one for one in under if not one.deleted and _can_be_soft(one)]
     if affected and not recursive:
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
         )
     check_delete_under(record.permit, affected, hard=hard)
-    if hard or not _can_be_soft(target):
+    if is_for_good:
         record.transaction.remember_relations([entity.id for entity in (*affected, target)])
         _forget(record, [*affected, target])
     also_gone = frozenset(entity.id for entity in (target, *affected))
@@ -67,12 +71,21 @@ def restore(record: Record, target: Stored) -> Written:
 
 
 def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
-    """Restore the descendants of an entity that its soft deletion included; return their events."""
+    """Restore the descendants of an entity that its soft deletion included; return their events.
+
+    One that lacks something else that is soft-deleted, as a test its definition, comes back with that.
+    """
     deletion = _deletion_of(record, target)
     gone = [one for one in _under(record, target) if one.deleted and _deletion_of(record, one) == deletion]
-    check_restore_under(record.permit, gone, record.transaction)
-    below = [_restore_one(record, entity) for entity in gone]
-    return tuple(back.event for back in below if back.event)
+    present = {target.id, *(one.id for one in gone)}
+    lacking = {one.id: lacked for one in gone if (lacked := _gone_above(record, one, present))}
+    back = [one for one in gone if one.id not in lacking]
+    check_restore_under(record.permit, back, record.transaction)
+    for entity_id, lacked in lacking.items():
+        if other := _deletion_of(record, lacked):
+            record.transaction.attachments.put(entity_id, _DELETION, other)
+    restored = [_restore_one(record, entity) for entity in back]
+    return tuple(one.event for one in restored if one.event)
 
 
 def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) -> Stored:
@@ -101,12 +114,20 @@ def _deletion_of(record: Record, entity: Stored) -> Document | None:
 
 
 def _check_above(record: Record, target: Stored) -> None:
-    field = ENTITY_TYPES[target.entity_type].parent_field(target.document)
-    above = target.document[field] if field else None
-    if above and "id" in above:
-        found = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
-        if found is not None and found.deleted:
-            raise soft_deleted(found.entity_type, found.fqn, field=field)
+    if found := _gone_above(record, target):
+        field = ENTITY_TYPES[target.entity_type].parent_field(target.document)
+        raise soft_deleted(found.entity_type, found.fqn, field=field)
+
+
+def _gone_above(record: Record, entity: Stored, present: Collection[str] = ()) -> Stored | None:
+    """Return what the entity cannot be without and is soft-deleted; ``present`` are ids of what is known not to be."""
+    keys = (ENTITY_TYPES[entity.entity_type].parent_field(entity.document), *_NEEDED)
+    for above in filter(None, (entity.document.get(key) for key in keys if key)):
+        if "id" in above and above["id"] not in present:
+            found = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
+            if found is not None and found.deleted:
+                return found
+    return None
 
 
 def _can_be_soft(entity: Stored) -> bool:
@@ -171,7 +192,14 @@ def _under(record: Record, target: Stored) -> list[Stored]:
         types += _UNDER_TABLE
     if key := nested_references.CONTAINS.get(target.entity_type):
         return [one for one in record.transaction.referring([target.id], []) if _names(one, key, target)]
-    return record.transaction.descendants(types, target.fqn) if types else []
+    found = record.transaction.descendants(types, target.fqn) if types else []
+    return [one for one in found if _is_below(one, {target.entity_type, *types})]
+
+
+def _is_below(entity: Stored, types: set[str]) -> bool:
+    """Return whether its parent is of these types: services of several types may have one name."""
+    field = ENTITY_TYPES[entity.entity_type].parent_field(entity.document)
+    return field is None or entity.document[field].get("type") in types
 
 
 def _names(case: Stored, key: str, target: Stored) -> bool:

@@ -1,4 +1,7 @@
-"""Parser of alert files: JSON or TOML, one alert or several. Next: ``cli/alerts.py``."""
+"""Parser of alert files, JSON or TOML, one alert or several; and what of an alert belongs into one.
+
+Next: ``cli/alerts.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,16 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import nearest
 
 _LIST_KEY = "alerts"
+_WRITTEN_BY_THE_SERVER = frozenset(
+    "id fullyQualifiedName href version updatedAt updatedBy changeDescription incrementalChangeDescription "
+    "provider".split()
+)
+_OF_A_LABEL = ("tagFQN", "source", "labelType", "state")
 _ENDINGS = (".json", ".toml")
-_KEYS = "name|displayName|description|alertType|enabled|trigger|resources|input|filteringRules|destinations|alerts"
+_KEYS = (
+    "name|displayName|description|alertType|enabled|owners|domains|tags|extension|"
+    "trigger|resources|input|filteringRules|destinations|alerts"
+)
 _COMMENTS = r"(?:\s|#[^\n]*\n)*"
 _JSON = re.compile(r'\s*(?:\{\s*(?:"[^"]*"\s*:|\})|\[\s*[\]{])')
 _TOML = re.compile(rf"{_COMMENTS}(?:\[\[\s*[A-Za-z]|\[\s*(?:{_KEYS})\b|(?:{_KEYS})(?:\.\w+)*\s*=(?!=))")
@@ -57,6 +68,26 @@ def text_of(file: str) -> str:
         raise InvalidInput(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is not UTF-8.") from error
+
+
+def exported(alert: Document) -> Document:
+    """Return what of an alert belongs into a file: without what the server writes and what is inherited or derived.
+
+    Owners and domains are named, not identified, so that the file fits another server. Secrets are masks: where the
+    alert exists, they stay what they are.
+    """
+    kept = {key: value for key, value in alert.items() if key not in _WRITTEN_BY_THE_SERVER}
+    for key in {"owners", "domains"} & kept.keys():
+        kept[key] = [_named_by(one) for one in kept[key] if not one.get("inherited")]
+    if "tags" in kept:
+        own = (label for label in kept["tags"] if label.get("labelType") != "Derived")
+        kept["tags"] = [{key: label[key] for key in _OF_A_LABEL if key in label} for label in own]
+    return {key: value for key, value in kept.items() if value not in ([], {})}
+
+
+def _named_by(reference: Document) -> Document:
+    name = "fullyQualifiedName" if reference["type"] == "domain" else "name"
+    return {"type": reference["type"], name: reference[name]}
 
 
 def named(source: str) -> str:

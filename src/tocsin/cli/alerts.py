@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alertfiles import parse_alerts, text_of
+from tocsin.cli.alertfiles import exported, parse_alerts, text_of
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
 from tocsin.cli.condition_errors import pointed
@@ -15,6 +15,7 @@ from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+from tocsin.model.phrases import hint
 
 app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=True)
 
@@ -46,6 +47,19 @@ def apply(
     for row in rows:
         for one in row[_REMARKS]:
             typer.echo(f"warning: {row['name']}: {one['field']}: {one['message']}")
+
+
+@app.command()
+def export(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of alerts; all alerts by default.")] = None,
+) -> None:
+    """Print alerts as a JSON file for tocsin alerts apply. Secrets are masked."""
+    with Client() as client:
+        known = {alert.name: alert.document for alert in client.list_subscriptions(fields="*")}
+    for name in names or ():
+        if name not in known:
+            raise NotFound(f"alert {name} not found{hint(name, known)}")
+    show_json([exported(known[name]) for name in names or known])
 
 
 @app.command("list")

@@ -47,7 +47,7 @@ class EntityType:
     ----------
     name : the type in references and change events, e.g. ``table``
     collection : the path under ``/api/v1/``, e.g. ``tables`` or ``services/databaseServices``
-    keys : every key a document of this type may hold: those of its schema, and no others
+    keys : every key a document of this type may hold: those of its schema and of ``added``, and no others
     required : keys a create request must hold
     places : the possible parents; the first that a document gives is its parent
     ancestors : keys of further ancestors, taken over from the parent's document
@@ -63,6 +63,7 @@ class EntityType:
     fixed : further keys that determine its place, which no PATCH changes
     ignored : further keys of its create request, which are not stored
     is_service : it is a service, from which all its descendants take their ``serviceType``
+    added : further keys that its published schema lacks, with their shapes (``model/shapes.py``)
     shapes : for a type that OpenMetadata does not publish: the shapes (``model/shapes.py``) of the keys that a table
         does not have, those of its ancestors excepted
     """
@@ -84,6 +85,7 @@ class EntityType:
     fixed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     is_service: bool = False
+    added: Mapping[str, object] = field(default_factory=dict)
     shapes: Mapping[str, object] = field(default_factory=dict)
 
     @property

@@ -85,11 +85,9 @@ def _contents() -> Document:
 @cache
 def _shapes_of(entity_type: str) -> Mapping[str, Shape]:
     """Return the shape of every key of a type: the published ones, or else those of its row and of a table."""
-    published = _contents()["types"]
+    published, row = _contents()["types"], ENTITY_TYPES[entity_type]
     if entity_type in published:
-        shapes: Mapping[str, Shape] = published[entity_type]
-        return shapes
-    row = ENTITY_TYPES[entity_type]
+        return {**published[entity_type], **row.added}
     references = {key: {"use": "entityReference"} for key in row.upward}
     return {**published["table"], "serviceType": "text", **references, **row.shapes}
 

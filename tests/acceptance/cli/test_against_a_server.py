@@ -38,6 +38,21 @@ category = "Owners"
 type = "Email"
 config.sendToOwners = true
 """
+MORE = """
+[[alerts]]
+name = "Hook"
+displayName = "To a webhook"
+alertType = "Notification"
+resources = ["table"]
+owners = [{type = "user", name = "ada"}]
+tags = [{tagFQN = "PII.Sensitive"}]
+
+[[alerts.destinations]]
+category = "External"
+type = "Webhook"
+config.endpoint = "http://127.0.0.1:9/secret/path"
+config.secretKey = "s3cret"
+"""
 
 
 @pytest.fixture
@@ -97,6 +112,19 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     assert "OwnersOfTables" in {row["name"] for row in logged_in.json("alerts", "list")}
     (destination,) = logged_in.json("alerts", "status", "OwnersOfTables")["data"]
     assert destination["statusDetails"]["status"] == "active"
+
+    logged_in.json("alerts", "apply", "-", given=MORE)
+    exported = logged_in.run("alerts", "export", "OwnersOfTables", "Hook").stdout
+    assert "s3cret" not in exported
+    _, hook = json.loads(exported)
+    assert (hook["displayName"], hook["owners"]) == ("To a webhook", [{"type": "user", "name": "ada"}])
+    assert [label["tagFQN"] for label in hook["tags"]] == ["PII.Sensitive"]
+    applied = logged_in.json("alerts", "apply", "-", given=exported)
+    assert [row["outcome"] for row in applied] == ["unchanged", "unchanged"]
+    everything = logged_in.run("alerts", "export").stdout
+    assert {"OwnersOfTables", "Hook"} <= {one["name"] for one in json.loads(everything)}
+    assert {row["outcome"] for row in logged_in.json("alerts", "apply", "-", given=everything)} == {"unchanged"}
+    assert logged_in.run("alerts", "export", "Hok").returncode == 3
 
     wrong = logged_in.run("alerts", "apply", "-", given=ALERT.replace("fieldChanged", "fieldChangde"))
     assert wrong.returncode == 2

@@ -69,13 +69,18 @@ def merged(kind: EntityType, old: Document, given: Document) -> Document:
     """
     document = without_server_keys(old) | given
     if "tags" in given and "tags" in old:
-        document["tags"] = _merged_tags(old["tags"], given["tags"])
+        document["tags"] = merged_tags(old["tags"], given["tags"])
     for path in kind.member_paths():
         before, after = value_at(old, path), value_at(given, path)
         if isinstance(before, list) and isinstance(after, list):
             kept = _kept(before, after)
             document |= {path[0]: kept if len(path) == 1 else given[path[0]] | {path[1]: kept}}
     return document
+
+
+def merged_tags(old: list[Document], given: list[Document]) -> list[Document]:
+    """Return the labels that are there and those given, which replace those of the same tag."""
+    return list({label["tagFQN"]: label for label in (*old, *given)}.values())
 
 
 def patched(kind: EntityType, old: Stored, document: Document) -> Document:
@@ -95,10 +100,6 @@ def whole_state(old: Stored | None, state: Document) -> Document:
     return {key: old.document[key] for key in ("serviceType", *kind.upward) if key in old.document} | document
 
 
-def _merged_tags(old: list[Document], given: list[Document]) -> list[Document]:
-    return list({label["tagFQN"]: label for label in (*old, *given)}.values())
-
-
 def _kept(old: list[Document], given: list[Document]) -> list[Document]:
     before = {member["name"]: member for member in old}
     return [_kept_member(before.get(member["name"], {}), member) for member in given]
@@ -107,7 +108,7 @@ def _kept(old: list[Document], given: list[Document]) -> list[Document]:
 def _kept_member(old: Document, given: Document) -> Document:
     member = {key: old[key] for key in _CURATED if old.get(key) and not given.get(key)} | given
     if old.get("tags") and given.get("tags"):
-        member["tags"] = _merged_tags(old["tags"], given["tags"])
+        member["tags"] = merged_tags(old["tags"], given["tags"])
     if old.get("children") and given.get("children"):
         member["children"] = _kept(old["children"], given["children"])
     return member

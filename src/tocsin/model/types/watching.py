@@ -49,10 +49,11 @@ ROWS = (
         "events/subscriptions",
         keys=(COMMON - words("deleted impersonatedBy"))
         | words(
-            "alertType batchSize className config destinations enabled filteringRules input notificationTemplate "
-            "pollInterval provider retries trigger"
+            "alertType batchSize className config destinations enabled extension filteringRules input "
+            "notificationTemplate pollInterval provider retries tags trigger"
         ),
         required=("name", "alertType", "destinations"),
+        added={"extension": "object", "tags": {"list": {"use": "tagLabel"}}},
     ),
     EntityType(
         "notificationTemplate",

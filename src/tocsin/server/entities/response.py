@@ -43,7 +43,7 @@ def shown(row: EntityType, document: Document, root: str, *, fields: frozenset[s
     """Return the document as it is answered; ``root`` is the server's address, ``fields`` None shows everything."""
     allowed = row.keys if fields is None else row.keys - (ON_REQUEST - fields)
     view = {key: value for key, value in with_member_names(row, document).items() if key in allowed}
-    for key in (fields or frozenset()) & row.keys & ON_REQUEST & _LISTS:
+    for key in (fields or frozenset()) & (row.keys - row.added.keys()) & ON_REQUEST & _LISTS:
         view.setdefault(key, [])
     if "testSuites" in view:  # as suites, which have no type, not as references
         view["testSuites"] = [_untyped(suite) for suite in view["testSuites"]]

@@ -20,6 +20,7 @@ from tocsin.catalogue.writes import Writes
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
 from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import new_entity_id
+from tocsin.flow.capture.prepare import merged_tags
 from tocsin.flow.capture.redaction import Redaction
 from tocsin.flow.track.destination_status import DestinationStatus
 from tocsin.model.access import Operation
@@ -38,7 +39,7 @@ from tocsin.server.routes.entities.crud import HardDelete, IfMatch, found, writt
 ROW = ENTITY_TYPES["eventsubscription"]
 
 _REMOVABLE = frozenset(
-    {"displayName", "description", "owners", "domains", "input", "config", "className", "notificationTemplate"}
+    "displayName description owners domains tags extension input config className notificationTemplate".split()
 )
 _TRIES = 5
 _MOST_TRIALS = 20
@@ -264,11 +265,17 @@ def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
 
 
 def put_over(before: Document, request: Document) -> Document:
-    """Return the result of a PUT: its values, and the rest unchanged."""
+    """Return the result of a PUT: its values, and the rest unchanged; it removes no tag."""
     given = {key: value for key, value in request.items() if value is not None}
+    if before.get("tags") and _are_labels(given.get("tags")):
+        given["tags"] = merged_tags(before["tags"], given["tags"])
     rules_given = {"filteringRules", "resources", "input"} & given.keys()
     kept = {key: value for key, value in before.items() if not (rules_given and key in ("filteringRules", "input"))}
     return {**kept, **given}
+
+
+def _are_labels(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and "tagFQN" in one for one in value)
 
 
 def _delete(key: Key, caller: Caller) -> Response:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import orjson
 import pyarrow as pa
@@ -38,6 +38,8 @@ from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
+
+T = TypeVar("T")
 
 OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms")
 """The columns of an event that its matches carry along; see ``spark/match.matches``."""
@@ -89,7 +91,7 @@ class Resolving:
 @lru_cache(maxsize=8)
 def opened(store: StoreAddress) -> Resolving:
     """Return what this process asks of a store; kept, with what it remembers of permissions."""
-    return resolving_of(open_engine(store.url, synchronous=store.synchronous, pool_size=2, patience_s=PATIENT_S))
+    return resolving_of(open_engine(store.url, synchronous=store.synchronous, pool_size=3, patience_s=PATIENT_S))
 
 
 def resolving_of(engine: Engine) -> Resolving:
@@ -153,7 +155,7 @@ class Notify:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
         rules, triggers = self.alerts.value
-        found = resolved(young, rules, asked.directory) if young else iter(())
+        found = resolved(young, rules, asked.directory, ahead=_prefetched) if young else iter(())
         for rows in visible_parts(recipient_rows(found), asked.views.now(), asked.events):
             yield list(scheduled(rows, triggers, now_ms=self.now_ms))
 
@@ -207,8 +209,8 @@ def visible_parts(
         yield only_visible(some, policies, events)
 
 
-def _prefetched(parts: Iterator[list[NotificationRow]]) -> Iterator[list[NotificationRow]]:
-    """Yield the parts, each worked out while the store takes the one before it."""
+def _prefetched(parts: Iterator[T]) -> Iterator[T]:
+    """Yield the parts, each worked out while the one before it is used."""
     with ThreadPoolExecutor(1) as other:
         coming = other.submit(next, parts, None)
         while (part := coming.result()) is not None:

@@ -1,4 +1,4 @@
-"""Look-up by any number of keys in one statement, whose text does not depend on how many there are.
+"""Look-up by any number of keys in one statement, whose text depends only on whether there are several.
 
 A list of parameters is limited, and each length is a statement of its own. One JSON array is neither, and costs the
 driver less than an array of its own.
@@ -18,6 +18,8 @@ from tocsin.store.engine import is_sqlite
 
 def is_one_of(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> ColumnElement[bool]:
     """Return the condition that ``column`` is one of ``keys``."""
+    if len(keys) == 1:
+        return column == next(iter(keys))
     listed = orjson.dumps(sorted(keys)).decode()
     if is_sqlite(connection):
         return column.in_(select(func.json_each(listed).table_valued("value").c.value))

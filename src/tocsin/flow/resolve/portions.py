@@ -7,7 +7,7 @@ Next: ``flow/schedule/messages.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -42,10 +42,11 @@ def resolved(
     directory: Directory,
     *,
     people_at_once: int = PEOPLE_AT_ONCE,
+    ahead: Callable[[Iterator[Crowd]], Iterator[Crowd]] = iter,
 ) -> Iterator[ResolvedEvent]:
     """Yield the recipients of each event, portion by portion: together, each once for its channel and key.
 
-    ``rules`` holds the recipient rules of each alert.
+    ``rules`` holds the recipient rules of each alert; ``ahead`` may look up a portion while the one before is used.
     """
     alerts = sorted({alert for event in events for alert in event.asked})
     rows = [row for alert in alerts for row in rules.get(alert, ())]
@@ -53,9 +54,15 @@ def resolved(
     standing = directory.from_offset(min((event.head.offset for event in events), default=0))
     answering = set[tuple[int, str]]()
     parts = portions(entity_ids, rows, standing, people_at_once)
-    for number, portion in enumerate(parts, start=1):
-        some = standing if portion is EVERYBODY else standing.of(portion)
-        crowd = Crowd(audience_of(entity_ids, rows, some), number == len(parts), answering)
+    crowds = (
+        Crowd(
+            audience_of(entity_ids, rows, standing if portion is EVERYBODY else standing.of(portion)),
+            number == len(parts),
+            answering,
+        )
+        for number, portion in enumerate(parts, start=1)
+    )
+    for crowd in crowds if len(parts) == 1 else ahead(crowds):
         for head, asked in events:
             own = [row for alert in asked for row in rules.get(alert, ())]
             yield ResolvedEvent(head, list(merged(crowd.candidates(head, own, asked))))

@@ -41,13 +41,13 @@ class Schedule:
     """The slots of what is scheduled at one moment: decided once for a channel and a set of alerts."""
 
     def __init__(self, triggers: Triggers, now_ms: int) -> None:
-        self._triggers, self._now_ms = triggers, now_ms
+        self._triggers, self._now_ms, self._now = triggers, now_ms, Slot(now_ms)
         self._slots: dict[tuple[str, tuple[str, ...]], Slot] = {}
 
     def slot(self, channel: str, subscription_ids: Sequence[str]) -> Slot:
         """Return when one notification of all these alerts goes out: as early as the earliest of them."""
         if not self._triggers:
-            return Slot(self._now_ms)
+            return self._now
         key = (channel, tuple(subscription_ids))
         found = self._slots.get(key)
         if found is None:

@@ -45,10 +45,13 @@ class SqlDirectory:
         """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
         with reading(self._engine) as connection:
             threads = thread_directory.assets_of(connection, node_ids)
-            is_node = is_one_of(connection, follow.c.entity_id, {threads.get(node, node) for node in node_ids})
+            nodes = {threads.get(node, node) for node in node_ids}
+            is_node = is_one_of(connection, follow.c.entity_id, nodes)
             few = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
             if (connection.scalar(select(func.count()).select_from(few)) or 0) <= size:
                 return []
+            if len(nodes) == 1:
+                return list(_steps(connection, select(follow.c.user_id).where(is_node), size))
             place = func.row_number().over(order_by=follow.c.user_id).label("place")
             placed = select(follow.c.user_id, place).where(is_node).subquery()
             cut = select(placed.c.user_id).where(placed.c.place % size == 0).distinct().order_by(placed.c.user_id)
@@ -168,6 +171,17 @@ class SqlDirectory:
     def _by_key(self, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]) -> Iterator[Row[Any]]:
         with reading(self._engine) as connection:
             yield from _by_key(connection, statement, column, keys)
+
+
+def _steps(connection: Connection, followers: Select[str], size: int) -> Iterator[str]:
+    """Yield every ``size``-th of one node's followers, in order: from each to the next through the index."""
+    after = ""
+    while (
+        found := connection.scalar(
+            followers.where(follow.c.user_id > after).order_by(follow.c.user_id).offset(size - 1).limit(1)
+        )
+    ) is not None:
+        yield (after := found)
 
 
 def _by_key(

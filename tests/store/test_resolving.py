@@ -101,7 +101,7 @@ def everything(engine: Engine) -> list[list[tuple[object, ...]]]:
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolving, "ROWS_AT_ONCE", 7)
     real = portions.resolved
-    monkeypatch.setattr(resolving, "resolved", lambda *given: real(*given, people_at_once=10))
+    monkeypatch.setattr(resolving, "resolved", partial(real, people_at_once=10))
 
 
 @pytest.mark.usefixtures("small_portions")

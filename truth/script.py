@@ -55,7 +55,6 @@ HIDDEN, VAULT = "Hidden.Yes", "Hidden.Vault"
 
 DIVISION, DEPARTMENT, GROUP, VAULT_GROUP = "Data", "Platform", "core", "vault"
 _FOLLOWED = ("table", "pipeline", "databaseSchema", "storedProcedure")
-_MINUTE_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class _Writer:
         self.cast = self._cast([name for name, _ in authors.most_common(2)])
         self.edges: set[tuple[Key, Key]] = set()
         self.tests: list[Key] = []
-        self.thread_count = self.report_count = 0
+        self.thread_count = 0
         self.campaign = CAMPAIGN
 
     def script(self) -> Script:
@@ -269,10 +268,9 @@ class _Writer:
         """Yield what happens between two commits."""
         self.tests = [one for one in self.tests if self._are_there(one)]
         if self.tests and self._happens(0.3):
-            self.report_count += 1
             status = self.random.choice(("Failed", "Failed", "Success"))
             actor = self.random.choice((user, BOT))
-            yield Report(actor, self.random.choice(self.tests), status, self.report_count * _MINUTE_MS)
+            yield Report(actor, self.random.choice(self.tests), status)
         if self._happens(0.05):
             team = self.random.choice((GROUP, *self.history.teams))
             yield Members(ADMIN, team, tuple(sorted(self.random.sample(self.people, self.random.randrange(1, 6)))))

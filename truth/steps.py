@@ -160,12 +160,11 @@ class EndTask:
 
 @dataclass(frozen=True)
 class Report:
-    """Report a result of a test case, so many milliseconds after the first one."""
+    """Report a result of a test case, of now."""
 
     actor: str
     key: Key
     status: str
-    after_ms: int
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,11 @@ class Settings(BaseSettings):
         ge=1,
         description="Maximum bytes of changes of one person per hour; administrators and bots: unlimited.",
     )
+    report_max_age_h: float = Field(
+        default=168.0,
+        gt=0,
+        description="Hours after which a reported test result or run is history and notifies nobody.",
+    )
     posts_per_hour: int = Field(
         default=600,
         ge=1,

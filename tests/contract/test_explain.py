@@ -15,12 +15,13 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served
 from tests.store.rows import finished
 
+from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.model.message import DroppedReason, OutcomeReason, Rejected
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import ownership, past_relation
+from tocsin.store.tables import entity_version, ownership, past_relation
 
 __all__ = ["case"]  # a fixture
 
@@ -241,10 +242,9 @@ def test_what_depends_on_earlier_reports_is_explained_with_them(
     resources = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "firstFailure()"}]}
     alert(administrator, "First", filteringRules=resources)
     events = []
-    for at_ms in (1_000, 2_000):
-        _fail(administrator, at_ms)
-        read = administrator.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
-        events.append(next(one["id"] for one in reversed(read) if one["eventType"] == "testCaseFailure"))
+    for ahead_ms in (1_000, 2_000):
+        _fail(administrator, now_ms() + ahead_ms)
+        events.append(_last_failure(administrator, case))
     first, again = (explained(administrator, one, subscription="First") for one in events)
     assert [of(one, "First")["matched"] for one in (first, again)] == [True, False]
     assert "firstFailure() (failures is 2)" in of(again, "First")["obstacles"][0]
@@ -253,6 +253,49 @@ def test_what_depends_on_earlier_reports_is_explained_with_them(
     assert explained(administrator, events[0])["pipeline"]["hasReached"] is True
     Notifications(sqlite_engine).advance(STREAK_STREAM, 1, now_ms=1)
     assert explained(administrator, events[0])["pipeline"] == {"offset": 1, "hasReached": False}
+
+
+@pytest.mark.parametrize("condition", ["firstFailure()", "testStatus == 'Failed'"])
+@pytest.mark.parametrize(("days", "said"), [(30, "before the alert was created"), (8, "more than report_max_age_h")])
+def test_a_late_result_notifies_nobody_and_says_so(
+    ann: tuple[str, httpx.Client],
+    administrator: httpx.Client,
+    case: Json,
+    sqlite_engine: Engine,
+    condition: str,
+    days: int,
+    said: str,
+) -> None:
+    del ann  # who owns the table
+    resources = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": condition}]}
+    made = alert(administrator, "First", filteringRules=resources)
+    if days == 8:  # the alert is older than the result
+        _made_before(sqlite_engine, made, 9)
+    notify_all(sqlite_engine)
+    _fail(administrator, now_ms() - days * 86_400_000)
+    answer = of(explained(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    assert (answer["matched"], len(answer["obstacles"])) == (False, 1)
+    assert said in answer["obstacles"][0]
+    assert notify_all(sqlite_engine) == 0
+    _fail(administrator, now_ms())
+    answer = of(explained(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    assert answer["matched"] is (condition != "firstFailure()"), "for a streak, the late one was the first"
+    assert notify_all(sqlite_engine) > 0, "those whom other alerts notify"
+
+
+def now_ms() -> int:
+    return SystemClock().now_ms()
+
+
+def _last_failure(client: httpx.Client, case: Json) -> str:
+    read = client.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
+    return next(one["id"] for one in reversed(read) if one["eventType"] == "testCaseFailure")
+
+
+def _made_before(engine: Engine, alert: Json, days: int) -> None:
+    with engine.begin() as connection:
+        moved = update(entity_version).where(entity_version.c.entity_id == alert["id"])
+        connection.execute(moved.values(updated_at_ms=entity_version.c.updated_at_ms - days * 86_400_000))
 
 
 def test_what_is_stored_and_what_should_be_are_compared(

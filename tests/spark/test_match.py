@@ -50,7 +50,23 @@ def test_replayed_events_have_the_time_of_the_history_on_spark_and_in_python(com
     held = {one.offset for one in log if local.matches(asked, one)}
     assert {row.log_offset for row in rows} == held
     placed = {one.offset for one in log if one.offset >= LOG[2].offset}
-    assert held == placed - {one.offset for one in log if one.is_recorded and one.event.timestamp < moment} != placed
+    has_a_time = {one.offset for one in log if one.is_recorded or one.reported_at_ms is not None}
+    assert held == placed - {one.offset for one in log if one.offset in has_a_time and one.event.timestamp < moment}
+    assert held != placed
+
+
+def test_late_reports_match_nothing_on_spark_and_in_python(compiling_spark: SparkSession) -> None:
+    reports = [one for one in LOG if one.reported_at_ms is not None]
+    older = [replace(one, derived=one.derived | {"reportedAt": one.reported_at_ms - 1}) for one in reports]
+    late = [replace(one, offset=one.offset + 1_000, derived=one.derived | {"late": True}) for one in reports]
+    log = [*(one for one in LOG if one not in reports), *older, *late]
+    for moment in {one.reported_at_ms for one in reports}:
+        asked = plan("since", at=(0, moment))
+        rows = matches(events_frame(compiling_spark, log), index_of([asked])).collect()
+        held = {one.offset for one in log if local.matches(asked, one)}
+        assert {row.log_offset for row in rows} == held
+        assert held.isdisjoint({one.offset for one in (*late, *(one for one in older if one.reported_at_ms < moment))})
+        assert {one.offset for one in LOG if one not in reports} <= held
 
 
 def test_spark_finds_what_python_finds_whatever_the_plan(compiling_spark: SparkSession) -> None:

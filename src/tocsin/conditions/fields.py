@@ -19,7 +19,9 @@ from tocsin.conditions.nodes import Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes
 from tocsin.logic import NEVER
 from tocsin.model.change import (
+    LATE,
     RECORDED,
+    REPORTED_AT,
     SILENCE,
     VIOLATION,
     ChangeDescription,
@@ -126,7 +128,8 @@ _ROWS = (
     Field(CHANGES, Kind.TEXTS, "each change as one text", is_internal=True),
     Field("unchangedFor", Kind.NUMBER, "milliseconds since the asset's previous change"),
     Field(RECORDED, Kind.BOOLEAN, "whether the event was written from a history", is_internal=True),
-    Field("reportedAt", Kind.NUMBER, "time a reported result or run is about, epoch milliseconds UTC"),
+    Field(LATE, Kind.BOOLEAN, "whether what is reported was too old to notify anybody", is_internal=True),
+    Field(REPORTED_AT, Kind.NUMBER, "time a reported result or run is about, epoch milliseconds UTC"),
     Field("previousStatus", Kind.STATUS, "previous verdict; `success` also for `Successful`", _STREAK),
     Field("streak", Kind.NUMBER, "number of reports in a row with this verdict", _STREAK),
     Field("failures", Kind.NUMBER, "failures since the last success, in an event that reports a failure", _STREAK),
@@ -246,7 +249,7 @@ def derive(
         "service": documents.service(asset_type, event.entity_fully_qualified_name, document),
         "testStatus": test_status,
         "pipelineStatus": pipeline_status,
-        "reportedAt": reported_at_ms,
+        REPORTED_AT: reported_at_ms,
         "testSuites": list(dict.fromkeys(documents.references(document, "testSuites", "testSuite", full=True))),
         "isBot": actor_is_bot,
         "unchangedFor": None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms),

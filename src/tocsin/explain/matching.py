@@ -109,6 +109,8 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     event = logged.event
     yield Gate("enabled", plan.enabled, f"the alert is {'enabled' if plan.enabled else 'disabled'}")
     yield Gate("created", plan.stood_before(logged), _stood(plan, logged))
+    if (at_ms := logged.reported_at_ms) is not None:
+        yield Gate("reported", plan.is_news(logged), _reported(plan, logged, at_ms))
     is_about = holds(plan.about, logged)
     resources = ", ".join(plan.resources) or "nothing"
     verb = "include" if is_about else "do not include"
@@ -117,12 +119,26 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
 
 def _stood(plan: Plan, logged: LoggedEvent) -> str:
     """Say since when the alert covers events."""
-    created = to_datetime(plan.created_at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+    created = _moment(plan.created_at_ms)
     if plan.stood_before(logged):
         return f"the alert was created before the event, at {created}"
     if logged.event.timestamp < plan.created_at_ms:
         return f"the alert was created after the event, at {created}"
     return "the alert was created by the event or enabled after it"
+
+
+def _reported(plan: Plan, logged: LoggedEvent, at_ms: int) -> str:
+    """Say of when the reported result or run is, and why that notifies nobody."""
+    said = f"the report is of {_moment(at_ms)}"
+    if at_ms < plan.created_at_ms:
+        return f"{said}, before the alert was created at {_moment(plan.created_at_ms)}"
+    if logged.is_late:
+        return f"{said}, and came more than report_max_age_h later, at {_moment(logged.event.timestamp)}"
+    return f"{said}, after the alert was created"
+
+
+def _moment(at_ms: int) -> str:
+    return to_datetime(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[RuleTrace]:

@@ -31,6 +31,12 @@ SILENCE = "silence"
 RECORDED = "recorded"
 """The derived field of an event that was written from a history (``tocsin replay``)."""
 
+LATE = "late"
+"""The derived field of an event whose result or run was too old to notify anybody when it was reported."""
+
+REPORTED_AT = "reportedAt"
+"""The derived field that says when the result or run was that an event reports."""
+
 FINDING = "finding"
 """The field of an ``auditFinding`` event that says what the audit found."""
 
@@ -178,3 +184,13 @@ class LoggedEvent:
     def is_recorded(self) -> bool:
         """Return whether it comes from a replayed history: its time is that of the history, not that of the writing."""
         return self.derived.get(RECORDED) is True
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether what it reports was too old to notify anybody when it was reported."""
+        return self.derived.get(LATE) is True
+
+    @property
+    def reported_at_ms(self) -> int | None:
+        """Return when the result or run was that it reports; None if it reports none."""
+        return self.derived.get(REPORTED_AT)

@@ -156,7 +156,8 @@ def build_parts(
 def _bounds_of(settings: Settings, clock: Clock) -> Bounds:
     events, size = settings.events_per_person_per_hour, settings.event_bytes_per_person_per_hour
     ledger = PersonalLedger(clock, most_events=events, most_bytes=size)
-    return Bounds(settings.most_patch_operations, settings.largest_document, ledger)
+    late_after_ms = int(settings.report_max_age_h * 3_600_000)
+    return Bounds(settings.most_patch_operations, settings.largest_document, ledger, late_after_ms)
 
 
 def _pace_of(settings: Settings) -> Pace:

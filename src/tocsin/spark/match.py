@@ -29,6 +29,7 @@ from tocsin.spark.signatures import Shapes
 _CANDIDATE = """
     key = anchor AND log_offset >= since_offset
     AND (NOT coalesce(recorded, false) OR timestamp_ms >= created_at_ms)
+    AND NOT coalesce(late, false) AND (reported_at IS NULL OR reported_at >= created_at_ms)
     AND forall(needed, n -> array_contains(facts, n)) AND NOT exists(barred, n -> array_contains(facts, n))
     AND (guard_shape < 0 OR {guard})
     AND (size(earlier) = 0 OR NOT arrays_overlap(earlier, keys))

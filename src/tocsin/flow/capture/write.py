@@ -20,7 +20,7 @@ from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hidden
 from tocsin.flow.capture.version import is_breaking, next_version
-from tocsin.model.change import RECORDED, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import LATE, RECORDED, REPORTED_AT, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -234,8 +234,14 @@ class Record:
         last_ms = last_changed_ms(old.document) if old else None
         derived = derive(event, actor_is_bot=self.actor.is_bot, last_changed_ms=last_ms)
         recorded = {RECORDED: True} if self.is_recorded else {}
-        self.events.append(CapturedEvent(event, derived | order | recorded))
+        late = {LATE: True} if self._is_late(derived[REPORTED_AT]) else {}
+        self.events.append(CapturedEvent(event, derived | order | recorded | late))
         return event
+
+    def _is_late(self, reported_at_ms: int | None) -> bool:
+        """Return whether a result or run of that time is reported too late to notify anybody."""
+        limit_ms = self.bounds.late_after_ms
+        return limit_ms is not None and reported_at_ms is not None and self.at_ms - reported_at_ms > limit_ms
 
     def as_read(self, subject: Stored) -> Document:
         """Return an entity with what it inherits, as its readers see it."""

@@ -14,7 +14,9 @@ from tocsin.model.change import LoggedEvent
 
 
 def matches(plan: Plan, logged: LoggedEvent) -> bool:
-    """Return whether ``logged`` matches ``plan``; events before the creation of the subscription never do.
+    """Return whether ``logged`` matches ``plan``.
+
+    Events before the creation of the subscription never do, nor do reports of what was before it.
 
     A condition on the recipient counts as true if it could hold for anybody.
     """
@@ -23,6 +25,6 @@ def matches(plan: Plan, logged: LoggedEvent) -> bool:
 
 def asked_by(plan: Plan, logged: LoggedEvent) -> int:
     """Return the sets of answers with which a person is a recipient of ``logged``; 0 when it does not match."""
-    if not plan.enabled or not plan.stood_before(logged) or not holds(plan.about, logged):
+    if not (plan.enabled and plan.stood_before(logged) and plan.is_news(logged) and holds(plan.about, logged)):
         return 0
     return reduce(or_, (case.asked for case in plan.cases() if case.node is None or holds(case.node, logged)), 0)

@@ -73,6 +73,11 @@ class Plan:
             return False
         return not logged.is_recorded or logged.event.timestamp >= self.created_at_ms
 
+    def is_news(self, logged: LoggedEvent) -> bool:
+        """Return whether what an event reports is neither older than the alert nor late; True if it reports nothing."""
+        at_ms = logged.reported_at_ms
+        return not logged.is_late and (at_ms is None or at_ms >= self.created_at_ms)
+
     @property
     def about(self) -> Node:
         """Return the condition that an event is about one of its resources: a type of entity, or of thread."""

@@ -10,7 +10,7 @@ from tocsin.conditions.check import checked
 from tocsin.conditions.fields import derive
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan
-from tocsin.model.change import RECORDED, ChangeEvent, LoggedEvent
+from tocsin.model.change import LATE, RECORDED, ChangeEvent, LoggedEvent
 
 
 def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> LoggedEvent:
@@ -51,6 +51,16 @@ def test_replayed_events_have_the_time_of_the_history() -> None:
     assert not matches(plan("all", at=(1, 1001)), recorded)
     assert not matches(plan("all", at=(2, 1000)), recorded)
     assert matches(plan("all", at=(1, 1000)), recorded)
+
+
+def test_a_report_of_what_was_before_the_alert_or_came_late_matches_nothing() -> None:
+    run = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed", "timestamp": 400}}]}
+    report = logged("pipeline", at_ms=1000, changeDescription=run)
+    assert report.reported_at_ms == 400
+    assert matches(plan("all", at=(1, 400)), report)
+    assert not matches(plan("all", at=(1, 401)), report)
+    assert not matches(plan("all"), replace(report, derived=report.derived | {LATE: True}))
+    assert matches(plan("all", at=(1, 999)), logged("pipeline", at_ms=998)), "what reports nothing has no such time"
 
 
 def test_a_disabled_subscription_matches_nothing() -> None:

@@ -163,7 +163,7 @@ def _sqlite(url: str, synchronous: str, patience_s: float) -> Engine:
         for pragma in (
             f"synchronous={synchronous}",
             f"busy_timeout={_BUSY_S * 1000}",
-            "cache_size=-65536",
+            "cache_size=-16384",
             f"wal_autocheckpoint={_CHECKPOINT_PAGES}",
         ):
             raw.execute(f"PRAGMA {pragma}")

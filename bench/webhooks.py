@@ -128,7 +128,10 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
     plain |= {"subscription_id": alert, "destination_id": HOOK, "subscription_ids": [alert]}
     plain |= {"reasons": f"[{reason.model_dump_json(by_alias=True)}]"}
     events = EventLog(engine).read(offsets.start - 1, count)
-    found = [{**plain, "event_id": logged.event.id, "log_offset": logged.offset} for logged in events]
+    found = [
+        {**plain, "event_id": one.event.id, "log_offset": one.offset, "timestamp_ms": one.event.timestamp}
+        for one in events
+    ]
     rows = list(scheduled(found, {}, now_ms=SystemClock().now_ms()))
     Notifications(engine).add(rows)
     return [str(row["message_id"]) for row in rows]

@@ -51,6 +51,7 @@ def _row(one: Recipient, logged: LoggedEvent) -> dict[str, object]:
     return {
         "event_id": logged.event.id,
         "log_offset": logged.offset,
+        "timestamp_ms": logged.event.timestamp,
         "channel": one.channel,
         "key": one.key,
         "target": one.target,

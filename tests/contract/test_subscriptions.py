@@ -61,6 +61,7 @@ def test_an_alert_gets_the_seeds_defaults_and_ids(created: Json) -> None:
         {"triggerType": "Scheduled", "scheduleInfo": "Daily", "cronExpression": "0 0 8 * * ?"},
         {"triggerType": "Scheduled", "scheduleInfo": "Monthly"},
         {"triggerType": "Scheduled", "scheduleInfo": "Custom", "cronExpression": "30 8 * * 1-5"},
+        {"triggerType": "Scheduled", "cronExpression": "0 0 8 LW * ? 2026-2030", "timezone": "Europe/Berlin"},
     ],
 )
 def test_a_scheduled_alert_is_kept_as_it_was_sent(administrator: httpx.Client, trigger: Json) -> None:
@@ -213,6 +214,18 @@ WRONG: dict[str, tuple[Json, str]] = {
     "times that are none": (
         alert(trigger={"triggerType": "Scheduled", "cronExpression": "at noon"}),
         "trigger.cronExpression: is not a cron expression",
+    ),
+    "time that is none": (
+        alert(trigger={"triggerType": "Scheduled", "cronExpression": "0 0 25 * * ?"}),
+        "trigger.cronExpression: is not a cron expression: 25 is not between 0 and 23, in the field hour",
+    ),
+    "time zone nearly right": (
+        alert(trigger={"triggerType": "Scheduled", "timezone": "Europe/Berln"}),
+        "trigger.timezone: unknown time zone 'Europe/Berln'; it takes names such as Europe/Berlin",
+    ),
+    "time zone without a schedule": (
+        alert(trigger={"triggerType": "RealTime", "timezone": "Europe/Berlin"}),
+        "trigger.timezone: is only for the times of a Scheduled trigger",
     ),
     "broken condition": (
         alert(

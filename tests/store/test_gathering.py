@@ -46,7 +46,7 @@ class Store:
         ]
         row = {"event_id": logged.event.id, "log_offset": logged.offset, "channel": "Email", "key": key, "target": key}
         row |= {"recipient_id": None, "reasons": json.dumps(reasons), "subscription_ids": list(alerts)}
-        row |= {"subscription_id": alerts[0], "destination_id": "d"}
+        row |= {"timestamp_ms": now_ms, "subscription_id": alerts[0], "destination_id": "d"}
         return list(scheduled([row], TRIGGERS, now_ms=now_ms))
 
     def write(self, place: int, *alerts: str, **given: object) -> None:

@@ -106,6 +106,7 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
 def _row(one: Recipient, logged: LoggedEvent) -> dict[str, Any]:
     return {
         "event_id": logged.event.id,
+        "timestamp_ms": logged.event.timestamp,
         "channel": one.channel,
         "key": one.key,
         "target": one.target,

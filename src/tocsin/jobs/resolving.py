@@ -188,6 +188,7 @@ def recipient_rows(found: Iterable[ResolvedEvent]) -> Iterator[dict[str, Any]]: 
             yield {
                 "event_id": head.event_id,
                 "log_offset": head.offset,
+                "timestamp_ms": head.timestamp_ms,
                 "channel": channel.value,
                 "key": key,
                 "target": target,

@@ -88,11 +88,12 @@ class SubscriptionState(StrEnum):
 
 
 class Trigger(WireModel):
-    """When to fire, in UTC; a ``cron_expression`` goes before ``schedule_info``."""
+    """When to fire; ``cron_expression`` goes before ``schedule_info``; ``timezone`` is an IANA name, UTC if omitted."""
 
     trigger_type: TriggerType = TriggerType.REAL_TIME
     schedule_info: Rhythm | None = None
     cron_expression: str | None = None
+    timezone: str | None = None
 
 
 class FilteringRule(WireModel):

@@ -1,18 +1,19 @@
-"""Times of scheduled triggers, in UTC: cron expressions, Quartz's with six or seven fields and Unix's with five.
+"""Due times of scheduled triggers: the times of a cron expression in the alert's time zone, as epoch milliseconds.
 
-Quartz counts weekdays from Sunday = 1, cronsim and Unix from Sunday = 0: they are translated first.
-Source: seeds/001 ``trigger``, Quartz's ``CronExpression``. Next: ``flow/schedule/decide.py``.
+Where clocks change: a time that is skipped is due at the moment of the change, once with all others that are skipped; a
+time that comes twice is due the first time. An expression that names every hour is due in every hour that passes.
+Source: seeds/001 ``trigger``. Next: ``flow/schedule/decide.py``.
 """
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-
-from cronsim import CronSim, CronSimError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.schedule.expression import FIELD, Expression, parsed
+from tocsin.model.phrases import hint
 from tocsin.model.subscription import Rhythm, Trigger
 
 _EXPRESSIONS = {
@@ -22,44 +23,126 @@ _EXPRESSIONS = {
 }
 """At midnight, of weeks on Monday and of months on the first day."""
 
-_WEEKDAY = re.compile(r"(?<![#/\d])([1-7])(?!\d)")
-_UNIX_FIELDS, _QUARTZ_FIELDS = 5, (6, 7)
+_NAIVE_EPOCH = datetime(1970, 1, 1)
 
 
-@lru_cache(maxsize=1_024)
+END_MS = 4_102_444_800_000
+"""The end of 2099: what is due then waits for a schedule that has no more times."""
+
+_LONGEST_LOOK_BACK_S = 10 * 366 * 86_400
+
+
+@lru_cache(maxsize=4_096)
 def next_time_ms(trigger: Trigger, after_ms: int) -> int:
-    """Return the first moment after ``after_ms`` at which a scheduled trigger fires (epoch milliseconds).
+    """Return the first moment after ``after_ms`` at which a scheduled trigger fires; ``END_MS`` if there is no more.
 
     Raises
     ------
-    InvalidInput : the trigger has no expression, or one that is wrong or never true
+    InvalidInput : the trigger has no expression, one that is wrong or never true, or an unknown time zone
     """
+    return 1000 * _next_s(_expression(trigger), zone_of(trigger), after_ms // 1000)
+
+
+@lru_cache(maxsize=1_024)
+def last_time_ms(trigger: Trigger, until_ms: int) -> int | None:
+    """Return the last moment until ``until_ms`` at which it fires; None if it did not for ten years."""
+    expression, zone, until_s = _expression(trigger), zone_of(trigger), until_ms // 1000
+    back_s = 60
+    while (found_s := _next_s(expression, zone, until_s - back_s)) > until_s:
+        if back_s > _LONGEST_LOOK_BACK_S:
+            return None
+        back_s *= 4
+    low_s, high_s = until_s - back_s, until_s  # it fires after the first of them, and no more after the second
+    while high_s - low_s > 1:
+        middle_s = (low_s + high_s) // 2
+        later_s = _next_s(expression, zone, middle_s)
+        low_s, high_s, found_s = (middle_s, high_s, later_s) if later_s <= until_s else (low_s, middle_s, found_s)
+    return found_s * 1000
+
+
+def _next_s(expression: Expression, zone: ZoneInfo, after_s: int) -> int:
+    find = _hourly if expression.names_every_hour else _by_wall_clock
+    found_s = find(expression, zone, after_s)
+    return END_MS // 1000 if found_s is None else found_s
+
+
+@lru_cache(maxsize=1_024)
+def zone_of(trigger: Trigger) -> ZoneInfo:
+    """Return the time zone of a trigger, UTC by default.
+
+    Raises
+    ------
+    InvalidInput : there is none of that name
+    """
+    name = trigger.timezone or "UTC"
     try:
-        found = next(CronSim(_expression(trigger), datetime.fromtimestamp(after_ms / 1000, UTC)))
-    except CronSimError as error:
-        raise InvalidInput(f"is not a cron expression: {error}", field="trigger.cronExpression") from error
-    except StopIteration:
-        raise InvalidInput("never comes true", field="trigger.cronExpression") from None
-    return round(found.timestamp() * 1000)
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        said = f"unknown time zone {name!r}; it takes names such as Europe/Berlin{hint(name, available_timezones())}"
+        raise InvalidInput(said, field="trigger.timezone") from None
 
 
-def _expression(trigger: Trigger) -> str:
+def _expression(trigger: Trigger) -> Expression:
     if trigger.cron_expression is not None:
-        return _translated(trigger.cron_expression)
+        return parsed(trigger.cron_expression)
     if trigger.schedule_info is Rhythm.CUSTOM:
-        raise InvalidInput("is missing; a Custom schedule needs one", field="trigger.cronExpression")
-    return _EXPRESSIONS[trigger.schedule_info or Rhythm.WEEKLY]
+        raise InvalidInput("is missing; a Custom schedule needs one", field=FIELD)
+    return parsed(_EXPRESSIONS[trigger.schedule_info or Rhythm.WEEKLY])
 
 
-def _translated(expression: str) -> str:
-    """Return an expression as cronsim reads it."""
-    fields = expression.split()
-    if len(fields) not in _QUARTZ_FIELDS:
-        return expression
-    *times, weekday = fields[:6]
-    if fields[6:] not in ([], ["*"]):
-        raise InvalidInput("has a year; only * is supported there", field="trigger.cronExpression")
-    if weekday == "L":
-        weekday = "7"
-    weekday = _WEEKDAY.sub(lambda day: str(int(day[1]) - 1), weekday)
-    return " ".join("*" if one == "?" else one for one in (*times, weekday))
+def _by_wall_clock(expression: Expression, zone: ZoneInfo, after_s: int) -> int | None:
+    """Return the first time: those that the clocks skip at the change, those that come twice the first time."""
+    for wall in expression.after(_wall(after_s + _offset_s(after_s, zone))):
+        found_s = _first_moment(wall, zone)
+        if found_s > after_s:
+            return found_s
+    return None
+
+
+def _hourly(expression: Expression, zone: ZoneInfo, after_s: int) -> int | None:
+    """Return the first time, counted on by the hours that pass."""
+    known_s, offset_s = after_s, _offset_s(after_s, zone)
+    start = _wall(after_s + offset_s)
+    while (wall := next(expression.after(start), None)) is not None:
+        found_s = _seconds(wall) - offset_s
+        if _offset_s(found_s, zone) == offset_s:
+            return found_s
+        # The clocks change before that: go on from the change, by the offset that holds then.
+        known_s = _change_s(known_s, found_s, zone)
+        offset_s = _offset_s(known_s, zone)
+        start = _wall(known_s + offset_s - 1)
+    return None
+
+
+def _first_moment(wall: datetime, zone: ZoneInfo) -> int:
+    """Return when the clocks of the zone first show that time or, where they skip it, a later one."""
+    offsets_s = [_utc_offset_s(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1)]
+    found_s = _seconds(wall) - offsets_s[0]
+    if offsets_s[1] <= offsets_s[0]:
+        return found_s
+    return _change_s(_seconds(wall) - offsets_s[1], found_s, zone)
+
+
+def _change_s(low_s: int, high_s: int, zone: ZoneInfo) -> int:
+    """Return the first second of another offset than that of ``low_s``, which does not hold at ``high_s`` any more."""
+    old_s = _offset_s(low_s, zone)
+    while high_s - low_s > 1:
+        middle_s = (low_s + high_s) // 2
+        low_s, high_s = (middle_s, high_s) if _offset_s(middle_s, zone) == old_s else (low_s, middle_s)
+    return high_s
+
+
+def _offset_s(moment_s: int, zone: ZoneInfo) -> int:
+    return _utc_offset_s(datetime.fromtimestamp(moment_s, UTC).astimezone(zone))
+
+
+def _utc_offset_s(moment: datetime) -> int:
+    return round((moment.utcoffset() or timedelta()).total_seconds())
+
+
+def _wall(seconds: int) -> datetime:
+    return _NAIVE_EPOCH + timedelta(seconds=seconds)
+
+
+def _seconds(wall: datetime) -> int:
+    return (wall - _NAIVE_EPOCH) // timedelta(seconds=1)

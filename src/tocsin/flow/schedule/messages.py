@@ -42,22 +42,27 @@ class Schedule:
 
     def __init__(self, triggers: Triggers, now_ms: int) -> None:
         self._triggers, self._now_ms, self._now = triggers, now_ms, Slot(now_ms)
-        self._slots: dict[tuple[str, tuple[str, ...]], Slot] = {}
+        self._slots: dict[tuple[str, tuple[str, ...], int], Slot] = {}
 
-    def slot(self, channel: str, subscription_ids: Sequence[str]) -> Slot:
+    def slot(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Slot:
         """Return when one notification of all these alerts goes out: as early as the earliest of them."""
         if not self._triggers:
             return self._now
-        key = (channel, tuple(subscription_ids))
+        key = (channel, tuple(subscription_ids), event_ms)
         found = self._slots.get(key)
         if found is None:
-            found = min((self._of(channel, one) for one in subscription_ids), key=lambda slot: slot.due_at_ms)
+            found = min((self._of(channel, one, event_ms) for one in subscription_ids), key=self._order)
             self._slots[key] = found
         return found
 
-    def _of(self, channel: str, subscription_id: str) -> Slot:
+    def _of(self, channel: str, subscription_id: str, event_ms: int) -> Slot:
         trigger = self._triggers.get(subscription_id, _REAL_TIME)
-        return _slot_of(decide(trigger, None, self._now_ms, channel=channel), trigger, self._now_ms)
+        decision = decide(trigger, None, self._now_ms, channel=channel, event_ms=event_ms)
+        return _slot_of(decision, trigger, self._now_ms)
+
+    def _order(self, slot: Slot) -> tuple[int, bool]:
+        """Return the place among the slots of one notification: what is due at once goes before a missed digest."""
+        return max(slot.due_at_ms, self._now_ms), slot.trigger is not None
 
 
 def _slot_of(decision: Decision, trigger: Trigger, now_ms: int) -> Slot:
@@ -82,13 +87,13 @@ def next_slot(slot: Slot, channel: str) -> Slot:
 def scheduled(rows: Iterable[Row], triggers: Triggers, *, now_ms: int) -> Iterator[dict[str, Any]]:
     """Yield notifications with the columns that scheduling adds, one row per (event, channel, key) as in ``rows``.
 
-    Reads ``event_id``, ``channel``, ``key`` and ``subscription_ids``. Adds ``id``, ``message_id`` (None for the inbox),
-    ``slot``, ``grouping_key``, ``due_at_ms``, ``wait_ms`` and ``created_at_ms``.
+    Reads ``event_id``, ``timestamp_ms``, ``channel``, ``key`` and ``subscription_ids``. Adds ``id``,
+    ``message_id`` (None for the inbox), ``slot``, ``grouping_key``, ``due_at_ms``, ``wait_ms`` and ``created_at_ms``.
     """
     schedule = Schedule(triggers, now_ms)
     for row in rows:
         channel, key = row["channel"], row["key"]
-        slot = schedule.slot(channel, row["subscription_ids"])
+        slot = schedule.slot(channel, row["subscription_ids"], row["timestamp_ms"])
         identity = notification_id(row["event_id"], channel, key)
         of_slot = in_slot(identity, channel, key, slot, now_ms)
         yield {**row, "id": identity, "slot": slot, "created_at_ms": now_ms, **of_slot}

@@ -23,7 +23,7 @@ from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
 from tocsin.model.phrases import meant
-from tocsin.model.subscription import Destination, EventSubscription, TriggerType
+from tocsin.model.subscription import Destination, EventSubscription, Trigger, TriggerType
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
@@ -254,8 +254,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
     for key, (least, most) in _BOUNDS.items():
         if not least <= document[key] <= most:
             raise InvalidInput(f"must be between {least} and {most}", field=key)
-    if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
-        next_time_ms(subscription.trigger, 0)  # says what is wrong with the schedule
+    _check_trigger(subscription.trigger)
     _check_resources(subscription)
     plan = plan_of(subscription)  # parses and checks every condition
     for team in filter(None, map(team_of, plan.questions)):
@@ -264,6 +263,13 @@ def _check(document: Document, names: Names) -> EventSubscription:
     for index, destination in enumerate(subscription.destinations):
         check_destination(destination, names, f"destinations[{index}]", is_personal=bool(plan.questions))
     return subscription
+
+
+def _check_trigger(trigger: Trigger) -> None:
+    if trigger.trigger_type is TriggerType.SCHEDULED:
+        next_time_ms(trigger, 0)  # says what is wrong with the schedule
+    elif trigger.timezone is not None:
+        raise InvalidInput("is only for the times of a Scheduled trigger", field="trigger.timezone")
 
 
 def _check_amount(rules: object) -> None:

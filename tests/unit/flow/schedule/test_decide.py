@@ -19,8 +19,9 @@ DAILY = Trigger(trigger_type=TriggerType.SCHEDULED, schedule_info=Rhythm.DAILY)
 NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS
 
 
-def row(channel: str, *alerts: str, event: str = "e", key: str = "k") -> dict[str, object]:
-    return {"event_id": event, "channel": channel, "key": key, "subscription_ids": list(alerts)}
+def row(channel: str, *alerts: str, event: str = "e", key: str = "k", event_ms: int = 10**15) -> dict[str, object]:
+    found = {"event_id": event, "timestamp_ms": event_ms, "channel": channel, "key": key}
+    return {**found, "subscription_ids": list(alerts)}
 
 
 def test_an_alert_notifies_now_at_a_time_or_together_with_others_or_never() -> None:
@@ -54,6 +55,20 @@ def test_messages_gather_per_recipient_channel_and_time() -> None:
 def test_what_comes_too_late_gets_the_next_time() -> None:
     (one,) = scheduled([row("Email", "a")], {"a": HOURLY}, now_ms=NOON_MS)
     assert next_slot(one["slot"], "Email").due_at_ms == NOON_MS + 2 * HOUR_MS
+
+
+def test_what_the_pipeline_reads_after_its_due_time_is_caught_up_once() -> None:
+    def placed(*alerts: str, event_ms: int, now_ms: int = NOON_MS + 1) -> tuple[object, object]:
+        (one,) = scheduled([row("Email", *alerts, event_ms=event_ms)], {"a": HOURLY}, now_ms=now_ms)
+        return one["due_at_ms"], one["message_id"]
+
+    caught_up = placed("a", event_ms=NOON_MS - 5 * HOUR_MS)
+    assert caught_up == placed("a", event_ms=NOON_MS - 1)  # several missed times are one message
+    assert caught_up[0] == NOON_MS
+    assert placed("a", event_ms=NOON_MS)[0] == NOON_MS + HOUR_MS
+    assert placed("a", "at once", event_ms=NOON_MS - 1)[0] == NOON_MS + 1
+    on_time = placed("a", event_ms=NOON_MS - 1, now_ms=NOON_MS - 1)
+    assert on_time == caught_up  # whether it is read in time or not, its message is the same
 
 
 @given(event=st.text(), channel=st.sampled_from(["Email", "Webhook"]), key=st.text())

@@ -103,6 +103,7 @@ WRITES = frozenset(
     POST /queryCostRecord
     POST /usage/compute.percentile/{entity_type}/{date}
     DELETE /{collection}/deleteStale
+    DELETE /{collection}/async/{entity_id}
     POST /usage/{entity_type}/name/{fqn}
     POST /usage/{entity_type}/{entity_id}
     POST /users/login
@@ -215,6 +216,11 @@ def _edges(aviary: Aviary) -> Iterator[str]:
     yield from (f"/lineage/getLineageEdge/{one['id']}/{other['id']}" for one in every for other in every)
 
 
+def _named_edges(aviary: Aviary) -> Iterator[str]:
+    names = [f"table/name/{quote(one['fullyQualifiedName'], safe='')}" for one in aviary.every("tables")]
+    yield from (f"/lineage/getLineageEdge/{one}/{other}" for one in names for other in names)
+
+
 def _filters(aviary: Aviary) -> Iterator[str]:
     yield "/events?limit=10000"
     yield from (f"/events?limit=10000&format={shape}" for shape in ("tocsin", "cloudEvents"))
@@ -270,6 +276,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /feed/{thread_id}/posts": _threads("/feed/{id}/posts"),
     "GET /lineage/getLineage": _of("tables", "/lineage/getLineage?type=table&fqn={name}"),
     "GET /lineage/getLineageEdge/{from_id}/{to_id}": _edges,
+    "GET /lineage/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": _named_edges,
     "GET /lineage/{entity_type}/name/{fqn}": _of("tables", "/lineage/table/name/{name}", query="upstreamDepth=5"),
     "GET /lineage/{entity_type}/name/{fqn}/impact": _of("tables", "/lineage/table/name/{name}/impact"),
     "GET /lineage/{entity_type}/{entity_id}": _of("tables", "/lineage/table/{id}", query="downstreamDepth=5"),

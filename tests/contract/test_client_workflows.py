@@ -140,6 +140,15 @@ def test_a_malformed_request_deletes_nothing(
     assert administrator.get(f"/tables/{orders['id']}").status_code == 200
 
 
+def test_a_deletion_that_need_not_be_waited_for_is_done_all_the_same(administrator: httpx.Client, orders: Json) -> None:
+    path = f"/databaseSchemas/async/{orders['databaseSchema']['id']}"
+    assert administrator.delete(path).status_code == 400, "it holds a table"
+    answer = administrator.delete(path, params={"recursive": True, "hardDelete": False})
+    assert (answer.status_code, set(answer.json())) == (202, {"jobId", "message"})
+    assert administrator.get(f"/tables/{orders['id']}", params={"include": "deleted"}).json()["deleted"]
+    assert administrator.delete(f"/tables/async/{uuid.UUID(int=0)}").status_code == 404
+
+
 @pytest.mark.parametrize("entity_type", ["table", "database", "databaseSchema", "mlmodel"])
 def test_percentiles_are_computed_for_everything_that_has_usage(administrator: httpx.Client, entity_type: str) -> None:
     assert "usageSummary" in ENTITY_TYPES[entity_type].keys

@@ -65,8 +65,21 @@ def test_edges_are_changed_and_removed_by_name(administrator: httpx.Client, orde
     path = f"/lineage/table/name/{from_}/table/name/{to}"
     answer = patched(administrator, path, {"op": "add", "path": "/sqlQuery", "value": "select 1"})
     assert answer.json()["edge"]["lineageDetails"]["sqlQuery"] == "select 1"
+    between = f"/lineage/getLineageEdge/table/name/{from_}/table/name/{to}"
+    assert administrator.get(between).json()["edge"]["sqlQuery"] == "select 1"
     assert administrator.delete(path).status_code == 200
     assert administrator.delete(path).status_code == 404
+    assert administrator.get(between).status_code == 404
+
+
+def test_an_edge_is_put_by_name_with_its_details_alone(administrator: httpx.Client, orders: Json, clean: Json) -> None:
+    from_, to = (quote(one["fullyQualifiedName"], safe="") for one in (orders, clean))
+    path = f"/lineage/table/name/{from_}/table/name/{to}"
+    put = administrator.put(path, json={"source": "QueryLineage", "sqlQuery": "select 2", "columnsLineage": []})
+    assert (put.status_code, put.json()["edge"]["lineageDetails"]["sqlQuery"]) == (200, "select 2")
+    (edge_,) = administrator.get(f"/lineage/table/{orders['id']}").json()["downstreamEdges"]
+    assert (edge_["toEntity"], edge_["lineageDetails"]["source"]) == (clean["id"], "QueryLineage")
+    assert administrator.put(path, json={"source": "Hearsay"}).status_code == 400
 
 
 def test_edges_of_one_source_are_removed_together(administrator: httpx.Client, orders: Json, clean: Json) -> None:

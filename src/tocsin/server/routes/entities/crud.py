@@ -14,6 +14,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
+from tocsin.flow.capture.operations import new_entity_id
 from tocsin.flow.send.wording import version_lines
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -202,6 +203,16 @@ def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_
     key = Key.by_id(entity_id)
     written = caller.parts.writes.patch(row.name, key, body, actor=caller.actor, if_match=if_match)
     return written_answer(row, written, caller)
+
+
+@router.delete("/async/{entity_id}", status_code=202)
+def delete_async(
+    row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+) -> Response:
+    """Delete an entity as ``DELETE /{entity_id}`` does: done before the answer, which names a job that has ended."""
+    _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
+    name = f"{row.name} {entity_id}"
+    return answer({"jobId": new_entity_id(), "message": f"Deleted {name}."}, 202)
 
 
 def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:

@@ -36,9 +36,15 @@ def put_edge(body: DocumentBody, caller: Asked) -> Response:
     edge = body.get("edge")
     if not isinstance(edge, dict):
         raise InvalidInput("is missing: send {fromEntity, toEntity, lineageDetails}", field="edge")
-    from_, to = _ends(caller, edge.get("fromEntity"), edge.get("toEntity"))
-    written = caller.parts.writes.put_edge(edge | {"fromEntity": from_, "toEntity": to}, actor=caller.actor)
-    return _edge_answer(caller, written.document)
+    return _put(caller, (edge.get("fromEntity"), edge.get("toEntity")), edge)
+
+
+@router.put("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+def put_edge_by_name(
+    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: DocumentBody, caller: Asked
+) -> Response:
+    """Add an edge by FQNs or replace its details; the body is `lineageDetails`."""
+    return _put(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), {"lineageDetails": body})
 
 
 @router.post("/events")
@@ -56,6 +62,17 @@ def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
     edge = caller.parts.lineage.edge(str(from_id), str(to_id))
     for end in (edge.from_, edge.to):
         _checked_end(caller, end, Operation.VIEW_BASIC)
+    return _edge_answer(caller, {"columnsLineage": []} | edge.details)
+
+
+@router.get("/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+def read_edge_by_name(
+    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, caller: Asked
+) -> Response:
+    """Return the details of one edge by FQNs."""
+    ends = _named_ends(from_type, from_fqn, to_type, to_fqn)
+    from_, to = (_checked_end(caller, end, Operation.VIEW_BASIC) for end in ends)
+    edge = caller.parts.lineage.edge(from_["id"], to["id"])
     return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
@@ -172,6 +189,12 @@ def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response
     shown = {end["id"] for end in seen(caller, ends)}
     left = [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= shown]
     return answer({"edges": caller.visibility.trimmed(left)})
+
+
+def _put(caller: Caller, ends: tuple[object, object], edge: Document) -> Response:
+    from_, to = _ends(caller, *ends)
+    written = caller.parts.writes.put_edge(edge | {"fromEntity": from_, "toEntity": to}, actor=caller.actor)
+    return _edge_answer(caller, written.document)
 
 
 def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:

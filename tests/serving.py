@@ -78,6 +78,11 @@ class Served:
         return self.tokens[email]
 
 
+def server_settings(**more: Any) -> Settings:
+    """Return the settings of a server whose receivers are on loopback."""
+    return Settings(log_level="warning", secrets_key=SecretStr(KEY), egress_allow=("127.0.0.0/8",), **more)
+
+
 @contextmanager
 def running_server(
     engine: Engine, settings: Settings | None = None, *, password: str | None = None, token: str | None = None
@@ -86,8 +91,7 @@ def running_server(
 
     A store with a ``password`` has had its first start; its administrator need not log in who has a ``token``.
     """
-    here = ("127.0.0.0/8",)  # where the receivers of the tests are
-    settings = settings or Settings(log_level="warning", secrets_key=SecretStr(KEY), egress_allow=here)
+    settings = settings or server_settings()
     set_up_logs(settings)
     password = password or first_start(engine, settings) or ""
     app = build_app(settings, engine)

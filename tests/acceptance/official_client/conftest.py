@@ -13,7 +13,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.founded import Founded
-from tests.serving import Json, Served, running_server
+from tests.serving import Json, Served, running_server, server_settings
 from tests.sparksession import SHORT_LIVED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,11 +31,18 @@ def sqlite_url(founded_url: str) -> str:
 
 
 @pytest.fixture
-def served(sqlite_engine: Engine, founded: Founded) -> Iterator[Served]:
+def event_format() -> str:
+    """Format of events for whoever names none."""
+    return "default"
+
+
+@pytest.fixture
+def served(sqlite_engine: Engine, founded: Founded, event_format: str) -> Iterator[Served]:
     """A running server; skips when the official client is not there."""
     if not PYTHON.exists():
         pytest.skip(MISSING)
-    with running_server(sqlite_engine, password=founded.password, token=founded.token) as server:
+    settings = server_settings(event_format=event_format)
+    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as server:
         yield server
 
 

@@ -7,6 +7,17 @@ from collections import Counter
 import pytest
 from tests.acceptance.official_client.conftest import Flow, events_of
 from tests.serving import Json, Served
+from tests.waiting import until
+
+_RUNS = {
+    "name": "runs",
+    "alertType": "Observability",
+    "filteringRules": {
+        "resources": ["ingestionPipeline"],
+        "rules": [{"name": "success", "effect": "include", "condition": "matchIngestionPipelineState('success')"}],
+    },
+    "destinations": [{"category": "Admins", "type": "ActivityFeed"}],
+}
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("official client")]
 
@@ -130,9 +141,17 @@ def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served,
     assert [_changed(event) for event in about[1:]] == [["extension.retention"], ["dataProducts"], ["dataProducts"]]
 
 
+@pytest.mark.parametrize("event_format", ["openmetadata"])
+def test_a_strict_reader_knows_every_key_of_an_event(flow: Flow) -> None:
+    types = flow("events")
+    assert {"entityCreated", "entityUpdated", "entitySoftDeleted"} <= set(types)
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("pipeline")
 def test_what_is_written_is_found_and_the_clients_workflows_complete(served: Served, flow: Flow) -> None:
+    with served.administrator() as administrator:
+        assert administrator.post("/events/subscriptions", json=_RUNS).status_code == 201
     assert flow("search") == ["customers", "orders"]
     assert flow("workflows", is_admin=False) == {
         "profile": [3, 3],
@@ -149,3 +168,6 @@ def test_what_is_written_is_found_and_the_clients_workflows_complete(served: Ser
     assert notified[0][0] == "entityCreated"
     changed = Counter(name for _, names in notified for name in names)
     assert changed["lineage"] == 1, "dbt writes two texts of one query to each edge, in every run"
+    with served.administrator() as administrator:
+        me = administrator.get("/users/loggedInUser").json()["id"]
+        until(lambda: "till.nightly" in administrator.get(f"/users/{me}/notifications").text)

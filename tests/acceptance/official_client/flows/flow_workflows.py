@@ -40,7 +40,8 @@ def run(metadata: Any) -> object:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "shop.db"
         execute(path, SHOP + _ROWS)
-        run_workflow(MetadataWorkflow, source=source("sqlite", path, {"type": "DatabaseMetadata"}), sink=SINK)
+        run = source("sqlite", path, {"type": "DatabaseMetadata"})
+        run_workflow(MetadataWorkflow, source=run, sink=SINK, reporting_to="till.nightly")
         _await_search(metadata)
         run_workflow(MetadataWorkflow, source=source("sqlite-lineage", path, {"type": "DatabaseLineage"}), sink=SINK)
         profiler = {"type": "orm-profiler", "config": {}}

@@ -36,11 +36,12 @@ def source(kind: str, path: Path | None, config: dict[str, Any]) -> dict[str, An
     return {"type": kind, "serviceName": "till", **reached, "sourceConfig": {"config": config}}
 
 
-def run_workflow(workflow_class: Any, **steps: Any) -> None:
-    """Run a workflow to its end; raises if any of its steps failed."""
+def run_workflow(workflow_class: Any, *, reporting_to: str | None = None, **steps: Any) -> None:
+    """Run a workflow to its end, its run reported to an ingestion pipeline of that FQN; raises if a step failed."""
     workflow = workflow_class.create(
         {
             **steps,
+            "ingestionPipelineFQN": reporting_to,
             "workflowConfig": {
                 "loggerLevel": "WARN",
                 "openMetadataServerConfig": {

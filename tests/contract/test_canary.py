@@ -121,6 +121,7 @@ WRITES = frozenset(
     PUT /feed/tasks/{number}/close
     PUT /feed/tasks/{number}/resolve
     PUT /lineage
+    PUT /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
     PUT /metadata/types/{type_id}
     PUT /pipelines/{fqn}/status
     PUT /pipelines/{fqn}/status/bulk

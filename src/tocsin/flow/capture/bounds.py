@@ -56,12 +56,14 @@ class Bounds:
     document_bytes : most bytes of a document as JSON, and most that the copies of one patch may add
     ledger : how much each person writes
     late_after_ms : age from which a reported result or run notifies nobody; None for any age
+    portion : most entities that one transaction of a person's hard deletion changes
     """
 
     patch_operations: int = 10_000
     document_bytes: int = 8 * 1024 * 1024
     ledger: Ledger = UNLIMITED
     late_after_ms: int | None = None
+    portion: int = 1_000
 
     def check_size(self, document: Document, *, had_bytes: int = 0) -> None:
         """Refuse a document that is too large, unless it is no larger than it was.

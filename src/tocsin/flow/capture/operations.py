@@ -139,6 +139,9 @@ class EntityWrites:
     ) -> Written:
         """Delete an entity: softly (it can be restored) or ``hard`` (only its log and versions stay).
 
+        A hard deletion of a user whom many entities name is several transactions, the last of which removes the user;
+        when it ends between them, the same request finishes it.
+
         Raises
         ------
         NotFound : there is no such entity.
@@ -150,7 +153,25 @@ class EntityWrites:
             check_delete(record.permit, record.visible(target), hard=hard)
             return removal.delete(record, target, recursive=recursive, hard=hard)
 
+        if hard and entity_type == "user":
+            for only_check in (True, False):
+                after: str | None = ""
+                while after is not None:
+                    after = self._forget_portion(key, after, actor, only_check=only_check)
         return self._write(work, actor)
+
+    def _forget_portion(self, key: Key, after: str, actor: Actor, *, only_check: bool) -> str | None:
+        """Take a user who is to be deleted out of a portion of what names them; return where the next one begins."""
+        end: list[str | None] = []
+
+        def work(record: Record) -> Written:
+            target = removal.find_to_delete(record, "user", key, hard=True)
+            check_delete(record.permit, record.visible(target), hard=True)
+            end[:] = [removal.forget_portion(record, target, after, only_check=only_check)]
+            return Written(target.document, None)
+
+        self._write(work, actor)
+        return end[0]
 
     def restore(self, entity_type: str, entity_id: str, *, actor: Actor) -> Written:
         """Restore a soft-deleted entity and what its deletion included; nothing if it is not deleted."""

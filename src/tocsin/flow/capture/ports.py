@@ -260,6 +260,13 @@ class Transaction(Protocol):
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
         ...
 
+    def naming(self, entity_id: str, *, after: str, most: int) -> list[Stored]:
+        """Return entities that name this one in a list of references, or that it follows, held for change.
+
+        They are in the order of their ids; those ``after`` an id, ``most`` of them.
+        """
+        ...
+
     def followed(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
         ...

@@ -56,6 +56,29 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     return replace(written, cascaded=tuple(captured.event for captured in record.events[:-1]))
 
 
+def forget_portion(record: Record, target: Stored, after: str, *, only_check: bool) -> str | None:
+    """Take a person who goes for good out of a portion of what names them, one event each.
+
+    Return the id after which the next portion begins; None when there is nothing left that the deletion itself cannot
+    do in one transaction. With ``only_check`` nothing is written: a deletion that is refused must not have begun.
+
+    Raises
+    ------
+    Forbidden : the actor may not change one of them
+    """
+    most = record.bounds.portion
+    found = record.transaction.naming(target.id, after=after, most=most + 1)
+    is_last = len(found) <= most
+    if is_last and not (only_check and after):
+        return None
+    for entity in found[:most]:
+        left = _without(entity.document, {target.id}, set())
+        record.permit.check_kept(entity.entity_type, entity.document, left)
+        if not only_check and entity.id != target.id:
+            record.change(entity, left, unfollowed=_unfollowed(record, entity, [reference_to(target)]))
+    return None if is_last else found[most - 1].id
+
+
 def restore(record: Record, target: Stored) -> Written:
     """Restore a soft-deleted entity with the descendants deleted with it; nothing if it is not deleted.
 

@@ -93,6 +93,11 @@ def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tu
         yield select(tag.entity_id).where(tag.tag_fqn.in_(some))
 
 
+def followed_by(user_id: str) -> Select[tuple[str]]:
+    """Return the query for the ids of all entities that a user follows."""
+    return select(tables.follow.c.entity_id).where(tables.follow.c.user_id == user_id)
+
+
 def without_memberships(entity: Stored) -> Document:
     """Return the document as it is stored."""
     fields = MEMBERSHIPS.get(entity.entity_type, ())

@@ -149,6 +149,19 @@ class SqlTransaction:
             projections.add_memberships(self._connection, one.entity_type, [one.document])
         return sorted(found.values(), key=lambda one: one.fqn)
 
+    def naming(self, entity_id: str, *, after: str, most: int) -> list[Stored]:
+        """Return entities that name this one in a list of references, or that it follows, ``after`` an id."""
+        ids: set[str] = set()
+        for which in (*projections.naming([entity_id], []), projections.followed_by(entity_id)):
+            (column,) = which.selected_columns
+            ids.update(self._run(which.where(column > after).order_by(column).limit(most)).scalars())
+        found: list[Stored] = []
+        for some in chunked(sorted(ids)[:most]):
+            found += self._stored(select(*STORED).where(_ENTITY.id.in_(some)).order_by(_ENTITY.id), Hold.CHANGE)
+        for one in found:
+            projections.add_memberships(self._connection, one.entity_type, [one.document])
+        return found
+
     def followed(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
         follow = tables.follow.c

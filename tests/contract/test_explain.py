@@ -99,7 +99,7 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
     notify_all(sqlite_engine)
     answer = explained(client, event, user="ann", subscription="Described")
     assert answer["answer"].startswith("Yes: ann was notified in the app at ")
-    assert '(unread), because "you own it (alert ActivityFeedAlert); you own it (alert Described)".' in answer["answer"]
+    assert "(unread), because ann owns it (alert ActivityFeedAlert); ann owns it (alert Described)." in answer["answer"]
     (one,) = answer["alerts"]
     assert (one["id"], one["matched"], [gate["holds"] for gate in one["gates"]]) == (made["id"], True, [True] * 3)
     assert one["rules"] == [], "what somebody else's alert asks for is theirs"
@@ -496,7 +496,7 @@ def test_the_stored_reasons_of_a_notification_held_at_the_event(
         assert fays.put(follows, json=fay).status_code == 200
     answer = explained(fays, event, user="fay", subscription="Watch")
     assert answer["answer"].startswith("Yes: fay was notified")
-    assert "you follow it" in answer["answer"]
+    assert "fay follows it" in answer["answer"]
     ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
     assert [way["stoppedBy"] for way in ways] == [None]
     assert answer["disagreements"] == []

@@ -162,8 +162,9 @@ _OTHERWISE = "the alert or the relations of the asset have probably changed sinc
 
 def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:
     ways = [f"{phrase_of(one.notification.channel)} {_became(one)}" for one in notified]
-    reasons = dict.fromkeys(reason.sentence() for one in notified for reason in one.reasons or one.notification.reasons)
-    return f'Yes: {name} was notified {" and ".join(ways)}, because "{"; ".join(reasons)}".'
+    reasons = (reason for one in notified for reason in one.reasons or one.notification.reasons)
+    because = "; ".join(dict.fromkeys(reason.sentence(name) for reason in reasons))
+    return f"Yes: {name} was notified {' and '.join(ways)}, because {because}."
 
 
 def _became(record: NotificationRecord) -> str:
@@ -193,8 +194,8 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
     near = [trace for trace in alerts if trace.reached and not trace.match.matched]
     if near:
         nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
-        reason = nearest.reached[0].ways[0].reason.sentence()
-        return f'of the alerts that reach {name}, {_missed(nearest)} (reason otherwise: "{reason}")'
+        reason = nearest.reached[0].ways[0].reason.sentence(name)
+        return f"of the alerts that reach {name}, {_missed(nearest)} (reason otherwise: {reason})"
     matching = [trace.subscription.name for trace in alerts if trace.match.matched]
     if matching:
         return f"{_listed(matching)} matched, but {name} is not among the recipients"

@@ -60,30 +60,33 @@ class Reason(WireModel):
         """Return the ids of the alert and of its destination that give it."""
         return self.subscription_id, self.destination_id
 
-    def sentence(self) -> str:
-        """Return the reason as a person would say it."""
-        return f"{_because(self)} (alert {self.subscription_name})"
+    def sentence(self, name: str | None = None) -> str:
+        """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
+        return f"{_because(self, name)} (alert {self.subscription_name})"
 
 
 _SENTENCES = {
-    ReasonKind.OWNER: "you own {asset}{through}",
-    ReasonKind.FOLLOWER: "you follow {asset}",
-    ReasonKind.CREATOR: "you started it",
-    ReasonKind.ASSIGNEE: "the task is assigned to you{through}",
-    ReasonKind.MENTION: "you were mentioned{through}",
-    ReasonKind.PARTICIPANT: "you take part in it{through}",
-    ReasonKind.ADMIN: "you are an administrator",
-    ReasonKind.TEAM: "you are in team {team}",
-    ReasonKind.USER: "the alert names you",
-    ReasonKind.EXTERNAL: "the alert names this address",
+    ReasonKind.OWNER: ("you own {asset}{through}", "{name} owns {asset}{through}"),
+    ReasonKind.FOLLOWER: ("you follow {asset}", "{name} follows {asset}"),
+    ReasonKind.CREATOR: ("you started it", "{name} started it"),
+    ReasonKind.ASSIGNEE: ("the task is assigned to you{through}", "the task is assigned to {name}{through}"),
+    ReasonKind.MENTION: ("you were mentioned{through}", "{name} was mentioned{through}"),
+    ReasonKind.PARTICIPANT: ("you take part in it{through}", "{name} takes part in it{through}"),
+    ReasonKind.ADMIN: ("you are an administrator", "{name} is an administrator"),
+    ReasonKind.TEAM: ("you are in team {team}", "{name} is in team {team}"),
+    ReasonKind.USER: ("the alert names you", "the alert names {name}"),
+    ReasonKind.EXTERNAL: ("the alert names this address", "the alert names this address"),
 }
+"""What each kind of reason says to the recipient, and about them."""
 
 
-def _because(reason: Reason) -> str:
+def _because(reason: Reason, name: str | None) -> str:
     distance = "1 hop" if reason.hops == 1 else f"{reason.hops} hops"
     asset = "it" if reason.hops == 0 else f"{reason.via or 'an asset'}, {distance} downstream"
     through = f" through team {reason.team}" if reason.team else ""
-    return _SENTENCES[reason.kind].format(asset=asset, through=through, team=reason.team)
+    to_reader, about = _SENTENCES[reason.kind]
+    sentence = to_reader if name is None else about
+    return sentence.format(asset=asset, through=through, team=reason.team, name=name)
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,14 @@ ACTIVITY_FEED_ALERT: Document = {
                 "condition": "fieldChanged == 'followers' || fieldChanged == 'votes'",
             },
             {
-                "name": "notOnlyUse",
+                "name": "notOnlyUsage",
                 "description": "Daily usage and profiles would notify every day.",
                 "effect": "exclude",
                 "condition": "fieldChanged == 'usageSummary' || fieldChanged == 'profile'",
                 "prefixCondition": "AND",
             },
             {
-                "name": "notWhatIsSaid",
+                "name": "onlyAnnouncements",
                 "description": "Conversations and tasks notify their participants only; announcements notify all.",
                 "effect": "exclude",
                 "condition": "entityType == 'thread' && (threadType != 'Announcement' || eventType != 'threadCreated')",

@@ -29,6 +29,8 @@ OF = {"subscription_id": "s", "subscription_name": "schema", "destination_id": "
 )
 def test_a_reason_reads_as_a_sentence(reason: Reason, sentence: str) -> None:
     assert reason.sentence() == sentence
+    about = sentence.replace("you own", "ana owns").replace("you follow", "ana follows").replace("you are", "ana is")
+    assert reason.sentence("ana") == about.replace("you", "ana")
 
 
 def test_the_same_causes_give_the_same_id_and_others_another() -> None:

@@ -155,20 +155,20 @@ def _reached(one: Reached) -> Document:
         "name": one.name,
         "channel": one.channel,
         "isDue": one.is_due,
-        "ways": [_way(way) for way in one.ways],
+        "ways": [_way(way, one.name) for way in one.ways],
         "notification": one.record.notification.id if one.record else None,
         "mergedWith": list(one.others),
     }
 
 
-def _way(way: RecipientPath) -> Document:
+def _way(way: RecipientPath, name: str) -> Document:
     obstacle = way.obstacle
     stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
-    return {"reason": _reason(way.reason), "stoppedBy": stopped}
+    return {"reason": _reason(way.reason, name), "stoppedBy": stopped}
 
 
-def _reason(reason: Reason) -> Document:
-    return {**reason.to_wire(), "sentence": reason.sentence()}
+def _reason(reason: Reason, name: str | None = None) -> Document:
+    return {**reason.to_wire(), "sentence": reason.sentence(name)}
 
 
 def _record(record: NotificationRecord, shows_answers: bool) -> Document:
@@ -179,7 +179,7 @@ def _record(record: NotificationRecord, shows_answers: bool) -> Document:
         "recipient": notification.recipient,
         "recipientId": notification.recipient_id,
         "recipientName": record.user_name,
-        "reasons": [_reason(reason) for reason in notification.reasons],
+        "reasons": [_reason(reason, record.user_name) for reason in notification.reasons],
         "dueAt": notification.due_at_ms,
         "createdAt": notification.created_at_ms,
         "isRead": record.read_at_ms is not None,

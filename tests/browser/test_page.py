@@ -219,7 +219,9 @@ def test_why_somebody_was_notified_is_shown_rule_by_rule(
     rule = alert.locator("li").filter(has_text="rule described (include)")
     expect(rule).to_contain_text("fieldChanged == 'description'")
     expect(rule).to_contain_text("fieldChanged is description")
-    expect(alert.locator("li").filter(has_text="alice by ActivityFeed")).to_contain_text("alice owns it (alert Described)")
+    expect(alert.locator("li").filter(has_text="alice by ActivityFeed")).to_contain_text(
+        "alice owns it (alert Described)"
+    )
     expect(entry).to_contain_text("Alerts and relations as of now")
     expect(page).to_have_title("Tocsin")
 

@@ -132,7 +132,7 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
         {**plain, "event_id": one.event.id, "log_offset": one.offset, "timestamp_ms": one.event.timestamp}
         for one in events
     ]
-    rows = list(scheduled(found, {}, now_ms=SystemClock().now_ms()))
+    rows = list(scheduled(found, {}, now_ms=SystemClock().now_ms(), gatherings={}))
     Notifications(engine).add(rows)
     return [str(row["message_id"]) for row in rows]
 

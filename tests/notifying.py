@@ -15,7 +15,8 @@ from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, recipients_of
 from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
-from tocsin.flow.schedule.messages import scheduled, triggers_of
+from tocsin.flow.schedule.messages import scheduled, timings_of
+from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair, match_results_of
 from tocsin.store.access.views import SqlSubjects
@@ -28,7 +29,10 @@ from tocsin.store.outbox.notifications import Notifications
 
 
 def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
-    """Take every event that the pipeline has not reached through the stages; return how many rows that gave."""
+    """Take every event that the pipeline has not reached through the stages; return how many rows that gave.
+
+    With ``now_ms`` that is the time, and the time of the events.
+    """
     log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
     alerts = Subscriptions(engine).list_enabled()
     world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
@@ -40,7 +44,9 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
         pairs += [(logged.offset, one.id) for one in matched]
         found += [_row(one, logged) for one in recipients_of(logged, matched, world)]
     shown = only_visible(found, Views(SqlSubjects(engine)).now(), SqlEvents(engine))
-    rows = list(scheduled(shown, triggers_of(alerts), now_ms=now_ms or clock.now_ms()))
+    timings = timings_of(alerts)
+    timed = (row | {"timestamp_ms": now_ms or row["timestamp_ms"]} for row in shown)
+    rows = list(scheduled(timed, timings, now_ms=now_ms or clock.now_ms(), gatherings=GATHERINGS))
     notifications.add(rows, match_results_of(pairs, rows, now_ms=clock.now_ms()))
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())
     return len(rows)
@@ -51,6 +57,7 @@ def _row(one: Recipient, logged: LoggedEvent) -> dict[str, object]:
     return {
         "event_id": logged.event.id,
         "log_offset": logged.offset,
+        "entity_id": logged.event.entity_id,
         "timestamp_ms": logged.event.timestamp,
         "channel": one.channel,
         "key": one.key,

@@ -223,6 +223,11 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(trigger={"triggerType": "Scheduled", "timezone": "Europe/Berln"}),
         "trigger.timezone: unknown time zone 'Europe/Berln'; it takes names such as Europe/Berlin",
     ),
+    "grouping of a schedule": (
+        alert(trigger={"triggerType": "Scheduled", "groupBy": "asset"}),
+        "trigger.groupBy: is only for RealTime triggers",
+    ),
+    "grouping by what there is not": (alert(trigger={"triggerType": "RealTime", "groupBy": "owner"}), "groupBy"),
     "time zone without a schedule": (
         alert(trigger={"triggerType": "RealTime", "timezone": "Europe/Berlin"}),
         "trigger.timezone: is only for the times of a Scheduled trigger",

@@ -11,7 +11,9 @@ from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.store.rows import finished
 
+from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import scheduled
+from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.match_result import match_results_of
 from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.model.subscription import Trigger, TriggerType
@@ -24,7 +26,8 @@ from tocsin.store.tables import message, notification
 HOUR_MS = 3_600_000
 NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS
 HOURLY = Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 * * * ?")
-TRIGGERS = {"hourly": HOURLY}
+MINUTE_MS = 60_000
+TIMINGS = {"hourly": Timing(HOURLY), "paced": Timing(Trigger(), MINUTE_MS)}
 
 
 class Store:
@@ -46,8 +49,9 @@ class Store:
         ]
         row = {"event_id": logged.event.id, "log_offset": logged.offset, "channel": "Email", "key": key, "target": key}
         row |= {"recipient_id": None, "reasons": json.dumps(reasons), "subscription_ids": list(alerts)}
-        row |= {"timestamp_ms": now_ms, "subscription_id": alerts[0], "destination_id": "d"}
-        return list(scheduled([row], TRIGGERS, now_ms=now_ms))
+        row |= {"entity_id": logged.event.entity_id, "timestamp_ms": now_ms}
+        row |= {"subscription_id": alerts[0], "destination_id": "d"}
+        return list(scheduled([row], TIMINGS, now_ms=now_ms, gatherings=GATHERINGS))
 
     def write(self, place: int, *alerts: str, **given: object) -> None:
         rows = self.rows(place, *(alerts or ("hourly",)), **given)

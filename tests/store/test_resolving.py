@@ -17,7 +17,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.resolve import portions
 from tocsin.flow.resolve.recipient_rules import recipient_rules
-from tocsin.flow.schedule.messages import triggers_of
+from tocsin.flow.schedule.messages import timings_of
 from tocsin.jobs import resolving
 from tocsin.jobs.resolving import Notify, Resolving, SharedAlerts, StoreAddress, matched_events, resolving_of
 from tocsin.model.change import LoggedEvent
@@ -48,7 +48,7 @@ def work_of(engine: Engine) -> Notify:
     rules = {one.id: recipient_rules(one, plan_of(one).questions) for one in alerts}
     return NotifyAlone(
         StoreAddress(engine.url.render_as_string(hide_password=False)),
-        Here(SharedAlerts(rules, triggers_of(alerts))),
+        Here(SharedAlerts(rules, timings_of(alerts))),
         NOW_MS,
     )
 

@@ -196,7 +196,9 @@ def _delivered(message: Document | None) -> Iterator[Text]:
     if message is None:
         return
     last = " (given up; final)" if message["isDeadLetter"] else ""
-    yield Text(f"{message['status']}{last}")
+    others = message.get("notificationCount", 1) - 1
+    together = f", in one message with {counted(others, 'other notification')}" if others > 0 else ""
+    yield Text(f"{message['status']}{last}{together}")
     for one in message["attempts"]:
         is_good = one["outcome"] == "delivered"
         status = f" {one['statusCode']}" if one["statusCode"] else ""

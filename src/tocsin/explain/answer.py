@@ -169,7 +169,7 @@ def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:
 
 def _became(record: NotificationRecord) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
-    at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
+    at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}{_gathered(record)}"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if record.dropped and not record.reasons:
@@ -179,6 +179,12 @@ def _became(record: NotificationRecord) -> str:
     if status in (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value):
         return f"{at} (not delivered yet, {tries})"
     return f"{at} ({'delivered' if status == MessageStatus.DELIVERED.value else 'given up'} after {tries})"
+
+
+def _gathered(record: NotificationRecord) -> str:
+    """Return with how many others it goes out, if it does."""
+    others = record.message.notification_count - 1 if record.message else 0
+    return f" in one message with {counted(others, 'other notification')}" if others > 0 else ""
 
 
 def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:

@@ -20,7 +20,8 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
 from tocsin.flow.resolve.recipient_rules import recipient_rules
-from tocsin.flow.schedule.messages import scheduled, triggers_of
+from tocsin.flow.schedule.messages import scheduled, timings_of
+from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, next_step
@@ -84,7 +85,8 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Notified, ..
 def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
     able = [one for one in recipients_of(logged, matched, world) if _may_be_notified(one, logged.event, world)]
-    rows = scheduled((_row(one, logged) for one in able), triggers_of(matched), now_ms=world.clock.now_ms())
+    found = (_row(one, logged) for one in able)
+    rows = scheduled(found, timings_of(matched), now_ms=world.clock.now_ms(), gatherings=GATHERINGS)
     return [_scheduled(row, logged.offset) for row in rows]  # 5 schedule: now, at a time, or together with others
 
 
@@ -106,6 +108,7 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
 def _row(one: Recipient, logged: LoggedEvent) -> dict[str, Any]:
     return {
         "event_id": logged.event.id,
+        "entity_id": logged.event.entity_id,
         "timestamp_ms": logged.event.timestamp,
         "channel": one.channel,
         "key": one.key,

@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, between_reports, plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
-from tocsin.flow.schedule.messages import triggers_of
+from tocsin.flow.schedule.decide import Timing
+from tocsin.flow.schedule.messages import timings_of
 from tocsin.jobs.resolving import SharedAlerts
-from tocsin.model.subscription import EventSubscription, Trigger
+from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
 
 Select = Callable[[Sequence[Plan]], Sequence[Plan]]
@@ -43,8 +44,8 @@ class SubscriptionStore(Protocol):
 class Alerts:
     """The alerts at one revision: match index, recipient rules, and times without success that are asked for.
 
-    ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``triggers`` those that
-    are scheduled.
+    ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
+    notify that may gather or wait.
     """
 
     revision: int
@@ -53,7 +54,7 @@ class Alerts:
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
-    triggers: dict[str, Trigger] = field(repr=False, default_factory=dict)
+    timings: dict[str, Timing] = field(repr=False, default_factory=dict)
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -64,7 +65,7 @@ class Alerts:
     def shared(self, session: SparkSession) -> Broadcast[SharedAlerts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
-            self._shared.append(session.sparkContext.broadcast(SharedAlerts(self.asked, self.triggers)))
+            self._shared.append(session.sparkContext.broadcast(SharedAlerts(self.asked, self.timings)))
         return self._shared[0]
 
     def forget(self) -> None:
@@ -109,7 +110,7 @@ class CurrentAlerts:
             | {one.subscription_id: one.durations_ms for one in plans if one.durations_ms},
             marks=marks,
             unreadable=_without(before.unreadable, changed) | unreadable,
-            triggers=_without(before.triggers, changed) | triggers_of(read),
+            timings=_without(before.timings, changed) | timings_of(read),
         )
         unindexed = index.unindexed()
         _LOG.info(

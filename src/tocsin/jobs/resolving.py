@@ -29,7 +29,8 @@ from tocsin.flow.resolve.candidates import EventHead
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
-from tocsin.flow.schedule.messages import Triggers, scheduled
+from tocsin.flow.schedule.messages import Timings, scheduled
+from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.match_result import MatchCounts
 from tocsin.model.notification import Reason
 from tocsin.store.access.views import SqlSubjects
@@ -55,10 +56,10 @@ Rules = Mapping[str, Sequence[RecipientRule]]
 
 
 class SharedAlerts(NamedTuple):
-    """What tasks need of the alerts: the recipient rules of each, and the triggers of those that are scheduled."""
+    """What tasks need of the alerts: the recipient rules of each, and the timings of those that may gather or wait."""
 
     rules: Rules
-    triggers: Triggers
+    timings: Timings
 
 
 class Shared(Protocol):
@@ -154,10 +155,10 @@ class Notify:
     def _parts(self, events: Sequence[MatchedEvent], asked: Resolving) -> Iterator[list[NotificationRow]]:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
-        rules, triggers = self.alerts.value
+        rules, timings = self.alerts.value
         found = resolved(young, rules, asked.directory, ahead=_prefetched) if young else iter(())
         for rows in visible_parts(recipient_rows(found), asked.views.now(), asked.events):
-            yield list(scheduled(rows, triggers, now_ms=self.now_ms))
+            yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))
 
 
 def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
@@ -188,6 +189,7 @@ def recipient_rows(found: Iterable[ResolvedEvent]) -> Iterator[dict[str, Any]]: 
             yield {
                 "event_id": head.event_id,
                 "log_offset": head.offset,
+                "entity_id": head.entity_id,
                 "timestamp_ms": head.timestamp_ms,
                 "channel": channel.value,
                 "key": key,

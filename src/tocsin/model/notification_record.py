@@ -27,13 +27,18 @@ class AttemptRecord:
 
 @dataclass(frozen=True)
 class MessageRecord:
-    """A stored message: ``due_at_ms`` is the time of the next attempt, while there will be one."""
+    """A stored message: ``due_at_ms`` is the time of the next attempt, while there will be one.
+
+    ``grouping_key`` says what it gathers, if anything; ``notification_count`` is how many it carries.
+    """
 
     id: str
     target: str
     status: str
     attempt_count: int
     due_at_ms: int
+    grouping_key: str | None = None
+    notification_count: int = 1
     attempts: tuple[AttemptRecord, ...] = ()
 
 

@@ -63,6 +63,22 @@ class Rhythm(StrEnum):
     CUSTOM = "Custom"
 
 
+class GroupBy(StrEnum):
+    """What a real-time alert gathers together for a recipient, within its ``poll_interval``."""
+
+    ALERT = "alert"
+    ASSET = "asset"
+    NONE = "none"
+
+
+class Gathering(StrEnum):
+    """How the messages of a channel carry several notifications."""
+
+    NONE = "none"
+    SUMMARY = "summary"
+    """As many as there are: some are shown, the others counted."""
+
+
 class Effect(StrEnum):
     """Whether a rule lets matching events through or keeps them out."""
 
@@ -88,12 +104,16 @@ class SubscriptionState(StrEnum):
 
 
 class Trigger(WireModel):
-    """When to fire; ``cron_expression`` goes before ``schedule_info``; ``timezone`` is an IANA name, UTC if omitted."""
+    """When to fire; ``cron_expression`` goes before ``schedule_info``; ``timezone`` is an IANA name, UTC if omitted.
+
+    ``group_by`` is for real-time triggers: what is gathered within the alert's ``poll_interval``.
+    """
 
     trigger_type: TriggerType = TriggerType.REAL_TIME
     schedule_info: Rhythm | None = None
     cron_expression: str | None = None
     timezone: str | None = None
+    group_by: GroupBy | None = None
 
 
 class FilteringRule(WireModel):
@@ -177,5 +197,11 @@ class EventSubscription(WireModel):
     retries: int = 3
     poll_interval: int = 60
     input: Document | None = None
+    tags: tuple[Document, ...] = ()
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
+
+    @property
+    def is_critical(self) -> bool:
+        """Return whether one of its tags is called ``Critical``, of whatever classification."""
+        return any(str(tag.get("tagFQN", "")).rpartition(".")[2].lower() == "critical" for tag in self.tags)

@@ -319,11 +319,19 @@ message = Table(
         sqlite_where=OPEN_MESSAGE,
         postgresql_where=OPEN_MESSAGE,
     ),
+    Index(
+        "ix_message_group",
+        "recipient",
+        "grouping_key",
+        "due_at_ms",
+        sqlite_where=text("grouping_key IS NOT NULL"),
+        postgresql_where=text("grouping_key IS NOT NULL"),
+    ),
 )
 """One row per message: one or many notifications that go out together, to one recipient, at a due time.
 
 It is claimed under the destination that it names. ``grouping_key`` says which notifications belong together; null where
-the message carries one alone. ``lease_owner`` names the session of the worker that claimed it; ``wait_ms`` is the
+nothing is gathered. ``lease_owner`` names the session of the worker that claimed it; ``wait_ms`` is the
 length of the wait until ``due_at_ms``.
 """
 

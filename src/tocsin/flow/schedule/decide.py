@@ -1,6 +1,7 @@
-"""Due time of a notification: now, at a time, with others in a digest, or never. Decided here only.
+"""Due time of a notification: now, at a time, with others in one message, or never. Decided here only.
 
-Pure. The pipeline asks when it writes a notification, the worker again when it sends the message.
+Pure. The pipeline asks when it writes a notification, the worker again when it sends the message. What a group of
+notifications has got lately is in the store: there ``Paced`` is carried out (``store/outbox/gathering.py``).
 Next: ``flow/schedule/messages.py``.
 """
 
@@ -10,13 +11,28 @@ from dataclasses import dataclass
 
 from tocsin.flow.schedule.cron import last_time_ms, next_time_ms
 from tocsin.model.mute import Mute
-from tocsin.model.subscription import Channel, Trigger, TriggerType
-
-GATHERING = frozenset({Channel.EMAIL})
-"""Channels whose message may carry several notifications."""
+from tocsin.model.subscription import EventSubscription, Gathering, GroupBy, Trigger, TriggerType
 
 SCHEDULED = "scheduled"
 """The grouping key of what scheduled triggers gather."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When an alert notifies: its trigger, and how long it gathers in real time (milliseconds; 0: not at all)."""
+
+    trigger: Trigger
+    window_ms: int = 0
+    batch_size: int = 100
+
+
+IMMEDIATE = Timing(Trigger())
+
+
+def timing_of(subscription: EventSubscription) -> Timing:
+    """Return the timing of an alert; a critical one gathers nothing in real time."""
+    window_ms = 0 if subscription.is_critical else subscription.poll_interval * 1000
+    return Timing(subscription.trigger, window_ms, subscription.batch_size)
 
 
 @dataclass(frozen=True)
@@ -40,27 +56,52 @@ class Together:
 
 
 @dataclass(frozen=True)
+class Paced:
+    """Immediately, unless the recipient has had a message with that key within ``window_ms``: then with what follows.
+
+    ``by_asset``: the key is meant per asset.
+    """
+
+    grouping_key: str
+    window_ms: int
+    by_asset: bool = False
+
+
+@dataclass(frozen=True)
 class Never:
     """Not at all; ``because`` is the reason as a sentence."""
 
     because: str
 
 
-Decision = Now | At | Together | Never
+Decision = Now | At | Together | Paced | Never
 
 
-def decide(trigger: Trigger, mute: Mute | None, now_ms: int, *, channel: str, event_ms: int | None = None) -> Decision:
-    """Return when a recipient is notified over ``channel`` of what an alert with this trigger matched at ``now_ms``.
+def decide(
+    timing: Timing,
+    mute: Mute | None,
+    now_ms: int,
+    *,
+    subscription_id: str = "",
+    gathering: Gathering = Gathering.NONE,
+    event_ms: int | None = None,
+) -> Decision:
+    """Return when a recipient is notified of what an alert with this timing matched at ``now_ms``.
 
-    ``mute`` is the recipient's mute of the alert or asset, if any; ``event_ms`` is the time of the event. What happened
-    before a due time that has passed since is caught up: of several such times at the last one.
+    ``mute`` is the recipient's mute of the alert or asset, if any; ``gathering`` says what the channel can do;
+    ``event_ms`` is the time of the event. What happened before a due time that has passed since is caught up: of
+    several such times at the last one.
     """
     if mute is not None:
         return Never(f"the recipient {mute.in_words()}")
-    if trigger.trigger_type is TriggerType.REAL_TIME:
+    gathers = gathering is not Gathering.NONE and timing.batch_size > 1
+    trigger = timing.trigger
+    if trigger.trigger_type is TriggerType.SCHEDULED:
+        due_at_ms = _due_at_ms(trigger, now_ms, event_ms)
+        return Together(SCHEDULED, due_at_ms) if gathers else At(due_at_ms)
+    if not gathers or timing.window_ms == 0 or trigger.group_by is GroupBy.NONE:
         return Now()
-    due_at_ms = _due_at_ms(trigger, now_ms, event_ms)
-    return Together(SCHEDULED, due_at_ms) if channel in GATHERING else At(due_at_ms)
+    return Paced(f"alert:{subscription_id}", timing.window_ms, trigger.group_by is GroupBy.ASSET)
 
 
 def _due_at_ms(trigger: Trigger, now_ms: int, event_ms: int | None) -> int:

@@ -10,43 +10,64 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tocsin.flow.schedule.decide import At, Decision, Never, Now, Together, decide
+from tocsin.flow.schedule.decide import (
+    IMMEDIATE,
+    At,
+    Decision,
+    Never,
+    Now,
+    Paced,
+    Timing,
+    Together,
+    decide,
+    timing_of,
+)
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
-from tocsin.model.subscription import Channel, EventSubscription, Trigger, TriggerType
+from tocsin.model.subscription import Channel, EventSubscription, Gathering, TriggerType
 
 Row = Mapping[str, Any]  # Any: a column's value
-Triggers = Mapping[str, Trigger]
-"""The scheduled triggers, by alert; alerts without an entry notify immediately."""
+Timings = Mapping[str, Timing]
+"""The timings of alerts; those without an entry notify immediately, each time in a separate message."""
 
-_REAL_TIME = Trigger()
+Gatherings = Mapping[str, Gathering]
+"""How channels carry several notifications; those without an entry do not."""
 
 
-def triggers_of(subscriptions: Iterable[EventSubscription]) -> dict[str, Trigger]:
-    """Return the scheduled triggers among those of these alerts, by alert."""
-    return {one.id: one.trigger for one in subscriptions if one.trigger.trigger_type is TriggerType.SCHEDULED}
+def timings_of(subscriptions: Iterable[EventSubscription]) -> dict[str, Timing]:
+    """Return the timings of those of these alerts that are scheduled or gather, by alert."""
+    found = ((one.id, timing_of(one)) for one in subscriptions)
+    return {one: timing for one, timing in found if timing.window_ms or _is_scheduled(timing)}
+
+
+def _is_scheduled(timing: Timing) -> bool:
+    return timing.trigger.trigger_type is TriggerType.SCHEDULED
 
 
 class Slot(NamedTuple):
     """When a notification goes out (epoch milliseconds), and under which key with others, if with any.
 
-    ``trigger`` is the scheduled one that determines it: it gives the next slot.
+    ``timing`` is the scheduled one that determines it: it gives the next slot. With ``window_ms`` it is paced:
+    ``is_first`` until the store has found that its group has had a message within that time.
     """
 
     due_at_ms: int
     grouping_key: str | None = None
-    trigger: Trigger | None = None
+    timing: Timing | None = None
+    window_ms: int = 0
+    by_asset: bool = False
+    is_first: bool = False
 
 
 class Schedule:
-    """The slots of what is scheduled at one moment: decided once for a channel and a set of alerts."""
+    """The slots of what is scheduled at one moment: decided once for a channel, a set of alerts and a time."""
 
-    def __init__(self, triggers: Triggers, now_ms: int) -> None:
-        self._triggers, self._now_ms, self._now = triggers, now_ms, Slot(now_ms)
+    def __init__(self, timings: Timings, gatherings: Gatherings, now_ms: int) -> None:
+        self._timings, self._gatherings, self._now_ms, self._now = timings, gatherings, now_ms, Slot(now_ms)
         self._slots: dict[tuple[str, tuple[str, ...], int], Slot] = {}
 
     def slot(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Slot:
         """Return when one notification of all these alerts goes out: as early as the earliest of them."""
-        if not self._triggers:
+        if not self._timings:
             return self._now
         key = (channel, tuple(subscription_ids), event_ms)
         found = self._slots.get(key)
@@ -56,44 +77,60 @@ class Schedule:
         return found
 
     def _of(self, channel: str, subscription_id: str, event_ms: int) -> Slot:
-        trigger = self._triggers.get(subscription_id, _REAL_TIME)
-        decision = decide(trigger, None, self._now_ms, channel=channel, event_ms=event_ms)
-        return _slot_of(decision, trigger, self._now_ms)
+        timing = self._timings.get(subscription_id, IMMEDIATE)
+        gathering = self._gatherings.get(channel, Gathering.NONE)
+        decision = decide(
+            timing, None, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms
+        )
+        return _slot_of(decision, timing, self._now_ms)
 
-    def _order(self, slot: Slot) -> tuple[int, bool]:
-        """Return the place among the slots of one notification: what is due at once goes before a missed digest."""
-        return max(slot.due_at_ms, self._now_ms), slot.trigger is not None
+    def _order(self, slot: Slot) -> tuple[int, bool, bool]:
+        """Return the place among the slots of one notification: what cannot wait goes before what may gather."""
+        return max(slot.due_at_ms, self._now_ms), slot.timing is not None, slot.grouping_key is not None
 
 
-def _slot_of(decision: Decision, trigger: Trigger, now_ms: int) -> Slot:
+def _slot_of(decision: Decision, timing: Timing, now_ms: int) -> Slot:
     """Return the slot of a decision that is not *never*."""
     match decision:
         case Now():
             return Slot(now_ms)
         case At(due_at_ms):
-            return Slot(due_at_ms, None, trigger)
+            return Slot(due_at_ms, None, timing)
         case Together(grouping_key, due_at_ms):
-            return Slot(due_at_ms, grouping_key, trigger)
+            return Slot(due_at_ms, grouping_key, timing)
+        case Paced(grouping_key, window_ms, by_asset):
+            return Slot(now_ms, grouping_key, None, window_ms, by_asset, is_first=True)
         case Never(because):
             raise AssertionError(f"never scheduled: {because}")
 
 
-def next_slot(slot: Slot, channel: str) -> Slot:
-    """Return the slot after ``slot``, for what comes too late for it."""
-    trigger = slot.trigger or _REAL_TIME
-    return _slot_of(decide(trigger, None, slot.due_at_ms, channel=channel), trigger, slot.due_at_ms)
+def next_slot(slot: Slot) -> Slot:
+    """Return the slot after ``slot``, for what comes too late for its message."""
+    if slot.window_ms:
+        return following(slot, slot.due_at_ms + slot.window_ms)
+    timing = slot.timing or IMMEDIATE
+    return _slot_of(decide(timing, None, slot.due_at_ms, gathering=Gathering.SUMMARY), timing, slot.due_at_ms)
 
 
-def scheduled(rows: Iterable[Row], triggers: Triggers, *, now_ms: int) -> Iterator[dict[str, Any]]:
+def following(slot: Slot, due_at_ms: int) -> Slot:
+    """Return the slot of a paced notification that waits for others until ``due_at_ms``."""
+    return slot._replace(due_at_ms=due_at_ms, is_first=False)
+
+
+def scheduled(
+    rows: Iterable[Row], timings: Timings, *, now_ms: int, gatherings: Gatherings
+) -> Iterator[dict[str, Any]]:
     """Yield notifications with the columns that scheduling adds, one row per (event, channel, key) as in ``rows``.
 
-    Reads ``event_id``, ``timestamp_ms``, ``channel``, ``key`` and ``subscription_ids``. Adds ``id``,
+    Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key`` and ``subscription_ids``. Adds ``id``,
     ``message_id`` (None for the inbox), ``slot``, ``grouping_key``, ``due_at_ms``, ``wait_ms`` and ``created_at_ms``.
     """
-    schedule = Schedule(triggers, now_ms)
+    schedule = Schedule(timings, gatherings, now_ms)
     for row in rows:
         channel, key = row["channel"], row["key"]
         slot = schedule.slot(channel, row["subscription_ids"], row["timestamp_ms"])
+        if slot.by_asset:
+            slot = slot._replace(grouping_key=f"{slot.grouping_key}|asset:{row['entity_id']}")
         identity = notification_id(row["event_id"], channel, key)
         of_slot = in_slot(identity, channel, key, slot, now_ms)
         yield {**row, "id": identity, "slot": slot, "created_at_ms": now_ms, **of_slot}
@@ -105,13 +142,13 @@ def in_slot(identity: str, channel: str, key: str, slot: Slot, now_ms: int) -> d
         "message_id": _message_of(identity, channel, key, slot),
         "grouping_key": slot.grouping_key,
         "due_at_ms": slot.due_at_ms,
-        "wait_ms": slot.due_at_ms - now_ms,
+        "wait_ms": max(0, slot.due_at_ms - now_ms),
     }
 
 
 def _message_of(identity: str, channel: str, key: str, slot: Slot) -> str | None:
     if channel == Channel.ACTIVITY_FEED:
         return None  # the inbox row is all there is
-    if slot.grouping_key is None:
+    if slot.grouping_key is None or slot.is_first:
         return message_id(identity)
     return gathered_message_id(slot.grouping_key, channel, key, slot.due_at_ms)

@@ -202,6 +202,8 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
     return {
         "id": message.id,
         "target": message.target,
+        "groupingKey": message.grouping_key,
+        "notificationCount": message.notification_count,
         "status": message.status,
         "attemptCount": message.attempt_count,
         "nextAttempt": message.due_at_ms if is_open else None,

@@ -268,6 +268,8 @@ def _check(document: Document, names: Names) -> EventSubscription:
 def _check_trigger(trigger: Trigger) -> None:
     if trigger.trigger_type is TriggerType.SCHEDULED:
         next_time_ms(trigger, 0)  # says what is wrong with the schedule
+        if trigger.group_by is not None:
+            raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
     elif trigger.timezone is not None:
         raise InvalidInput("is only for the times of a Scheduled trigger", field="trigger.timezone")
 

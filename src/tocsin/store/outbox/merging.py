@@ -83,11 +83,9 @@ def add_reasons(connection: Connection, rows: Sequence[Row]) -> list[dict[str, A
 
 
 def _own_messages(stored: Sequence[Any], wanted: Mapping[str, Row]) -> set[str]:
-    """Return the messages that were made for these rows alone, although their notifications are in others."""
+    """Return the messages that were made for these rows, although their notifications are in others."""
     rows = ((one, wanted[one.id]) for one in stored)
-    return {
-        row["message_id"] for one, row in rows if row["grouping_key"] is None and row["message_id"] != one.message_id
-    }
+    return {row["message_id"] for one, row in rows if row["message_id"] and row["message_id"] != one.message_id}
 
 
 def _merged(one: Any, row: Row, reasons: Sequence[Reason], *, moves: bool) -> dict[str, object]:

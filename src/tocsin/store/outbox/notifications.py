@@ -38,13 +38,13 @@ _MESSAGES = BulkInsert(
     message,
     (
         *("id", "channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id"),
-        *("due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
+        *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
     ),
 )
 _notification = itemgetter(*_SAME, "key", "message_id")
 _message = itemgetter(
     *("message_id", "channel", "key", "recipient_id", "target", "subscription_id", "destination_id"),
-    *("due_at_ms", "wait_ms", "created_at_ms", "created_at_ms"),
+    *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "created_at_ms"),
 )
 _NEW_MESSAGE = (MessageStatus.PENDING.value, 0)
 _counted = itemgetter("log_offset", "reasons", "channel", "recipient_id")
@@ -71,21 +71,24 @@ class Storing:
         new = rows
         if self.resolved:
             new = [row for row in rows if self._is_new(row)]
-        late: list[NotificationRow] = []
+        alone, known = new, list[NotificationRow]()
         if any(row["grouping_key"] is not None for row in new):
-            new, late = gathered(self._connection, new)
-        stored_count = self._store(new)
-        if late or stored_count < len(new):
-            self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *late]))
+            unknown = self._unknown(new)
+            known = [] if len(unknown) == len(new) else _without(new, unknown)
+            alone, placed = gathered(self._connection, unknown)
+            new = [*alone, *placed]
+        stored_count = self._store(new, _messages(alone))
+        if known or stored_count < len(new):
+            self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *known]))
 
     def finish(self, results: Sequence[MatchResult]) -> None:
         """Store what the matches came to: their results and firings."""
         self._firings.write(self._connection)
         match_results.keep(self._connection, results)
 
-    def _store(self, rows: Sequence[NotificationRow]) -> int:
-        """Store those that are not there yet, with their messages; return how many that are."""
-        unknown, messages = self._unknown(rows), _messages(rows)
+    def _store(self, rows: Sequence[NotificationRow], messages: Sequence[tuple[Any, ...]]) -> int:
+        """Store those that are not there yet, with these messages; return how many that are."""
+        unknown = self._unknown(rows)
         notifications = sorted(map(_notification, rows), key=_id)
         work = ((_NOTIFICATIONS, notifications), (_MESSAGES, messages))
         if (is_sqlite(self._connection) or len(unknown) == len(rows)) and insert_new(self._connection, work):
@@ -167,7 +170,12 @@ def _offset_of(query_name: str) -> Select[int]:
     return select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
 
 
+def _without(rows: Sequence[NotificationRow], others: Sequence[NotificationRow]) -> list[NotificationRow]:
+    ids = {row["id"] for row in others}
+    return [row for row in rows if row["id"] not in ids]
+
+
 def _messages(rows: Sequence[NotificationRow]) -> list[tuple[Any, ...]]:
     """Return the messages that carry one of these alone, each once, in order: neighbours in the index."""
-    found = {row["message_id"]: row for row in rows if row["message_id"] and row["grouping_key"] is None}
+    found = {row["message_id"]: row for row in rows if row["message_id"]}
     return [_message(found[one]) + _NEW_MESSAGE for one in sorted(found)]

@@ -22,7 +22,7 @@ from tocsin.store.engine import reading
 from tocsin.store.tables import attempt, message, notification, person
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
-_SENT = tuple(field.name for field in fields(MessageRecord) if field.name != "attempts")
+_SENT = tuple(field.name for field in fields(MessageRecord) if field.name not in ("attempts", "notification_count"))
 _TRIED = tuple(field.name for field in fields(AttemptRecord) if field.name != "dropped")
 
 
@@ -102,11 +102,24 @@ def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str,
     found: list[Row[Any]] = []
     for some in chunked(sorted(message_ids)):
         found += connection.execute(select(message).where(message.c.id.in_(some)))
-    tried = _attempts(connection, message_ids)
+    tried, counts = _attempts(connection, message_ids), _counts(connection, message_ids)
     return {
-        row.id: MessageRecord(attempts=tuple(tried[row.id]), **{name: getattr(row, name) for name in _SENT})
+        row.id: MessageRecord(
+            notification_count=counts.get(row.id, 0),
+            attempts=tuple(tried[row.id]),
+            **{name: getattr(row, name) for name in _SENT},
+        )
         for row in found
     }
+
+
+def _counts(connection: Connection, message_ids: Collection[str]) -> dict[str, int]:
+    """Return how many notifications each of these messages carries."""
+    found: dict[str, int] = {}
+    for some in chunked(sorted(message_ids)):
+        query = select(notification.c.message_id, func.count()).where(notification.c.message_id.in_(some))
+        found |= dict(connection.execute(query.group_by(notification.c.message_id)).tuples().all())
+    return found
 
 
 def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str, list[AttemptRecord]]:

@@ -15,12 +15,11 @@ from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.access.views import PolicySnapshot, Views
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import viewers_of
-from tocsin.flow.schedule.decide import Never, decide
+from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
 from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
-from tocsin.model.subscription import Trigger
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
@@ -29,7 +28,6 @@ from tocsin.store.engine import reading
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from the alert's creator or an editor"
-_DUE = Trigger()  # whatever scheduled it, it is due now
 Viewers = Callable[[Entry, Reason], Sequence[Visibility]]
 
 
@@ -72,7 +70,7 @@ class Permitted:
             concerned = entry.recipient_id if reason.is_personal else target
             place = (reason.subscription_id, entry.event.entity_id, ids.get(reason.via or "", ""))
             found = (one for one in mutes if one.who == concerned and one.silences(place, channel, (NO_END, now_ms)))
-            decision = decide(_DUE, next(found, None), now_ms, channel=channel)
+            decision = decide(IMMEDIATE, next(found, None), now_ms)
             return (OutcomeReason.MUTED, decision.because) if isinstance(decision, Never) else None
 
         return objection

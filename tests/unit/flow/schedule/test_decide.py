@@ -2,35 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 from uuid import uuid5
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.flow.schedule.decide import SCHEDULED, At, Never, Now, Together, decide
-from tocsin.flow.schedule.messages import next_slot, scheduled
+from tocsin.flow.schedule import messages
+from tocsin.flow.schedule.decide import SCHEDULED, At, Never, Now, Paced, Timing, Together, decide, timing_of
+from tocsin.flow.schedule.messages import Row, Timings, next_slot, timings_of
+from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import NAMESPACE, message_id, notification_id
-from tocsin.model.subscription import Rhythm, Trigger, TriggerType
+from tocsin.model.subscription import EventSubscription, Gathering, Rhythm, Trigger, TriggerType
 
 HOUR_MS = 3_600_000
-HOURLY = Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 * * * ?")
-DAILY = Trigger(trigger_type=TriggerType.SCHEDULED, schedule_info=Rhythm.DAILY)
+HOURLY = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 * * * ?"))
+DAILY = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, schedule_info=Rhythm.DAILY))
 NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS
 
 
 def row(channel: str, *alerts: str, event: str = "e", key: str = "k", event_ms: int = 10**15) -> dict[str, object]:
-    found = {"event_id": event, "timestamp_ms": event_ms, "channel": channel, "key": key}
+    found = {"event_id": event, "entity_id": "orders", "timestamp_ms": event_ms, "channel": channel, "key": key}
     return {**found, "subscription_ids": list(alerts)}
+
+
+def scheduled(rows: Iterable[Row], timings: Timings, *, now_ms: int) -> Iterator[dict[str, Any]]:
+    return messages.scheduled(rows, timings, now_ms=now_ms, gatherings=GATHERINGS)
+
+
+def alert(**given: object) -> EventSubscription:
+    named = {"id": "a", "name": "a", "fullyQualifiedName": "a", "alertType": "Notification"}
+    return EventSubscription.model_validate({**named, **given})
 
 
 def test_an_alert_notifies_now_at_a_time_or_together_with_others_or_never() -> None:
     muted = Mute("ann", MuteKind.ALERT, "a")
-    assert decide(Trigger(), None, 5, channel="Email") == Now()
-    assert decide(HOURLY, None, NOON_MS, channel="Webhook") == At(NOON_MS + HOUR_MS)
-    assert decide(HOURLY, None, NOON_MS, channel="ActivityFeed") == At(NOON_MS + HOUR_MS)
-    assert decide(HOURLY, None, NOON_MS, channel="Email") == Together(SCHEDULED, NOON_MS + HOUR_MS)
-    assert decide(HOURLY, muted, 5, channel="Email") == Never("the recipient muted this alert permanently")
+    summary = Gathering.SUMMARY
+    assert decide(Timing(Trigger()), None, 5) == Now()
+    assert decide(HOURLY, None, NOON_MS) == At(NOON_MS + HOUR_MS)
+    assert decide(HOURLY, None, NOON_MS, gathering=summary) == Together(SCHEDULED, NOON_MS + HOUR_MS)
+    assert decide(replace(HOURLY, batch_size=1), None, NOON_MS, gathering=summary) == At(NOON_MS + HOUR_MS)
+    assert decide(HOURLY, muted, 5) == Never("the recipient muted this alert permanently")
+
+
+def test_what_a_real_time_alert_gathers() -> None:
+    def decided(gathering: Gathering = Gathering.SUMMARY, **given: object) -> object:
+        return decide(timing_of(alert(**given)), None, 5, subscription_id="a", gathering=gathering)
+
+    def grouped(by: str) -> dict[str, str]:
+        return {"triggerType": "RealTime", "groupBy": by}
+
+    assert decided() == decided(trigger=grouped("alert")) == Paced("alert:a", 60_000)
+    assert decided(pollInterval=5) == Paced("alert:a", 5_000)
+    assert decided(trigger=grouped("asset")) == Paced("alert:a", 60_000, by_asset=True)
+    assert decided(Gathering.NONE) == Now()
+    for at_once in ({"pollInterval": 0}, {"batchSize": 1}, {"trigger": grouped("none")}):
+        assert decided(**at_once) == Now()
+
+
+def test_a_critical_alert_gathers_nothing() -> None:
+    def decided(tag: str) -> object:
+        return decide(timing_of(alert(tags=[{"tagFQN": tag}])), None, 5, gathering=Gathering.SUMMARY)
+
+    assert decided("Priority.Critical") == decided("critical") == Now()
+    assert isinstance(decided("Priority.NotCritical"), Paced)
+
+
+def test_what_one_alert_sends_at_once_waits_for_no_other_one() -> None:
+    timings = timings_of([alert(), alert(id="critical", tags=[{"tagFQN": "Priority.Critical"}])])
+    rows = [row("Email", "a"), row("Email", "a", "critical"), row("ActivityFeed", "a"), row("Webhook", "a")]
+    found = [one["grouping_key"] for one in scheduled(rows, timings, now_ms=NOON_MS)]
+    assert found == ["alert:a", None, None, None]
+
+
+def test_gathering_by_asset_has_a_key_for_each() -> None:
+    timings = timings_of([alert(trigger={"triggerType": "RealTime", "groupBy": "asset"})])
+    rows = [row("Email", "a"), {**row("Email", "a"), "entity_id": "revenue"}]
+    found = [one["grouping_key"] for one in scheduled(rows, timings, now_ms=NOON_MS)]
+    assert found == ["alert:a|asset:orders", "alert:a|asset:revenue"]
 
 
 def test_what_several_alerts_notify_goes_out_at_the_earliest_of_their_times() -> None:
@@ -54,7 +106,7 @@ def test_messages_gather_per_recipient_channel_and_time() -> None:
 
 def test_what_comes_too_late_gets_the_next_time() -> None:
     (one,) = scheduled([row("Email", "a")], {"a": HOURLY}, now_ms=NOON_MS)
-    assert next_slot(one["slot"], "Email").due_at_ms == NOON_MS + 2 * HOUR_MS
+    assert next_slot(one["slot"]).due_at_ms == NOON_MS + 2 * HOUR_MS
 
 
 def test_what_the_pipeline_reads_after_its_due_time_is_caught_up_once() -> None:

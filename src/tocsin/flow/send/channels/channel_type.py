@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from tocsin.flow.send.dispatch import Sender
-from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
 Check = Callable[[Destination, str], None]
@@ -32,6 +32,7 @@ class ChannelType:
     categories : the categories of recipients that it can address
     check : checks a destination's configuration when an alert is saved
     targets : the addresses outside that a destination names itself: what a test of it writes to
+    gathering : how one of its messages carries several notifications
     open_sender : opens what sends; None for what stays inside Tocsin
     secret_maps : keys of the configuration below which every value is secret, and what is not, by its name there
     secret_texts : keys of the configuration whose value is secret; the secret part of an ``endpoint`` always is
@@ -42,6 +43,7 @@ class ChannelType:
     categories: frozenset[Category]
     check: Check
     targets: Callable[[Destination], tuple[str, ...]]
+    gathering: Gathering = Gathering.NONE
     open_sender: OpenSender | None = None
     secret_maps: tuple[tuple[str, frozenset[str]], ...] = ()
     secret_texts: tuple[str, ...] = ()

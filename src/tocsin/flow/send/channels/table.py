@@ -11,7 +11,7 @@ from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.email.channel import EMAIL
 from tocsin.flow.send.channels.google_chat.channel import GOOGLE_CHAT
 from tocsin.flow.send.channels.webhook.channel import WEBHOOK
-from tocsin.model.subscription import Channel
+from tocsin.model.subscription import Channel, Gathering
 
 CHANNELS: dict[Channel, ChannelType] = {
     one.channel: one
@@ -22,6 +22,9 @@ CHANNELS: dict[Channel, ChannelType] = {
         ACTIVITY_FEED,
     )
 }
+
+GATHERINGS: dict[str, Gathering] = {channel.value: one.gathering for channel, one in CHANNELS.items()}
+"""How the channels carry several notifications."""
 
 
 def phrase_of(channel: str) -> str:

@@ -1,4 +1,4 @@
-"""Email: one mail per recipient and event, over the mail server of the settings.
+"""Email: one mail per recipient and event or digest, over the mail server of the settings.
 
 Next: ``flow/send/channels/email/sender.py``.
 """
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.dispatch import Sender
-from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
 
@@ -39,5 +39,6 @@ EMAIL = ChannelType(
     categories=frozenset(Category),
     check=_check,
     targets=_addresses,
+    gathering=Gathering.SUMMARY,
     open_sender=_opened,
 )

@@ -19,9 +19,10 @@ from yarl import URL
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
+from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to, name_of
+from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
@@ -32,7 +33,6 @@ CHANGES_LIMIT = 100
 """Most notifications that one digest shows; it says how many more there are."""
 
 _SUBJECT_LIMIT = 150
-_NAMES_LIMIT = 3
 _LINE_LIMIT = 1_000
 
 
@@ -99,9 +99,7 @@ def _subject(dispatch: Dispatch) -> str:
     """Return what the mail is about: the change, or of a digest how many and of what."""
     if len(dispatch.entries) == 1:
         return headline(dispatch.event, dispatch.reasons)
-    names = list(dict.fromkeys(name_of(one.event) for one in dispatch.entries))
-    more = f" and {len(names) - _NAMES_LIMIT} more" if len(names) > _NAMES_LIMIT else ""
-    return f"{len(dispatch.entries)} changes: {', '.join(names[:_NAMES_LIMIT])}{more}"
+    return digest_headline(dispatch.entries)
 
 
 def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:

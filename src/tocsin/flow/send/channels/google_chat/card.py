@@ -1,4 +1,4 @@
-"""Google Chat messages: one event as a card, within the limits of the API.
+"""Google Chat messages: one event, or several, as a card, within the limits of the API.
 
 Paragraphs of a card read a part of HTML, and plain text reads ``<users/all>`` as a mention: nothing in an entity can
 add either. Source: Google Chat API v1, ``Card`` and ``spaces.messages.create``.
@@ -8,15 +8,18 @@ Next: ``flow/send/channels/google_chat/sender.py``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
 import orjson
 
 from tocsin.clock import to_datetime
+from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
 from tocsin.flow.send.wording import change_lines, headline, link_to
+from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
 MESSAGE_BYTES = 32_000
@@ -25,6 +28,10 @@ MESSAGE_BYTES = 32_000
 LINES_LIMIT = 20
 """Most changes that one card lists; it says how many more there are."""
 
+ENTRIES_LIMIT = 20
+"""Most notifications that one card shows; it says how many more there are."""
+
+_LINES_EACH = 3
 _NAME_LIMIT = 300
 _REASONS_LIMIT = 1_000
 _NO_MARKUP = str.maketrans("<>", "\u2039\u203a")
@@ -32,16 +39,41 @@ _NO_MARKUP = str.maketrans("<>", "\u2039\u203a")
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
-    lines = change_lines(dispatch.event)
-    shown = min(len(lines), LINES_LIMIT)
-    payload = orjson.dumps(_message(dispatch, lines, shown, base_url))
+    if len(dispatch.entries) > 1:
+        shown, render = min(len(dispatch.entries), ENTRIES_LIMIT), partial(_digest, dispatch, base_url=base_url)
+    else:
+        lines = change_lines(dispatch.event)
+        shown, render = min(len(lines), LINES_LIMIT), partial(_message, dispatch, lines, base_url=base_url)
+    payload = orjson.dumps(render(shown=shown))
     while len(payload) > MESSAGE_BYTES and shown:
         shown //= 2
-        payload = orjson.dumps(_message(dispatch, lines, shown, base_url))
+        payload = orjson.dumps(render(shown=shown))
     return payload
 
 
-def _message(dispatch: Dispatch, lines: Sequence[ChangeLine], shown: int, base_url: str) -> dict[str, Any]:
+def _digest(dispatch: Dispatch, *, shown: int, base_url: str) -> dict[str, Any]:
+    """Return a message that shows the first ``shown`` of its notifications, and counts the others."""
+    title = _plain(clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT))
+    sections = [_section(one, base_url) for one in dispatch.entries[:shown]]
+    if left_count := len(dispatch.entries) - shown:
+        sections.append({"widgets": [{"textParagraph": {"text": f"… and {left_count:,} more"}}]})
+    card = {"header": {"title": title}, "sections": sections}
+    return {"fallbackText": title, "cardsV2": [{"cardId": dispatch.message.id, "card": card}]}
+
+
+def _section(entry: Entry, base_url: str) -> dict[str, Any]:
+    """Return what a digest shows of one notification."""
+    event, lines = entry.event, change_lines(entry.event)
+    texts = [f"<b>{escape(headline(event, entry.reasons))}</b>", *map(_change, lines[:_LINES_EACH])]
+    if len(lines) > _LINES_EACH:
+        texts.append(f"… and {len(lines) - _LINES_EACH} more")
+    if entry.reasons:
+        texts.append(f"<i>{escape(clean_line(why(entry.reasons), limit=_NAME_LIMIT))}</i>")
+    texts.append(f'<a href="{escape(link_to(event, base_url))}">Open in Tocsin</a>')
+    return {"widgets": [{"textParagraph": {"text": "<br>".join(texts)}}]}
+
+
+def _message(dispatch: Dispatch, lines: Sequence[ChangeLine], *, shown: int, base_url: str) -> dict[str, Any]:
     """Return a message that shows the first ``shown`` of these changes."""
     event = dispatch.event
     title = _plain(headline(event, dispatch.reasons))

@@ -1,4 +1,4 @@
-"""Google Chat: one card per event to the incoming webhook of a space.
+"""Google Chat: one card per event or digest to the incoming webhook of a space.
 
 The whole address is secret: key and token are in its query. Next: ``flow/send/channels/google_chat/sender.py``.
 """
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
 from tocsin.flow.send.dispatch import Sender
-from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
 
@@ -37,5 +37,6 @@ GOOGLE_CHAT = ChannelType(
     categories=frozenset({Category.EXTERNAL}),
     check=_check,
     targets=endpoint_of,
+    gathering=Gathering.SUMMARY,
     open_sender=_opened,
 )

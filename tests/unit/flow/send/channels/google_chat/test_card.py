@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.unit.flow.send.test_thread_wording import event as thread_event
 from tests.unit.flow.send.test_thread_wording import task
 
 from tocsin.flow.send.channels.google_chat.card import MESSAGE_BYTES, render_message
+from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.notification import Reason, ReasonKind
 
@@ -89,3 +91,28 @@ def test_one_more_change_is_counted_alone() -> None:
     removed = deleted("columns", [{"name": f"c{number}", "dataType": "INT"} for number in range(21)])
     (section,) = message(change_event(removed))["cardsV2"][0]["card"]["sections"]
     assert "… and 1 more" in [one["textParagraph"]["text"] for one in section["widgets"] if "textParagraph" in one]
+
+
+def digest(count: int, change: ChangeDescription | None = None) -> Dispatch:
+    one = dispatch(change_event(change or updated("description", "old", "<b>new</b>")), reasons=(REASON,))
+    return replace(one, entries=one.entries * count)
+
+
+def test_a_card_of_several_shows_each_and_counts_the_others() -> None:
+    payload = render_message(digest(10_000), base_url=HOME)
+    (whole,) = json.loads(payload)["cardsV2"]
+    sections = whole["card"]["sections"]
+    assert whole["card"]["header"]["title"].startswith("10,000 changes: ")
+    assert len(sections) == 21
+    assert sections[-1]["widgets"][0]["textParagraph"]["text"] == "… and 9,980 more"
+    first = sections[0]["widgets"][0]["textParagraph"]["text"]
+    assert first.startswith("<b>")
+    assert "&lt;b&gt;new" in first
+
+
+def test_a_card_of_several_long_ones_stays_within_the_limit() -> None:
+    long = tuple(FieldChange(name=f"field{n}", old_value="x" * 900, new_value="y" * 900) for n in range(5))
+    payload = render_message(digest(30, ChangeDescription(fields_updated=long)), base_url=HOME)
+    sections = json.loads(payload)["cardsV2"][0]["card"]["sections"]
+    assert len(payload) <= MESSAGE_BYTES
+    assert sections[-1]["widgets"][0]["textParagraph"]["text"] == f"… and {31 - len(sections)} more"

@@ -117,8 +117,9 @@ def _counts(connection: Connection, message_ids: Collection[str]) -> dict[str, i
     """Return how many notifications each of these messages carries."""
     found: dict[str, int] = {}
     for some in chunked(sorted(message_ids)):
-        query = select(notification.c.message_id, func.count()).where(notification.c.message_id.in_(some))
-        found |= dict(connection.execute(query.group_by(notification.c.message_id)).tuples().all())
+        query = select(notification.c.message_id, func.count().label("carried")).group_by(notification.c.message_id)
+        rows = connection.execute(query.where(notification.c.message_id.in_(some)))
+        found |= {row.message_id: row.carried for row in rows}
     return found
 
 

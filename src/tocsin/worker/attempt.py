@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -155,7 +155,8 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
         return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
-    outcome = await channel.send(permitted, route.destination, now_ms=parts.clock.now_ms())
+    sized = replace(permitted, batch_size=route.batch_size)
+    outcome = await channel.send(sized, route.destination, now_ms=parts.clock.now_ms())
     return _Try(outcome, permitted.entries, dropped)
 
 

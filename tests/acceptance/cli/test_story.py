@@ -62,6 +62,7 @@ class House:
                     "resources": ["table"],
                     "rules": [{"effect": "include", "condition": "fieldChanged == 'description'"}],
                 },
+                "pollInterval": 0,  # each change is a mail
                 "destinations": [{"category": "Owners", "type": "Email"}, hook],
             }
         )

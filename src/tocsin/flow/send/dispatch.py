@@ -21,10 +21,14 @@ Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A claimed message with its notifications, in log order: at least one."""
+    """A claimed message with its notifications, in log order: at least one.
+
+    ``batch_size`` is the alert's: how many of them the message shows at most.
+    """
 
     message: Message
     entries: tuple[Entry, ...]
+    batch_size: int = 100
 
     @property
     def first(self) -> Entry:
@@ -40,6 +44,11 @@ class Dispatch:
     def reasons(self) -> tuple[Reason, ...]:
         """Return the reasons of the first notification."""
         return self.first.reasons
+
+
+def shown(dispatch: Dispatch, limit: int) -> tuple[Entry, ...]:
+    """Return the notifications that a message shows, of a channel that can show ``limit``; others are counted."""
+    return dispatch.entries[: min(limit, dispatch.batch_size)]
 
 
 def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
@@ -65,12 +74,14 @@ def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None,
 class Route:
     """A destination as it is set up now.
 
-    ``retries`` counts the attempts after the first. ``closed_because`` says why nothing may be sent
-    there; ``None`` while it is open. ``waits_because`` says why nothing can be sent for now.
+    ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show.
+    ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
+    can be sent for now.
     """
 
     destination: Destination = field(repr=False)
     retries: int = 3
+    batch_size: int = 100
     closed_because: str | None = None
     waits_because: str | None = None
 

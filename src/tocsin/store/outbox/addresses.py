@@ -40,6 +40,7 @@ class Routes:
             destination.id: Route(
                 destination=destination,
                 retries=subscription.retries,
+                batch_size=subscription.batch_size,
                 closed_because=_closed(subscription, destination, standings.get(destination.id), changed_at_ms),
                 waits_because=waits_because,
             )

@@ -20,7 +20,7 @@ from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.digest_wording import digest_headline
-from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.dispatch import Dispatch, shown, why
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
 from tocsin.model.message import Entry
@@ -104,11 +104,11 @@ def _subject(dispatch: Dispatch) -> str:
 
 def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the variables of the templates: each change, and how many are only counted."""
-    shown = dispatch.entries[:CHANGES_LIMIT]
+    entries = shown(dispatch, CHANGES_LIMIT)
     return {
-        "changes": [_said(one, sender) for one in shown],
+        "changes": [_said(one, sender) for one in entries],
         "is_digest": len(dispatch.entries) > 1,
-        "left_count": len(dispatch.entries) - len(shown),
+        "left_count": len(dispatch.entries) - len(entries),
     }
 
 

@@ -16,7 +16,7 @@ import orjson
 
 from tocsin.clock import to_datetime
 from tocsin.flow.send.digest_wording import digest_headline
-from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.dispatch import Dispatch, shown, why
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
 from tocsin.flow.send.wording import change_lines, headline, link_to
 from tocsin.model.message import Entry
@@ -40,22 +40,22 @@ _NO_MARKUP = str.maketrans("<>", "\u2039\u203a")
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
     if len(dispatch.entries) > 1:
-        shown, render = min(len(dispatch.entries), ENTRIES_LIMIT), partial(_digest, dispatch, base_url=base_url)
+        count, render = len(shown(dispatch, ENTRIES_LIMIT)), partial(_digest, dispatch, base_url=base_url)
     else:
         lines = change_lines(dispatch.event)
-        shown, render = min(len(lines), LINES_LIMIT), partial(_message, dispatch, lines, base_url=base_url)
-    payload = orjson.dumps(render(shown=shown))
-    while len(payload) > MESSAGE_BYTES and shown:
-        shown //= 2
-        payload = orjson.dumps(render(shown=shown))
+        count, render = min(len(lines), LINES_LIMIT), partial(_message, dispatch, lines, base_url=base_url)
+    payload = orjson.dumps(render(shown_count=count))
+    while len(payload) > MESSAGE_BYTES and count:
+        count //= 2
+        payload = orjson.dumps(render(shown_count=count))
     return payload
 
 
-def _digest(dispatch: Dispatch, *, shown: int, base_url: str) -> dict[str, Any]:
-    """Return a message that shows the first ``shown`` of its notifications, and counts the others."""
+def _digest(dispatch: Dispatch, *, shown_count: int, base_url: str) -> dict[str, Any]:
+    """Return a message that shows the first ``shown_count`` of its notifications, and counts the others."""
     title = _plain(clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT))
-    sections = [_section(one, base_url) for one in dispatch.entries[:shown]]
-    if left_count := len(dispatch.entries) - shown:
+    sections = [_section(one, base_url) for one in dispatch.entries[:shown_count]]
+    if left_count := len(dispatch.entries) - shown_count:
         sections.append({"widgets": [{"textParagraph": {"text": f"… and {left_count:,} more"}}]})
     card = {"header": {"title": title}, "sections": sections}
     return {"fallbackText": title, "cardsV2": [{"cardId": dispatch.message.id, "card": card}]}
@@ -73,16 +73,16 @@ def _section(entry: Entry, base_url: str) -> dict[str, Any]:
     return {"widgets": [{"textParagraph": {"text": "<br>".join(texts)}}]}
 
 
-def _message(dispatch: Dispatch, lines: Sequence[ChangeLine], *, shown: int, base_url: str) -> dict[str, Any]:
-    """Return a message that shows the first ``shown`` of these changes."""
+def _message(dispatch: Dispatch, lines: Sequence[ChangeLine], *, shown_count: int, base_url: str) -> dict[str, Any]:
+    """Return a message that shows the first ``shown_count`` of these changes."""
     event = dispatch.event
     title = _plain(headline(event, dispatch.reasons))
     name = _plain(clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT))
     did = "From" if event.entity_type == THREAD else "Changed by"
     at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
-    paragraphs = [_change(line) for line in lines[:shown]]
-    if len(lines) > shown:
-        paragraphs.append(f"… and {len(lines) - shown} more")
+    paragraphs = [_change(line) for line in lines[:shown_count]]
+    if len(lines) > shown_count:
+        paragraphs.append(f"… and {len(lines) - shown_count} more")
     paragraphs.append(f"{did} {escape(clean_line(event.user_name or 'someone'))}, {at}")
     if dispatch.reasons:
         reasons = clean_line(why(dispatch.reasons), limit=_REASONS_LIMIT)

@@ -159,3 +159,6 @@ def test_a_digest_counts_what_it_has_no_room_for() -> None:
     text = render_mail(digest(CHANGES_LIMIT + 3), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
     assert text.count("You receive this") == CHANGES_LIMIT
     assert "And 3 more changes" in text
+    shown = render_mail(replace(digest(9), batch_size=5), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
+    assert shown.count("You receive this") == 5
+    assert "And 4 more changes" in shown

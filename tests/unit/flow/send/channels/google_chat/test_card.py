@@ -110,6 +110,11 @@ def test_a_card_of_several_shows_each_and_counts_the_others() -> None:
     assert "&lt;b&gt;new" in first
 
 
+def test_a_card_shows_no_more_than_the_alerts_batch_size() -> None:
+    payload = render_message(replace(digest(30), batch_size=5), base_url=HOME)
+    assert len(json.loads(payload)["cardsV2"][0]["card"]["sections"]) == 6
+
+
 def test_a_card_of_several_long_ones_stays_within_the_limit() -> None:
     long = tuple(FieldChange(name=f"field{n}", old_value="x" * 900, new_value="y" * 900) for n in range(5))
     payload = render_message(digest(30, ChangeDescription(fields_updated=long)), base_url=HOME)

@@ -55,7 +55,14 @@ class SmallCompany:
         columns = [{"name": "id", "dataType": "INT"}, {"name": "email", "dataType": "VARCHAR", "dataLength": 80}]
         return self.put("table", {"name": name, "databaseSchema": "pg.store.public", "columns": columns, **fields})
 
-    def alert(self, name: str, destinations: list[Document], *rules: str, resources: tuple[str, ...] = ("all",)) -> str:
+    def alert(
+        self,
+        name: str,
+        destinations: list[Document],
+        *rules: str,
+        resources: tuple[str, ...] = ("all",),
+        poll_interval_s: int = 60,
+    ) -> str:
         """Put an alert; return its id."""
         request = {
             "name": name,
@@ -65,6 +72,7 @@ class SmallCompany:
                 "rules": [{"effect": "include", "condition": rule} for rule in rules],
             },
             "destinations": [{"id": destination_id(name, at), **one} for at, one in enumerate(destinations)],
+            "pollInterval": poll_interval_s,
         }
         return str(self.put("eventsubscription", request)["id"])
 

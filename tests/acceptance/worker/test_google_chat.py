@@ -62,11 +62,12 @@ async def opened(space: Space) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def delivering(engine: Engine, space: Space, changes: int) -> AsyncIterator[None]:
-    """A worker over an alert to the space and so many changes."""
+async def delivering(engine: Engine, space: Space, changes: int, *, poll_interval_s: int = 0) -> AsyncIterator[None]:
+    """A worker over an alert to the space and so many changes, gathered within an interval if there is one."""
     company = SmallCompany(engine)
     async with opened(space) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
-        company.alert("chat", [{"category": "External", "type": "GChat", "config": {"endpoint": url}}])
+        chat = {"category": "External", "type": "GChat", "config": {"endpoint": url}}
+        company.alert("chat", [chat], poll_interval_s=poll_interval_s)
         for number in range(changes):
             company.describe("orders", f"text {number}")
         assert notify_all(engine) == changes
@@ -87,6 +88,15 @@ async def test_every_change_is_a_card_in_the_space(store_engine: Engine) -> None
     titles = sorted(one["card"]["header"]["title"] for one in space.cards)  # type: ignore[index]
     assert titles == ["orders: description added", *["orders: description changed"] * 2]
     assert len({str(one["cardId"]) for one in space.cards}) == 3
+
+
+async def test_changes_of_one_moment_are_one_card(store_engine: Engine) -> None:
+    space = Space()
+    async with delivering(store_engine, space, 30, poll_interval_s=60):
+        await until(lambda: statuses(store_engine) == {("delivered", 1): 1})
+    ((title, sections),) = [(one["card"]["header"]["title"], one["card"]["sections"]) for one in space.cards]  # type: ignore[index]
+    assert title == "30 changes: orders"
+    assert sections[-1]["widgets"][0]["textParagraph"]["text"] == "… and 10 more"
 
 
 async def test_a_space_that_has_had_enough_gets_the_rest_later(sqlite_engine: Engine) -> None:

@@ -334,6 +334,21 @@ def test_a_message_is_shown_with_its_attempts(
     assert Messages(sqlite_engine).due_destinations(notified["dueAt"] + 1)
 
 
+def test_a_message_of_several_is_said_to_be_one(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    event = describe(administrator, orders, "All orders.")
+    for number in range(2):
+        describe(administrator, orders, f"All {number} orders.")
+    notify_all(sqlite_engine)
+    answer = explained(administrator, event, subscription="Mail", user="ann")
+    (notified,) = answer["notified"]["data"]
+    assert notified["message"]["notificationCount"] == 3
+    assert notified["message"]["groupingKey"].startswith("alert:")
+    assert "in one message with 2 other notifications (not delivered yet" in answer["answer"]
+
+
 def test_reasons_that_were_left_out_are_shown_with_the_cause(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:

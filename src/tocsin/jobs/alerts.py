@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, between_reports, plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
+from tocsin.flow.schedule.cron import check_schedule
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import timings_of
 from tocsin.jobs.resolving import SharedAlerts
@@ -139,8 +140,9 @@ def _planned(
     for subscription in subscriptions:
         try:
             plan = plan_of(subscription)
+            check_schedule(subscription.trigger)
         except InvalidInput as error:
-            # Saving checks conditions, so this one was stored by an older Tocsin; it must not stop the others.
+            # Saving checks both, so this one was stored by an older Tocsin; it must not stop the others.
             _LOG.warning("alert_unreadable", subscription_id=subscription.id, reason=error.message)
             unreadable[subscription.id] = error.message
             continue

@@ -34,6 +34,7 @@ MESSAGE = {
     "status": "awaitingRetry",
     "isDeadLetter": False,
     "nextAttempt": 1_700_000_060_000,
+    "notificationCount": 3,
     "attempts": [
         {
             **{"number": 1, "startedAt": 1_700_000_000_000, "outcome": "retry", "reason": "timeout", "statusCode": 503},
@@ -122,7 +123,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   └── and 2 more",
         "├── 1 notification is stored",
         "│   └── Email to a@x  due 2023-11-14 22:13:20",
-        "│       ├── awaitingRetry",
+        "│       ├── awaitingRetry, in one message with 2 other notifications",
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20: timeout 503",
         "│       ├── left out: you own it (alert D): the alert is disabled",
         "│       └── next attempt at 2023-11-14 22:14:20",

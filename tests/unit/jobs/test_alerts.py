@@ -12,7 +12,7 @@ from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.jobs import alerts
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import EventSubscription, Trigger, TriggerType
 from tocsin.spark.anchors import number_of
 
 COUNT = 10_000
@@ -101,3 +101,12 @@ def test_alerts_come_and_go() -> None:
 
 def _anchors(rows: list[dict[str, object]], subscription_id: str) -> list[object]:
     return [row["anchor"] for row in rows if row["subscription_id"] == subscription_id]
+
+
+def test_a_schedule_that_an_earlier_version_stored_and_this_one_refuses_stops_no_other_alert() -> None:
+    stale = subscription(2, "fieldChanged == 'tags'").model_copy(
+        update={"trigger": Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 8 15 * 2")}
+    )
+    read = CurrentAlerts("query", Shelf(subscription(1, "fieldChanged == 'tags'"), stale)).read()
+    assert set(read.asked) == {"00001"}
+    assert "write ? for one of them" in read.unreadable["00002"]

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from tocsin.errors import InvalidInput
 from tocsin.flow.schedule.expression import FIELD, Expression, parsed
 from tocsin.model.phrases import hint
-from tocsin.model.subscription import Rhythm, Trigger
+from tocsin.model.subscription import Rhythm, Trigger, TriggerType
 
 _EXPRESSIONS = {
     Rhythm.DAILY: "0 0 * * *",
@@ -30,6 +30,17 @@ END_MS = 4_102_444_800_000
 """The end of 2099: what is due then waits for a schedule that has no more times."""
 
 _LONGEST_LOOK_BACK_S = 10 * 366 * 86_400
+
+
+def check_schedule(trigger: Trigger) -> None:
+    """Report what is wrong with the times of a scheduled trigger, if anything is.
+
+    Raises
+    ------
+    InvalidInput : as ``next_time_ms``
+    """
+    if trigger.trigger_type is TriggerType.SCHEDULED:
+        next_time_ms(trigger, 0)
 
 
 @lru_cache(maxsize=4_096)

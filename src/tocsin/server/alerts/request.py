@@ -19,7 +19,7 @@ from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import Remark
-from tocsin.flow.schedule.cron import next_time_ms
+from tocsin.flow.schedule.cron import check_schedule
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
 from tocsin.model.phrases import meant
@@ -266,11 +266,11 @@ def _check(document: Document, names: Names) -> EventSubscription:
 
 
 def _check_trigger(trigger: Trigger) -> None:
-    if trigger.trigger_type is TriggerType.SCHEDULED:
-        next_time_ms(trigger, 0)  # says what is wrong with the schedule
-        if trigger.group_by is not None:
-            raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
-    elif trigger.timezone is not None:
+    check_schedule(trigger)
+    is_scheduled = trigger.trigger_type is TriggerType.SCHEDULED
+    if is_scheduled and trigger.group_by is not None:
+        raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
+    if not is_scheduled and trigger.timezone is not None:
         raise InvalidInput("is only for the times of a Scheduled trigger", field="trigger.timezone")
 
 

@@ -9,7 +9,10 @@ from threading import Thread
 
 import httpx
 import pytest
+from sqlalchemy import Engine
 from tests.serving import Json, Served
+
+from tocsin.store.tables import destination_status
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 MASK = "*********"
@@ -135,6 +138,19 @@ def test_switching_off_is_a_version_and_shows_as_disabled(
     assert created["id"] not in [one.id for one in subscriptions.list_enabled()]
     status = administrator.get(f"/events/subscriptions/{created['id']}/status").json()["data"]
     assert [one["statusDetails"]["status"] for one in status] == ["disabled"]
+
+
+def test_what_was_sent_to_is_not_disabled_when_it_is_switched_off(
+    administrator: httpx.Client, created: Json, sqlite_engine: Engine
+) -> None:
+    sent = {"status": "active", "timestamp_ms": 5, "last_successful_at_ms": 5, "delivered_count": 1, "failed_count": 0}
+    keys = {"subscription_id": created["id"], "destination_id": created["destinations"][0]["id"]}
+    with sqlite_engine.begin() as connection:
+        connection.execute(destination_status.insert().values(**keys, **sent))
+    path = f"/events/subscriptions/{created['id']}"
+    patched(administrator, path, {"op": "replace", "path": "/enabled", "value": False})
+    (one,) = administrator.get(f"{path}/status").json()["data"]
+    assert one["statusDetails"] == {"status": "active", "lastSuccessfulAt": 5, "timestamp": 5}
 
 
 def test_status_is_read_for_one_destination_too(administrator: httpx.Client, created: Json) -> None:

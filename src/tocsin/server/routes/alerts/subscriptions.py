@@ -320,8 +320,12 @@ def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:
 
 
 def _status(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:
-    """Return upstream's ``subscriptionStatus``: what is switched off is disabled, what never failed active."""
-    known: Document = standing.to_wire() if standing else {"timestamp": alert["updatedAt"]}
-    if not alert.get("enabled", True) or not destination.get("enabled", True):
-        return {**known, "status": SubscriptionState.DISABLED.value}
-    return {"status": SubscriptionState.ACTIVE.value, **known}
+    """Return upstream's ``subscriptionStatus``: what was sent to has the status of that, also when it is switched off.
+
+    Source: ``events/eventSubscription.json``: disabled is what is switched off and "never started publishing events".
+    """
+    if standing is not None:
+        return standing.to_wire()
+    is_on = alert.get("enabled", True) and destination.get("enabled", True)
+    status = SubscriptionState.ACTIVE if is_on else SubscriptionState.DISABLED
+    return {"status": status.value, "timestamp": alert["updatedAt"]}

@@ -1,4 +1,4 @@
-"""Tests of alerts to Google Chat over the API: what is accepted, and that the address of a space is never shown."""
+"""Tests of alerts to chats over the API: what is accepted, and that the address of a chat is never shown."""
 
 from __future__ import annotations
 
@@ -9,53 +9,74 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-SPACE = "https://chat.example.com/v1/spaces/AAAA/messages?key=key-of-the-space&token=token-of-the-space"
-MASKED = "https://chat.example.com/v1/*********?*********"
+CHATS = {
+    "GChat": (
+        "https://chat.example.com/v1/spaces/AAAA/messages?key=s3cret-key&token=s3cret-token",
+        "https://chat.example.com/v1/*********?*********",
+    ),
+    "Slack": (
+        "https://hooks.example.com/services/s3cret-T/s3cret-B/s3cret",
+        "https://hooks.example.com/services/*********",
+    ),
+    "MsTeams": (
+        "https://prod.example.com/workflows/s3cret/triggers/manual/paths/invoke?sig=s3cret",
+        "https://prod.example.com/*********?*********",
+    ),
+}
 
 
-def alert(config: dict[str, Any], category: str = "External") -> dict[str, Any]:
+def alert(chat: str, config: dict[str, Any], category: str = "External") -> dict[str, Any]:
     return {
-        "name": "space",
+        "name": "chat",
         "alertType": "Notification",
         "filteringRules": {"resources": ["table"], "rules": []},
-        "destinations": [{"category": category, "type": "GChat", "config": config}],
+        "destinations": [{"category": category, "type": chat, "config": config}],
     }
 
 
-def test_the_address_of_a_space_is_stored_sealed_and_shown_masked(
-    administrator: httpx.Client, sqlite_engine: Engine
+@pytest.mark.parametrize("chat", CHATS)
+def test_the_address_of_a_chat_is_stored_sealed_and_shown_masked(
+    administrator: httpx.Client, sqlite_engine: Engine, chat: str
 ) -> None:
-    made = administrator.post("/events/subscriptions", json=alert({"endpoint": SPACE}))
+    address, masked = CHATS[chat]
+    made = administrator.post("/events/subscriptions", json=alert(chat, {"endpoint": address}))
     assert made.status_code == 201, made.text
-    assert made.json()["destinations"][0]["config"]["endpoint"] == MASKED
+    assert made.json()["destinations"][0]["config"]["endpoint"] == masked
     with sqlite_engine.connect() as connection:
         kept = "\n".join(connection.connection.dbapi_connection.iterdump())  # type: ignore[union-attr]
-    assert not [secret for secret in ("key-of-the-space", "token-of-the-space") if secret in kept]
-    read = administrator.get("/events/subscriptions/name/space").json()
+    assert "s3cret" not in kept
+    read = administrator.get("/events/subscriptions/name/chat").json()
     again = administrator.put("/events/subscriptions", json=read)
     assert again.status_code == 200, "what is shown can be sent back"
-    assert "spaces" not in json.dumps(administrator.get("/events?limit=100").json())
+    assert "s3cret" not in json.dumps(administrator.get("/events?limit=100").json())
 
 
+@pytest.mark.parametrize("chat", CHATS)
 @pytest.mark.parametrize(
-    ("document", "field", "says"),
+    ("config", "category", "field", "says"),
     [
-        (alert({}), "destinations[0].config.endpoint", "needs an endpoint URL"),
-        (alert({"endpoint": "ftp://chat.example.com"}), "destinations[0].config.endpoint", "http or https"),
-        (alert({"endpoint": SPACE}, "Owners"), "destinations[0].category", "valid categories: External"),
+        ({}, "External", "destinations[0].config.endpoint", "needs an endpoint URL"),
+        ({"endpoint": "ftp://chat.example.com"}, "External", "destinations[0].config.endpoint", "http or https"),
+        (
+            {"endpoint": "https://chat.example.com/x"},
+            "Owners",
+            "destinations[0].category",
+            "valid categories: External",
+        ),
     ],
 )
 def test_what_cannot_be_sent_is_refused(
-    administrator: httpx.Client, document: dict[str, Any], field: str, says: str
+    administrator: httpx.Client, chat: str, config: dict[str, Any], category: str, field: str, says: str
 ) -> None:
-    answer = administrator.post("/events/subscriptions", json=document)
+    answer = administrator.post("/events/subscriptions", json=alert(chat, config, category))
     assert answer.status_code == 400
     assert field in answer.text
     assert says in answer.text
 
 
-def test_a_test_of_the_destination_does_not_reach_inner_addresses(administrator: httpx.Client) -> None:
-    destinations = [{"category": "External", "type": "GChat", "config": {"endpoint": "http://10.0.0.1/v1/spaces"}}]
+@pytest.mark.parametrize("chat", CHATS)
+def test_a_test_of_the_destination_does_not_reach_inner_addresses(administrator: httpx.Client, chat: str) -> None:
+    destinations = [{"category": "External", "type": chat, "config": {"endpoint": "http://10.0.0.1/v1/spaces"}}]
     answer = administrator.post("/events/subscriptions/testDestination", json={"destinations": destinations})
     assert answer.status_code == 200, answer.text
     assert '"Failed"' in answer.text

@@ -48,14 +48,14 @@ class Pigeons:
 def pigeons(monkeypatch: pytest.MonkeyPatch) -> Pigeons:
     made = Pigeons()
     row = ChannelType(
-        channel=Channel.MS_TEAMS,
+        channel=Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT,
         phrase="by pigeon",
         categories=frozenset({Category.EXTERNAL}),
         check=lambda destination, place: check_endpoint(destination.config.endpoint, f"{place}.endpoint"),
         targets=endpoint_of,
         open_sender=made.opened,
     )
-    monkeypatch.setitem(CHANNELS, Channel.MS_TEAMS, row)
+    monkeypatch.setitem(CHANNELS, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT, row)
     return made
 
 
@@ -64,7 +64,7 @@ def alert(**config: str) -> Json:
         "name": "Pigeons",
         "alertType": "Notification",
         "filteringRules": {"resources": ["table"], "rules": []},
-        "destinations": [{"category": "External", "type": "MsTeams", "config": config}],
+        "destinations": [{"category": "External", "type": "GovernanceWorkflowChangeEvent", "config": config}],
     }
 
 
@@ -90,8 +90,8 @@ def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
     events = EventLog(sqlite_engine).read(0, 10_000)
     (event,) = [one.event for one in events if one.event.entity_id == orders["id"]][-1:]
     why = administrator.get(f"/events/{event.id}/explain").json()
-    assert [one["channel"] for one in why["notified"]["data"]] == ["MsTeams"]
-    assert phrase_of("MsTeams") == "by pigeon"
+    assert [one["channel"] for one in why["notified"]["data"]] == ["GovernanceWorkflowChangeEvent"]
+    assert phrase_of("GovernanceWorkflowChangeEvent") == "by pigeon"
 
 
 async def delivered(engine: Engine, is_done: Callable[[], bool]) -> None:

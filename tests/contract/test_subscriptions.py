@@ -262,7 +262,14 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(filteringRules={"resources": ["all"], "rules": [{"effect": "maybe", "condition": "true"}]}),
         "effect",
     ),
-    "slack": (alert(destinations=[{"category": "External", "type": "Slack", "config": {}}]), "is not supported yet"),
+    "channel without a row": (
+        alert(destinations=[{"category": "External", "type": "GovernanceWorkflowChangeEvent", "config": {}}]),
+        "is not supported yet",
+    ),
+    "slack without an address": (
+        alert(destinations=[{"category": "External", "type": "Slack", "config": {}}]),
+        "destinations[0].config.endpoint",
+    ),
     "webhook to owners": (alert(destinations=[{**HOOK, "category": "Owners"}]), "External"),
     "no endpoint": (alert(destinations=[{**HOOK, "config": {}}]), "destinations[0].config.endpoint"),
     "bad endpoint": (alert(destinations=[{**HOOK, "config": {"endpoint": "ftp://x"}}]), "https"),
@@ -310,8 +317,8 @@ def test_what_cannot_work_is_refused_with_its_place(administrator: httpx.Client,
 
 def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, created: Json) -> None:
     path = f"/events/subscriptions/{created['id']}"
-    slack = {"op": "replace", "path": "/destinations/0/type", "value": "Slack"}
-    assert patched(administrator, path, slack).status_code == 400
+    channel = {"op": "replace", "path": "/destinations/0/type", "value": "GovernanceWorkflowChangeEvent"}
+    assert patched(administrator, path, channel).status_code == 400
     condition = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "(("}
     assert "Line 1" in patched(administrator, path, condition).json()["message"]
     assert patched(administrator, path, {"op": "remove", "path": "/nothing"}).status_code == 400

@@ -16,6 +16,8 @@ HEADLINE_LIMIT = 120
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 """Control and direction characters."""
 
+_BRACKETS = str.maketrans("<>", "\u2039\u203a")
+
 
 @dataclass(frozen=True)
 class ChangeLine:
@@ -34,3 +36,8 @@ def clean_line(text: str, *, limit: int = HEADLINE_LIMIT) -> str:
 def cut(text: str, *, limit: int = SHOWN_LIMIT) -> str:
     """Return ``text``, shortened to ``limit`` characters with an ellipsis when it is longer."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def without_brackets(text: str) -> str:
+    """Return a text in which nothing reads as a tag or as a mention (``<!channel>``), where nothing can be escaped."""
+    return text.translate(_BRACKETS)

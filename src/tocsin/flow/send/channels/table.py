@@ -10,6 +10,8 @@ from tocsin.flow.send.channels.activity_feed.channel import ACTIVITY_FEED
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.email.channel import EMAIL
 from tocsin.flow.send.channels.google_chat.channel import GOOGLE_CHAT
+from tocsin.flow.send.channels.ms_teams.channel import MS_TEAMS
+from tocsin.flow.send.channels.slack.channel import SLACK
 from tocsin.flow.send.channels.webhook.channel import WEBHOOK
 from tocsin.model.subscription import Channel, Gathering
 
@@ -18,6 +20,8 @@ CHANNELS: dict[Channel, ChannelType] = {
     for one in (
         WEBHOOK,
         EMAIL,
+        SLACK,
+        MS_TEAMS,
         GOOGLE_CHAT,
         ACTIVITY_FEED,
     )

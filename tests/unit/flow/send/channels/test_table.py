@@ -53,5 +53,5 @@ def test_every_secret_of_every_channel_is_masked() -> None:
 
 
 def test_a_channel_without_a_row_is_called_by_its_name() -> None:
-    assert Channel.MS_TEAMS not in CHANNELS
-    assert phrase_of("MsTeams") == "MsTeams"
+    assert Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT not in CHANNELS
+    assert phrase_of("GovernanceWorkflowChangeEvent") == "GovernanceWorkflowChangeEvent"

@@ -17,7 +17,7 @@ import orjson
 from tocsin.clock import to_datetime
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, shown, why
-from tocsin.flow.send.text_blocks import ChangeLine, clean_line
+from tocsin.flow.send.text_blocks import ChangeLine, clean_line, without_brackets
 from tocsin.flow.send.wording import change_lines, headline, link_to
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
@@ -34,7 +34,6 @@ ENTRIES_LIMIT = 20
 _LINES_EACH = 3
 _NAME_LIMIT = 300
 _REASONS_LIMIT = 1_000
-_NO_MARKUP = str.maketrans("<>", "\u2039\u203a")
 
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
@@ -53,7 +52,7 @@ def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
 
 def _digest(dispatch: Dispatch, *, shown_count: int, base_url: str) -> dict[str, Any]:
     """Return a message that shows the first ``shown_count`` of its notifications, and counts the others."""
-    title = _plain(clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT))
+    title = without_brackets(clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT))
     sections = [_section(one, base_url) for one in dispatch.entries[:shown_count]]
     if left_count := len(dispatch.entries) - shown_count:
         sections.append({"widgets": [{"textParagraph": {"text": f"… and {left_count:,} more"}}]})
@@ -76,8 +75,8 @@ def _section(entry: Entry, base_url: str) -> dict[str, Any]:
 def _message(dispatch: Dispatch, lines: Sequence[ChangeLine], *, shown_count: int, base_url: str) -> dict[str, Any]:
     """Return a message that shows the first ``shown_count`` of these changes."""
     event = dispatch.event
-    title = _plain(headline(event, dispatch.reasons))
-    name = _plain(clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT))
+    title = without_brackets(headline(event, dispatch.reasons))
+    name = without_brackets(clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT))
     did = "From" if event.entity_type == THREAD else "Changed by"
     at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
     paragraphs = [_change(line) for line in lines[:shown_count]]
@@ -100,8 +99,3 @@ def _change(line: ChangeLine) -> str:
     before = f"<br>before: {escape(line.old)}" if line.old is not None else ""
     after = f"<br>after: {escape(line.new)}" if line.new is not None else ""
     return f"{escape(line.text)}{before}{after}"
-
-
-def _plain(text: str) -> str:
-    """Return a text that means no markup where nothing can be escaped."""
-    return text.translate(_NO_MARKUP)

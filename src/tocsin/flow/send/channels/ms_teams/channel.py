@@ -1,0 +1,41 @@
+"""Microsoft Teams: one card per event or digest to the webhook of a workflow.
+
+The address is secret: the signature that allows posting is in its query.
+Next: ``flow/send/channels/ms_teams/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.flow.send.dispatch import Sender
+from tocsin.model.subscription import Category, Channel, Destination, Gathering
+from tocsin.settings import Settings
+
+
+def _check(destination: Destination, place: str) -> None:
+    check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+    from tocsin.flow.send.channels.ms_teams.sender import MsTeamsSender  # the libraries of HTTP, for workers alone
+    from tocsin.flow.send.egress import egress_of
+    from tocsin.flow.send.http_requests import HttpRequests
+
+    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
+        yield MsTeamsSender(requests, base_url=settings.base_url())
+
+
+MS_TEAMS = ChannelType(
+    channel=Channel.MS_TEAMS,
+    phrase="in Microsoft Teams",
+    categories=frozenset({Category.EXTERNAL}),
+    check=_check,
+    targets=endpoint_of,
+    gathering=Gathering.SUMMARY,
+    open_sender=_opened,
+)

@@ -1,0 +1,54 @@
+"""Microsoft Teams sender: one message to a workflow or an old connector, and what its answer means.
+
+A workflow answers 202 when it has taken a message. An old connector answers 200: with ``1`` if it was delivered, else
+with a sentence that holds the status that it met. A workflow that was deleted answers 404, for good.
+Source: Microsoft's "Create incoming webhooks with Workflows" and "Rate limiting for connectors".
+Next: ``flow/send/http_requests.py``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tocsin.flow.send.channels.ms_teams.card import render_message
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
+from tocsin.flow.send.outcome import of_http_status, of_reason
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry
+from tocsin.model.subscription import Destination
+
+_NOT_FOUND = 404
+_FAILED = re.compile(
+    r"Webhook message delivery failed with error:.*?returned HTTP error (?P<status>[45]\d\d)", re.DOTALL
+)
+
+
+class MsTeamsSender:
+    """Sends change events as cards; ``base_url`` is where their links lead."""
+
+    def __init__(self, requests: HttpRequests, *, base_url: str) -> None:
+        self._requests = requests
+        self._base_url = base_url
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and return its outcome."""
+        url = web_address(destination.config.endpoint or dispatch.message.target)
+        if url is None:
+            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
+        request = Request(
+            method="POST",
+            url=url,
+            headers={"Content-Type": "application/json; charset=utf-8"},
+            payload=render_message(dispatch, base_url=self._base_url),
+            timeout=timeout_of(destination),
+        )
+        return judged(await self._requests.send(request, now_ms=now_ms))
+
+
+def judged(outcome: Outcome) -> Outcome:
+    """Return what an answer of Teams means, by the status that it has or tells of."""
+    if isinstance(outcome, Delivered) and (told := _FAILED.search(outcome.detail)):
+        outcome = of_http_status(int(told["status"]), detail=outcome.detail)
+    if isinstance(outcome, Retry) and outcome.status_code == _NOT_FOUND:
+        return of_reason(OutcomeReason.GONE, status_code=_NOT_FOUND, detail=outcome.detail)
+    return outcome

@@ -1,0 +1,106 @@
+"""Slack messages: one event, or several, as Block Kit blocks, within Slack's limits.
+
+What comes from an asset is in objects of type ``plain_text``, which know no markup, links or mentions; the links to our
+pages are the only ``mrkdwn``. Source: Slack's Block Kit reference and ``chat.postMessage``.
+Next: ``flow/send/channels/slack/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted
+from tocsin.flow.send.text_blocks import ChangeLine, cut, without_brackets
+
+BLOCKS_LIMIT = 50
+"""Most blocks of one message."""
+
+HEADER_LIMIT = 150
+"""Most characters of a header."""
+
+TEXT_LIMIT = 3_000
+"""Most characters of a section's text."""
+
+FIELD_LIMIT = 2_000
+"""Most characters of a field of a section; a section has at most ten."""
+
+MESSAGE_BYTES = 16_000
+"""Most bytes of one message: Slack refuses what is too long (``msg_blocks_too_long``) and names no figure."""
+
+_LIMITS = ShownLimits()
+_URL_SAFE = "/:#?&=%@!$'()*+,;[]~-._"
+Block = dict[str, Any]  # Any: a JSON value
+
+
+def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
+    """Return the JSON of the message for ``dispatch``: blocks, and a text for notifications and screen readers."""
+    return fitted(
+        dispatch, _payload, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
+    )
+
+
+def _payload(content: MessageContent) -> bytes:
+    title = without_brackets(content.headline)
+    blocks: list[Block] = [{"type": "header", "text": _text(title, HEADER_LIMIT)}]
+    for section in content.sections:
+        blocks += _brief(section) if content.is_digest else _whole(section)
+    if content.left_count:
+        blocks.append(_context(content.more()))
+    message = {"text": title, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False, "blocks": blocks}
+    return orjson.dumps(message)
+
+
+def _whole(section: Section) -> Iterator[Block]:
+    """Yield the blocks of the only notification."""
+    yield _context(section.asset)
+    for line in section.lines:
+        yield _change(line)
+    if section.more_count:
+        yield _context(section.more())
+    yield _context(section.signature)
+    if section.why:
+        yield _context(f"Why you get this: {section.why}")
+    yield _link(section)
+
+
+def _brief(section: Section) -> Iterator[Block]:
+    """Yield the blocks of one notification of several."""
+    texts = [section.headline, section.asset, *map(_said, section.lines), section.more(), section.why]
+    yield {"type": "section", "text": _text("\n".join(filter(None, texts)), TEXT_LIMIT)}
+    yield _link(section)
+
+
+def _change(line: ChangeLine) -> Block:
+    block: Block = {"type": "section", "text": _text(line.text or "changed", TEXT_LIMIT)}
+    if fields := [_text(text, FIELD_LIMIT) for text in _values(line)]:
+        block["fields"] = fields
+    return block
+
+
+def _said(line: ChangeLine) -> str:
+    return "\n".join((line.text, *_values(line)))
+
+
+def _values(line: ChangeLine) -> Iterator[str]:
+    if line.old is not None:
+        yield f"before: {line.old}"
+    if line.new is not None:
+        yield f"after: {line.new}"
+
+
+def _context(text: str) -> Block:
+    return {"type": "context", "elements": [_text(text, TEXT_LIMIT)]}
+
+
+def _link(section: Section) -> Block:
+    link = f"<{quote(section.link, safe=_URL_SAFE).replace('&', '&amp;')}|{LINK_TEXT}>"
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": link, "verbatim": True}]}
+
+
+def _text(text: str, limit: int) -> Block:
+    return {"type": "plain_text", "text": cut(without_brackets(text), limit=limit), "emoji": False}

@@ -1,0 +1,125 @@
+"""Content of a message for people, as plain text without any format: what channels render in their own.
+
+A message has a section for each notification that it shows. Texts are free of control characters and short enough to
+read; what is markup or a mention differs by channel, so their renderers see to that.
+Next: ``flow/send/channels/slack/blocks.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tocsin.clock import to_datetime
+from tocsin.flow.send.digest_wording import digest_headline
+from tocsin.flow.send.dispatch import Dispatch, shown, why
+from tocsin.flow.send.text_blocks import ChangeLine, clean_line
+from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
+from tocsin.model.message import Entry
+from tocsin.model.thread import THREAD
+
+LINK_TEXT = "Open in Tocsin"
+
+_NAME_LIMIT = 300
+_REASONS_LIMIT = 1_000
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a message says of one notification.
+
+    Attributes
+    ----------
+    asset : FQN and type of the changed asset
+    lines : its changes, each with the values before and after where there are any
+    more_count : how many changes are only counted
+    signature : who did it, and when
+    why : why the recipient gets it, as a sentence; empty for no reason
+    link : address of the asset's page
+    """
+
+    headline: str
+    asset: str
+    lines: tuple[ChangeLine, ...]
+    more_count: int
+    signature: str
+    why: str
+    link: str
+
+    def more(self) -> str:
+        """Return the sentence that counts the changes left out; empty for none."""
+        return more_of(self.more_count)
+
+
+@dataclass(frozen=True)
+class MessageContent:
+    """What a message says: at least one section; ``left_count`` notifications are only counted."""
+
+    headline: str
+    sections: tuple[Section, ...]
+    left_count: int = 0
+    is_digest: bool = False
+
+    def more(self) -> str:
+        """Return the sentence that counts the notifications left out; empty for none."""
+        return more_of(self.left_count)
+
+
+@dataclass(frozen=True)
+class ShownLimits:
+    """How much a channel shows: notifications of a digest, changes of each of them, changes of a single one."""
+
+    entries: int = 20
+    lines_each: int = 3
+    lines: int = 20
+
+
+def message_content(dispatch: Dispatch, *, base_url: str, count: int, lines_each: int) -> MessageContent:
+    """Return what a message says with ``count`` notifications in a digest, or as many changes of a single one."""
+    if len(dispatch.entries) == 1:
+        section = _section(dispatch.first, base_url, lines_limit=count)
+        return MessageContent(section.headline, (section,))
+    sections = tuple(_section(one, base_url, lines_limit=lines_each) for one in dispatch.entries[:count])
+    title = clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT)
+    return MessageContent(title, sections, len(dispatch.entries) - len(sections), is_digest=True)
+
+
+def fitted(
+    dispatch: Dispatch,
+    render: Callable[[MessageContent], bytes],
+    *,
+    base_url: str,
+    limits: ShownLimits,
+    fits: Callable[[bytes], bool],
+) -> bytes:
+    """Return the payload that ``render`` makes of as much of the message as ``fits``; the rest is counted."""
+    is_digest = len(dispatch.entries) > 1
+    count = len(shown(dispatch, limits.entries)) if is_digest else limits.lines
+    while True:
+        content = message_content(dispatch, base_url=base_url, count=count, lines_each=limits.lines_each)
+        payload = render(content)
+        if fits(payload) or not count:
+            return payload
+        count //= 2
+
+
+def more_of(count: int) -> str:
+    """Return ``… and 3 more``; nothing for none."""
+    return f"… and {count:,} more" if count else ""
+
+
+def _section(entry: Entry, base_url: str, *, lines_limit: int) -> Section:
+    event = entry.event
+    lines = change_lines(event)
+    did = "From" if event.entity_type == THREAD else "Changed by"
+    at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
+    name = clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT)
+    return Section(
+        headline=headline(event, entry.reasons),
+        asset=f"{name} ({asset_of(event)[0]})",
+        lines=tuple(lines[:lines_limit]),
+        more_count=max(0, len(lines) - lines_limit),
+        signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}",
+        why=clean_line(why(entry.reasons), limit=_REASONS_LIMIT),
+        link=link_to(event, base_url),
+    )

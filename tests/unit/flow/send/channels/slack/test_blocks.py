@@ -1,0 +1,75 @@
+"""Tests of Slack messages: golden messages, Block Kit's limits by slack_sdk, and no markup or mention from an asset."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slack_sdk.models.blocks import Block
+from tests.unit.flow.send.channels import samples
+from tests.unit.flow.send.events import change_event, dispatch, updated
+
+from tocsin.flow.send.channels.slack.blocks import BLOCKS_LIMIT, MESSAGE_BYTES, render_message
+from tocsin.flow.send.dispatch import Dispatch
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def message(given: Dispatch) -> dict[str, Any]:
+    """Return a message that Slack takes, as far as its own models know."""
+    payload = render_message(given, base_url=samples.HOME)
+    assert len(payload) <= MESSAGE_BYTES
+    whole: dict[str, Any] = json.loads(payload)
+    assert 0 < len(whole["blocks"]) <= BLOCKS_LIMIT
+    for block in whole["blocks"]:
+        known = Block.parse(block)
+        assert known is not None
+        known.validate_json()
+        assert all(one["text"] for one in plain_texts(block)), "Slack refuses an empty text"
+    return whole
+
+
+def plain_texts(block: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in (block.get("text"), *block.get("fields", ()), *block.get("elements", ())) if one]
+
+
+@pytest.mark.parametrize("name", samples.EVENTS)
+def test_messages_are_as_they_were_looked_at(name: str) -> None:
+    samples.assert_golden(message(samples.sample(name)), GOLDEN / f"{name}.json")
+
+
+def test_a_digest_is_as_it_was_looked_at() -> None:
+    samples.assert_golden(message(samples.digest(2)), GOLDEN / "digest.json")
+
+
+def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
+    for given_dispatch in (samples.hostile(), samples.digest(3, samples.hostile().event)):
+        whole = message(given_dispatch)
+        assert (whole["mrkdwn"], "<" in whole["text"]) == (False, False)
+        for one in (text for block in whole["blocks"] for text in plain_texts(block)):
+            if one["type"] == "mrkdwn":
+                assert one["text"].startswith(f"<{samples.HOME}/#/tables/")
+                assert one["text"].endswith("|Open in Tocsin>")
+            else:
+                assert (one["type"], one["emoji"], "<" in one["text"]) == ("plain_text", False, False)
+
+
+@pytest.mark.parametrize("given_dispatch", [samples.enormous(), samples.enormous_digest(), samples.digest(10_000)])
+def test_a_message_keeps_within_the_limits_and_counts_what_it_leaves_out(given_dispatch: Dispatch) -> None:
+    assert any(text.startswith("… and ") for text in samples.texts_of(message(given_dispatch)["blocks"]))
+
+
+def test_a_digest_counts_the_notifications_that_it_does_not_show() -> None:
+    blocks = message(samples.digest(10_000))["blocks"]
+    assert blocks[0]["text"]["text"].startswith("10,000 changes: ")
+    assert blocks[-1]["elements"][0]["text"] == "… and 9,980 more"
+
+
+@given(st.text(max_size=4_000), st.text(max_size=4_000))
+def test_no_text_makes_invalid_blocks(old: str, name: str) -> None:
+    event = change_event(updated("description", old, name), entity={"id": "i", "name": name}, user_name=old)
+    message(dispatch(event, reasons=(samples.REASON,)))

@@ -40,6 +40,13 @@ def alert(**more: Json) -> Json:
     }
 
 
+OAUTH = {"type": "oauth2", "tokenUrl": "https://login.example.org/token", "clientId": "id", "clientSecret": "s"}
+
+
+def authenticated(**auth: Json) -> Json:
+    return alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "authType": auth}}])
+
+
 def patched(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
     return client.patch(path, content=json.dumps(operations), headers=PATCH)
 
@@ -138,6 +145,20 @@ def test_switching_off_is_a_version_and_shows_as_disabled(
     assert created["id"] not in [one.id for one in subscriptions.list_enabled()]
     status = administrator.get(f"/events/subscriptions/{created['id']}/status").json()["data"]
     assert [one["statusDetails"]["status"] for one in status] == ["disabled"]
+
+
+def test_the_credentials_of_oauth_go_to_no_other_token_url(administrator: httpx.Client) -> None:
+    made = administrator.post("/events/subscriptions", json=authenticated(**OAUTH, scope="a b"))
+    masked = {"type": "oauth2", "tokenUrl": MASK, "clientId": MASK, "clientSecret": MASK, "scope": "a b"}
+    assert made.json()["destinations"][0]["config"]["authType"] == masked
+    path, auth = f"/events/subscriptions/{made.json()['id']}", "/destinations/0/config/authType"
+    kept = patched(administrator, path, {"op": "replace", "path": f"{auth}/scope", "value": "c"})
+    assert (kept.status_code, kept.json()["destinations"][0]["config"]["authType"]["scope"]) == (200, "c")
+    elsewhere = {"op": "replace", "path": f"{auth}/tokenUrl", "value": "https://evil.example.org/token"}
+    refused = patched(administrator, path, elsewhere)
+    assert (refused.status_code, "the token URL's scheme, host or port changed" in refused.text) == (400, True)
+    secrets = [{"op": "replace", "path": f"{auth}/{key}", "value": "new"} for key in ("clientId", "clientSecret")]
+    assert patched(administrator, path, elsewhere, *secrets).status_code == 200
 
 
 def test_what_was_sent_to_is_not_disabled_when_it_is_switched_off(
@@ -278,9 +299,18 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "headers": {"A": "b\r\nC: d"}}}]),
         "headers.A",
     ),
-    "oauth2": (
-        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "authType": {"type": "oauth2"}}}]),
-        "is not supported yet",
+    "unknown authentication": (authenticated(type="mtls"), "config.authType.type: must be none, bearer or oauth2"),
+    "authentication without a type": (authenticated(secretKey="s"), "config.authType.type"),
+    "bearer without a secret": (authenticated(type="bearer"), "config.authType.secretKey: bearer needs a secretKey"),
+    "bearer token that no header carries": (authenticated(type="bearer", secretKey="ü"), "config.authType.secretKey"),
+    "a secret for no authentication": (authenticated(type="none", secretKey="s"), "config.authType.secretKey"),
+    "oauth2 without a secret": (authenticated(**OAUTH | {"clientSecret": ""}), "config.authType.clientSecret"),
+    "oauth2 without a token URL": (authenticated(**OAUTH | {"tokenUrl": "ftp://x"}), "config.authType.tokenUrl"),
+    "oauth2 with scopes as a list": (authenticated(**OAUTH | {"scope": ["a"]}), "config.authType.scope"),
+    "oauth2 with what it lacks": (authenticated(**OAUTH, audience="a"), "config.authType.audience"),
+    "oauth2 and a header of its own": (
+        alert(destinations=[{**HOOK, "config": {**HOOK["config"], "authType": OAUTH}}]),
+        "config.headers.Authorization",
     ),
     "mail to nowhere": (alert(destinations=[{"category": "External", "type": "Email"}]), "at least one address"),
     "mail to a broken address": (

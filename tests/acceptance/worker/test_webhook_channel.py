@@ -7,11 +7,11 @@ import socket
 import ssl
 import struct
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from tests.acceptance.worker.receivers import LOOPBACK, Answer, destination, receiver, speaking, talking
 from tests.acceptance.worker.senders import webhook_sender
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
 
@@ -19,76 +19,10 @@ from tocsin.flow.send.channels.webhook.signature import is_signed
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.outcome import DETAIL_LIMIT
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
-from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
+from tocsin.model.subscription import Destination
 
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
-LOOPBACK = ("127.0.0.0/8", "::1/128")
 UNKNOWN_TO_SOME = frozenset({"localhost.", "127.0.0.1.", "%31%32%37.0.0.1", "[::1%25lo]", "[fe80::1%25eth0]"})
 """Spellings that some machines resolve and others know no address for."""
-
-
-@contextlib.asynccontextmanager
-async def receiver(answer: Answer) -> AsyncIterator[str]:
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
-
-
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-@contextlib.asynccontextmanager
-async def talking(talk: Talk) -> AsyncIterator[str]:
-    """A receiver that follows ``talk`` on every connection, and hangs up at its end."""
-    talks: set[asyncio.Task[None]] = set()
-
-    async def follow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        talks.add(asyncio.current_task())
-        try:
-            await talk(reader, writer)
-        finally:
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
-
-    server = await asyncio.start_server(follow, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for task in talks:
-            task.cancel()
-        await asyncio.gather(*talks, return_exceptions=True)
-
-
-def speaking(said: bytes, *, after: float = 0.0) -> contextlib.AbstractAsyncContextManager[str]:
-    """A receiver that takes anything and says ``said``."""
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        await asyncio.sleep(after)
-        writer.write(said)
-        await writer.drain()
-
-    return talking(talk)
-
-
-def destination(endpoint: str | None, *, timeout: int = 2, read_timeout: int = 2, **config: object) -> Destination:
-    return Destination(
-        id="d",
-        category=Category.EXTERNAL,
-        type=Channel.WEBHOOK,
-        timeout=timeout,
-        read_timeout=read_timeout,
-        config=DestinationConfig(endpoint=endpoint, **config),
-    )
 
 
 async def sent(to: Destination, *, allow: tuple[str, ...] = LOOPBACK) -> Outcome:

@@ -13,6 +13,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.resolve.recipient_rules import has_no_receiver
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header
 from tocsin.flow.send.channels.table import CHANNELS
+from tocsin.flow.send.channels.webhook.authentication import check_credentials
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.model.subscription import Category, Destination
@@ -61,6 +62,9 @@ def check_secrets(secrets: Document, place: str) -> None:
     headers = secrets.get("headers")
     for name, value in headers.items() if isinstance(headers, dict) else ():
         check_header(name, value, place)
+    auth = secrets.get("authType")
+    if isinstance(auth, dict):
+        check_credentials(auth, f"{place}.authType")
 
 
 def _check_pair(destination: Destination, place: str) -> None:

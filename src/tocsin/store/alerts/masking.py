@@ -2,7 +2,8 @@
 
 Each channel says which parts of its configuration are secret (``flow/send/channels/table.py``); the secret part of an
 address (``model/address.py``) always is. They are encrypted together with the whole address, and bound to its scheme,
-host and port: if those change, a mask keeps nothing. Next: ``store/alerts/subscriptions.py``.
+host and port: if those change, a mask keeps nothing. Credentials for tokens are bound to the token URL's, too.
+Next: ``store/alerts/subscriptions.py``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _PLAIN = {key: plain for one in CHANNELS.values() for key, plain in one.secret_m
 """What is no secret by its name, below each key whose values are secret, of any channel."""
 _TEXTS = frozenset(key for one in CHANNELS.values() for key in one.secret_texts)
 KeyPath = tuple[str, ...]
+_TOKEN_URL: KeyPath = ("authType", "tokenUrl")
 
 
 def split_secrets(config: Document, known: Document) -> tuple[Document, Document]:
@@ -33,11 +35,12 @@ def split_secrets(config: Document, known: Document) -> tuple[Document, Document
     InvalidInput : a mask without a known secret, or for a secret that was given for another receiver
     """
     endpoint = _endpoint(config.get(ENDPOINT), known.get(ENDPOINT))
-    stays = _leads_to(endpoint) == _leads_to(known.get(ENDPOINT))
+    moved = _leads_to(endpoint) != _leads_to(known.get(ENDPOINT))
     kept: Document = {}
 
     def mask(place: KeyPath, value: str) -> str:
-        _put(kept, place, _kept(value, _at(known, place), ".".join(place), stays=stays) if MASK in value else value)
+        target = "endpoint" if moved else _moved_token_url(place, config, known)
+        _put(kept, place, _kept(value, _at(known, place), ".".join(place), moved=target) if MASK in value else value)
         return MASK
 
     masked = _mapped(config, mask)
@@ -100,14 +103,22 @@ def _endpoint(given: object, known: object) -> object:
     return found
 
 
-def _kept(value: str, known: object, place: str, *, stays: bool) -> str:
+def _moved_token_url(place: KeyPath, config: Document, known: Document) -> str | None:
+    """Return what changed its scheme, host or port if that is the token URL which ``place`` is a secret for."""
+    given = _at(config, _TOKEN_URL)
+    if place[0] != _TOKEN_URL[0] or given in (None, MASK):
+        return None
+    return None if _leads_to(given) == _leads_to(_at(known, _TOKEN_URL)) else "token URL"
+
+
+def _kept(value: str, known: object, place: str, *, moved: str | None) -> str:
     if value != MASK:
         raise InvalidInput(f"contains the mask {MASK} within other text: send the full secret", field=place)
     if not isinstance(known, str):
         raise InvalidInput(f"contains the mask {MASK}, but no secret is stored; send the secret itself", field=place)
-    if not stays:
+    if moved is not None:
         raise InvalidInput(
-            "the endpoint's scheme, host or port changed, so the stored secret cannot be reused; send the secret again",
+            f"the {moved}'s scheme, host or port changed, so the stored secret cannot be reused; send the secret again",
             field=place,
         )
     return known

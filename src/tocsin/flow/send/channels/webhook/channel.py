@@ -11,9 +11,10 @@ from contextlib import asynccontextmanager
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header, endpoint_of
+from tocsin.flow.send.channels.webhook.authentication import check_authentication
 from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.flow.send.dispatch import Sender
-from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
+from tocsin.model.subscription import Category, Channel, Destination
 from tocsin.settings import Settings
 
 
@@ -28,18 +29,7 @@ def _check(destination: Destination, place: str) -> None:
         )
     for name, value in config.headers.items():
         check_header(name, value, place)
-    _check_auth(config, place)
-
-
-def _check_auth(config: DestinationConfig, place: str) -> None:
-    if config.auth_type is None:
-        return
-    kind = config.auth_type.get("type")
-    if kind == "none" or (kind == "bearer" and isinstance(config.auth_type.get("secretKey"), str)):
-        return
-    if kind == "bearer":
-        raise InvalidInput("bearer needs a secretKey", field=f"{place}.authType")
-    raise InvalidInput("must be none or bearer; oauth2 is not supported yet", field=f"{place}.authType.type")
+    check_authentication(config, place)
 
 
 @asynccontextmanager
@@ -62,7 +52,7 @@ WEBHOOK = ChannelType(
     secret_maps=(
         ("headers", frozenset({"accept", "accept-language", "content-type", "user-agent"})),
         ("queryParams", frozenset()),
-        ("authType", frozenset({"type"})),
+        ("authType", frozenset({"type", "scope"})),
     ),
     secret_texts=("secretKey",),
 )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
+from tocsin.flow.send.channels.webhook.authentication import AUTHORIZATION, bearer_of, oauth_client_of
 from tocsin.flow.send.channels.webhook.payload import render_body
 from tocsin.flow.send.channels.webhook.signature import secrets_in, sign
 from tocsin.flow.send.dispatch import Dispatch, why
@@ -14,7 +16,7 @@ from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, we
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.message import Outcome, OutcomeReason
-from tocsin.model.subscription import Destination
+from tocsin.model.subscription import Destination, DestinationConfig
 
 _REASON_LIMIT = 500
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -46,6 +48,7 @@ class WebhookSender:
 
     def __init__(self, requests: HttpRequests, *, source: str, event_format: str = "default") -> None:
         self._requests = requests
+        self._tokens = AccessTokens(requests)
         self._source = source
         self._event_format = event_format
 
@@ -54,6 +57,9 @@ class WebhookSender:
         request = self._request(dispatch, destination, now_ms)
         if request is None:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
+        client = oauth_client_of(destination.config)
+        if client is not None:
+            return await self._tokens.send(request, destination, client, now_ms=now_ms)
         return await self._requests.send(request, now_ms=now_ms)
 
     def _request(self, dispatch: Dispatch, destination: Destination, now_ms: int) -> Request | None:
@@ -80,10 +86,21 @@ class WebhookSender:
         return Request(
             method="PUT" if config.http_method.upper() == "PUT" else "POST",
             url=url,
-            headers={"Content-Type": body.content_type} | _custom(config.headers) | own | signature,
+            headers={"Content-Type": body.content_type}
+            | _authorization(config)
+            | _custom(config.headers)
+            | own
+            | signature,
             payload=body.payload,
             timeout=timeout_of(destination),
         )
+
+
+def _authorization(config: DestinationConfig) -> dict[str, str]:
+    """Return the header that carries the bearer token, unless the destination has one of its own."""
+    token = bearer_of(config)
+    has_own = any(name.lower() == AUTHORIZATION for name in config.headers)
+    return {"Authorization": f"Bearer {token}"} if token and not has_own else {}
 
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:

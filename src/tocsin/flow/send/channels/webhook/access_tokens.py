@@ -1,0 +1,154 @@
+"""Access tokens of webhooks with OAuth 2.0 client credentials: fetched, kept until they expire, refreshed once on 401.
+
+Source: RFC 6749 section 4.4, OpenMetadata 1.13 ``OAuth2TokenManager`` (credentials in the form, 30 s before expiry).
+Requests for tokens obey the egress policy and the destination's timeouts. Next: ``flow/send/http_requests.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
+
+import orjson
+
+from tocsin.flow.send.channels.webhook.authentication import OAuthClient
+from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
+from tocsin.flow.send.outcome import of_reason
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.subscription import Destination
+
+LIFETIME_S = 3_600
+"""Seconds that a token is kept whose answer does not say how long it is valid; none is kept for longer than a day."""
+
+MARGIN_S = 30
+"""Seconds before its end from which a token is no longer used."""
+
+MOST_KEPT = 1_000
+"""Destinations whose tokens are kept at once."""
+
+_UNAUTHORIZED = 401
+_LONGEST_S = 86_400
+_TOKEN = re.compile(r"[\x21-\x7e]{1,8000}")
+
+
+@dataclass(frozen=True)
+class _Grant:
+    """A token, of whom, and the time until which it is used."""
+
+    client: OAuthClient
+    token: str = field(repr=False)
+    until_ms: float
+
+
+class AccessTokens:
+    """Sends requests with access tokens and keeps one token per destination."""
+
+    def __init__(self, requests: HttpRequests) -> None:
+        self._requests = requests
+        self._kept: dict[str, _Grant] = {}
+        self._asking: dict[tuple[str, OAuthClient], asyncio.Task[_Grant | Outcome]] = {}
+
+    async def send(self, request: Request, destination: Destination, client: OAuthClient, *, now_ms: int) -> Outcome:
+        """Send a request with the destination's token, again with a new one if the receiver answers 401.
+
+        Without a token nothing is sent, and the outcome is that of asking for it; it says nothing of the answer's text.
+        """
+        grant = self._kept_for(destination, client, now_ms) or await self._granted(destination, client, now_ms)
+        if not isinstance(grant, _Grant):
+            return grant
+        outcome = await self._requests.send(_with_token(request, grant), now_ms=now_ms)
+        if not isinstance(outcome, Retry) or outcome.status_code != _UNAUTHORIZED:
+            return outcome
+        if self._kept.get(destination.id) == grant:
+            del self._kept[destination.id]
+        newer = self._kept_for(destination, client, now_ms) or await self._granted(destination, client, now_ms)
+        if not isinstance(newer, _Grant):
+            return newer
+        return await self._requests.send(_with_token(request, newer), now_ms=now_ms)
+
+    def _kept_for(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | None:
+        grant = self._kept.get(destination.id)
+        return grant if grant is not None and grant.client == client and now_ms < grant.until_ms else None
+
+    async def _granted(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | Outcome:
+        """Ask for a token, once for all requests that wait for it."""
+        key = (destination.id, client)
+        if key not in self._asking:
+            self._asking[key] = asyncio.create_task(self._ask(destination, client, now_ms))
+            self._asking[key].add_done_callback(lambda _: self._asking.pop(key, None))
+        return await asyncio.shield(self._asking[key])
+
+    async def _ask(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | Outcome:
+        url = web_address(client.token_url)
+        if url is None:
+            return of_reason(OutcomeReason.BAD_URL, detail="the token URL is not an http or https address")
+        request = Request(
+            method="POST",
+            url=url,
+            headers={"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"},
+            payload=urlencode(_form(client)).encode(),
+            timeout=timeout_of(destination),
+        )
+        outcome = await self._requests.send(request, now_ms=now_ms)
+        if not isinstance(outcome, Delivered):
+            return _not_granted(outcome)
+        grant = _grant(outcome.detail, client, now_ms)
+        if grant is None:
+            return of_reason(OutcomeReason.SERVER_ERROR, detail="the token URL's answer holds no bearer token")
+        self._keep(destination.id, grant)
+        return grant
+
+    def _keep(self, destination_id: str, grant: _Grant) -> None:
+        self._kept.pop(destination_id, None)
+        self._kept[destination_id] = grant
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+
+
+def _form(client: OAuthClient) -> dict[str, str]:
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": client.client_id,
+        "client_secret": client.client_secret,
+    }
+    return form | ({"scope": client.scope} if client.scope else {})
+
+
+def _with_token(request: Request, grant: _Grant) -> Request:
+    return replace(request, headers=request.headers | {"Authorization": f"Bearer {grant.token}"})
+
+
+def _not_granted(outcome: Retry | Rejected) -> Outcome:
+    """Return the outcome of a request for a token as that of the message.
+
+    Its status code and text are not the receiver's: 410 from there disables nothing, and the text may hold secrets.
+    """
+    reason = OutcomeReason.CLIENT_ERROR if outcome.reason is OutcomeReason.GONE else outcome.reason
+    said = outcome.detail if outcome.status_code is None else f"it answered {outcome.status_code}"
+    after_s = outcome.after_s if isinstance(outcome, Retry) else None
+    return of_reason(reason, detail=f"no access token from the token URL: {said}", after_s=after_s)
+
+
+def _grant(answer: str, client: OAuthClient, now_ms: int) -> _Grant | None:
+    """Return the token in an answer; None if there is none that a header can carry."""
+    try:
+        said = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        return None
+    token = said.get("access_token") if isinstance(said, dict) else None
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        return None
+    if str(said.get("token_type", "bearer")).lower() != "bearer":
+        return None
+    return _Grant(client, token, now_ms + 1000 * (_lifetime_s(said.get("expires_in")) - MARGIN_S))
+
+
+def _lifetime_s(stated: object) -> float:
+    """Return the seconds for which a token is valid; some servers state them as text."""
+    try:
+        seconds = float(stated) if isinstance(stated, int | float | str) else LIFETIME_S
+    except ValueError:
+        return LIFETIME_S
+    return min(max(seconds, 0.0), _LONGEST_S) if seconds == seconds else LIFETIME_S

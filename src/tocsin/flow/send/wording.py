@@ -14,6 +14,7 @@ import orjson
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, Change, ChangeOperation, changes_of, kind_of
 from tocsin.errors import InvalidInput
+from tocsin.flow.send.report_wording import is_headed_by_report, report_line
 from tocsin.flow.send.text_blocks import CONTROL, ChangeLine, clean_line, cut
 from tocsin.flow.send.thread_wording import subject_of, thread_headline, thread_lines
 from tocsin.model import fqn
@@ -59,7 +60,6 @@ _MEMBERS = {
     "tableConstraints": "constraint",
 }
 _IDENTITIES = ("name", "tagFQN", "fullyQualifiedName", "displayName", "id")
-_NAMED_BY_STATUS = {"testCaseResult": ("test", "testCaseStatus"), "pipelineStatus": ("run", "executionStatus")}
 _WHOLE = {
     EventType.ENTITY_CREATED: "created",
     EventType.ENTITY_SOFT_DELETED: "deleted",
@@ -97,12 +97,15 @@ def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
         return thread_headline(event, {reason.kind for reason in reasons})
     lines = [] if event.event_type in _WHOLE else change_lines(event)
     what = _WHOLE.get(event.event_type) or (lines[0].text if lines else _spaced(event.event_type))
+    fields = event.change_description.paths() if event.change_description else ()
+    if is_headed_by_report(fields):
+        return f"{name_of(event)}: {clean_line(what)}"
     more = f" and {len(lines) - 1} more change{'s'[: len(lines) - 2]}" if len(lines) > 1 else ""
     return f"{name_of(event)}: {clean_line(what)}{more}"
 
 
 def change_lines(event: ChangeEvent) -> list[ChangeLine]:
-    """Return one line for each change of the event, in the order added, updated, deleted.
+    """Return one line for each change of the event: a test result or run first, then added, updated, deleted.
 
     The labels that were added or removed with columns come last.
     """
@@ -194,11 +197,13 @@ def _described_asset(change: Change, value: str) -> str | None:
 
 
 def _described(described: ChangeDescription) -> list[ChangeLine]:
-    return [
-        *(line for change in described.fields_added for line in _lines(change, "added")),
-        *(line for change in described.fields_updated for line in _lines(change, "changed")),
-        *(line for change in described.fields_deleted for line in _lines(change, "removed")),
+    changes = [
+        *((change, "added") for change in described.fields_added),
+        *((change, "changed") for change in described.fields_updated),
+        *((change, "removed") for change in described.fields_deleted),
     ]
+    changes.sort(key=lambda one: not is_headed_by_report((one[0].name,)))
+    return [line for change, verb in changes for line in _lines(change, verb)]
 
 
 def _labels(event: ChangeEvent) -> Iterator[str]:
@@ -216,8 +221,8 @@ def _labels(event: ChangeEvent) -> Iterator[str]:
 def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
     path = _path(change.name)
-    if path[-1] in _NAMED_BY_STATUS:
-        yield _status_line(change, *_NAMED_BY_STATUS[path[-1]])
+    if said := report_line(path[-1], _parsed(change.old_value), _parsed(change.new_value)):
+        yield said
         return
     value = _parsed(change.old_value if verb == "removed" else change.new_value)
     if path == ["deleted"]:
@@ -241,12 +246,6 @@ def _noun(key: str, member: Value) -> str:
     """Return what a member of the list ``key`` is called."""
     is_label = key == "tags" and isinstance(member, dict) and isinstance(member.get("tagFQN"), str)
     return _spaced(kind_of(member)) if is_label else _MEMBERS[key]
-
-
-def _status_line(change: FieldChange, noun: str, key: str) -> ChangeLine:
-    value = _parsed(change.new_value)
-    status = value.get(key) if isinstance(value, dict) else None
-    return ChangeLine(f"{noun} {_spaced(str(status or 'reported'))}", new=_shown(value))
 
 
 def _path(name: str) -> list[str]:

@@ -18,15 +18,38 @@ from tocsin.model.notification import Reason, ReasonKind
 
 HOME = "https://tocsin.example.org"
 REASON = Reason(kind=ReasonKind.EXTERNAL, subscription_id="s", subscription_name="Orders", destination_id="d")
-FAILED = {"testCaseStatus": "Failed", "timestamp": 1_760_000_000_000, "result": "3 rows of 10 are null"}
+PASSED = {"testCaseStatus": "Success", "timestamp": 1_759_990_000_000, "result": "0 rows of 10 are null"}
+FAILED = {
+    "testCaseStatus": "Failed",
+    "timestamp": 1_760_000_000_000,
+    "result": "3 rows of 10 are null",
+    "testResultValue": [{"name": "nullCount", "value": "3"}],
+}
+OPENED = {"testCaseResolutionStatusType": "New", "stateId": "5"}
+REFUSED = {
+    "operation": "EditTags",
+    "entity": {"type": "table", "fullyQualifiedName": "acme.shop.public.orders"},
+    "user": {"id": "7", "type": "user", "name": "ann"},
+}
 EVENTS = {
     "schema_change": change_event(),
     "type_change": change_event(updated("columns.email.dataType", "VARCHAR", "TEXT")),
     "test_failure": change_event(
-        added("testCaseResult", FAILED),
+        ChangeDescription(
+            fields_added=(FieldChange(name="incidentStatus", new_value=OPENED),),
+            fields_updated=(FieldChange(name="testCaseResult", old_value=PASSED, new_value=FAILED),),
+        ),
+        event_type=EventType.TEST_CASE_FAILURE,
         entity_type="testCase",
         entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
         entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null"},
+    ),
+    "policy_violation": change_event(
+        added("violation", REFUSED),
+        event_type=EventType.POLICY_VIOLATION,
+        entity_type="policy",
+        entity_fully_qualified_name="PiiPolicy",
+        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "PiiPolicy"},
     ),
     "deletion": change_event(None, event_type=EventType.ENTITY_SOFT_DELETED),
     "task": thread_event("threadCreated", **task("RequestDescription", "ann")),

@@ -1,41 +1,23 @@
-"""Tests of Google Chat cards: golden messages, limits, and that nothing in an entity becomes markup or a mention.
-
-``WRITE_GOLDEN=1`` writes the golden files anew; read the difference before committing it.
-"""
+"""Tests of Google Chat cards: golden messages, limits, and that nothing in an entity becomes markup or a mention."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.flow.send.events import added, change_event, deleted, dispatch, updated
-from tests.unit.flow.send.test_thread_wording import event as thread_event
-from tests.unit.flow.send.test_thread_wording import task
+from tests.unit.flow.send.channels import samples
+from tests.unit.flow.send.events import change_event, deleted, dispatch, updated
 
 from tocsin.flow.send.channels.google_chat.card import MESSAGE_BYTES, render_message
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
-from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
+from tocsin.model.notification import Reason
 
 GOLDEN = Path(__file__).parent / "golden"
-HOME = "https://tocsin.example.org"
-REASON = Reason(kind=ReasonKind.EXTERNAL, subscription_id="s", subscription_name="Orders", destination_id="d")
-FAILED = {"testCaseStatus": "Failed", "timestamp": 1_760_000_000_000, "result": "3 rows of 10 are null"}
-EVENTS = {
-    "schema_change": change_event(),
-    "test_failure": change_event(
-        added("testCaseResult", FAILED),
-        entity_type="testCase",
-        entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
-        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null"},
-    ),
-    "deletion": change_event(None, event_type=EventType.ENTITY_SOFT_DELETED),
-    "task": thread_event("threadCreated", **task("RequestDescription", "ann")),
-}
+HOME, REASON = samples.HOME, samples.REASON
 
 
 def message(event: ChangeEvent, *reasons: Reason) -> dict[str, Any]:
@@ -45,12 +27,9 @@ def message(event: ChangeEvent, *reasons: Reason) -> dict[str, Any]:
     return whole
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("name", samples.EVENTS)
 def test_messages_are_as_they_were_looked_at(name: str) -> None:
-    rendered, golden = message(EVENTS[name]), GOLDEN / f"{name}.json"
-    if os.environ.get("WRITE_GOLDEN") == "1":
-        golden.write_text(json.dumps(rendered, indent=2, ensure_ascii=False) + "\n")
-    assert rendered == json.loads(golden.read_text())
+    samples.assert_golden(message(samples.EVENTS[name]), GOLDEN / f"{name}.json")
 
 
 def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:

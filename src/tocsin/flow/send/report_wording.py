@@ -1,0 +1,114 @@
+"""Text of reports for recipients: test results, runs, incidents and refused accesses.
+
+``test failed``, with the result before and after in words; ``ann was refused EditTags on table acme.shop.orders``.
+Next: ``flow/send/wording.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tocsin.clock import to_datetime
+from tocsin.flow.send.text_blocks import SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.model.change import VIOLATION
+
+RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
+
+_STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
+_FAILED_TASKS = frozenset({"Failed", "Aborted"})
+_MOST_NAMED = 5
+Value = Any  # Any: a JSON value of a report
+
+
+def report_line(field: str, old: Value, new: Value) -> ChangeLine | None:
+    """Return what a report in this field says; None if the field holds none, or its report was removed."""
+    if not isinstance(new, dict):
+        return None
+    before = old if isinstance(old, dict) else {}
+    match field:
+        case "testCaseResult":
+            return _status_line("test", "testCaseStatus", (before, new), _result)
+        case "pipelineStatus":
+            return _status_line("run", "executionStatus", (before, new), _run)
+        case "incidentStatus":
+            return ChangeLine(_incident(new))
+        case _:
+            return ChangeLine(_violation(new)) if field == VIOLATION else None
+
+
+def is_headed_by_report(fields: tuple[str, ...]) -> bool:
+    """Say whether a test result or run is among the changed ``fields``: the rest follows from it."""
+    return bool({RESULT, RUN} & set(fields))
+
+
+def _status_line(noun: str, key: str, values: tuple[Value, Value], said: Any) -> ChangeLine:  # Any: _result or _run
+    old, new = values
+    status = _spaced(str(new.get(key) or "reported"))
+    return ChangeLine(f"{noun} {status}", old=_summary(old, key, said), new=_summary(new, key, said))
+
+
+def _summary(report: Value, key: str, said: Any) -> str | None:  # Any: as above
+    """Return a report in words: ``failed at 2026-01-02 03:04 UTC: 3 rows of 10 are null; nullCount 3``."""
+    if not report:
+        return None
+    at = report.get("timestamp")
+    when = f" at {to_datetime(at).strftime('%Y-%m-%d %H:%M UTC')}" if _is_moment(at) else ""
+    details = "; ".join(said(report))
+    whole = f"{_spaced(str(report.get(key) or 'reported'))}{when}{': ' if details else ''}{details}"
+    return clean_line(whole, limit=SHOWN_LIMIT)
+
+
+def _result(report: Value) -> Iterator[str]:
+    if report.get("result"):
+        yield str(report["result"])
+    values = [one for one in _objects(report.get("testResultValue")) if one.get("value") is not None]
+    if values:
+        yield ", ".join(f"{one.get('name', 'value')} {one['value']}" for one in values[:_MOST_NAMED])
+    if report.get("failedRows") is not None:
+        yield f"{report['failedRows']} rows failed"
+
+
+def _run(report: Value) -> Iterator[str]:
+    failed = [one for one in _objects(report.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
+    if failed:
+        names = ", ".join(str(one.get("name", "?")) for one in failed[:_MOST_NAMED])
+        yield f"failed tasks: {names}{f' and {len(failed) - _MOST_NAMED} more' if len(failed) > _MOST_NAMED else ''}"
+
+
+def _incident(step: Value) -> str:
+    details = step.get("testCaseResolutionStatusDetails")
+    details = details if isinstance(details, dict) else {}
+    kind = str(step.get("testCaseResolutionStatusType") or "changed")
+    assignee = details.get("assignee")
+    if kind == "Assigned" and isinstance(assignee, dict):
+        return clean_line(f"incident assigned to {assignee.get('displayName') or assignee.get('name')}")
+    reason = details.get("testCaseFailureReason")
+    why = f": {_spaced(str(reason))}" if kind == "Resolved" and reason else ""
+    return clean_line(f"{_STEPS.get(kind, f'incident {_spaced(kind)}')}{why}")
+
+
+def _violation(details: Value) -> str:
+    """Return who was refused what on which asset; of those that were only counted, how many."""
+    repeated = details.get("repeated")
+    user, asset = details.get("user"), details.get("entity")
+    if not (isinstance(user, dict) and isinstance(asset, dict)):
+        return f"{repeated} more requests refused" if repeated else "a request was refused"
+    name = asset.get("fullyQualifiedName") or asset.get("name") or ""
+    where = f"{asset.get('type', '')} {name}".strip()
+    more = f", {repeated} more times" if repeated else ""
+    who = user.get("displayName") or user.get("name") or "somebody"
+    return clean_line(f"{who} was refused {details.get('operation', 'access')} on {where}{more}", limit=SHOWN_LIMIT)
+
+
+def _objects(value: Value) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _is_moment(value: Value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 253_402_300_800_000
+
+
+def _spaced(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()

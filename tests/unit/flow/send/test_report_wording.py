@@ -1,0 +1,90 @@
+"""Tests of the text of reports: results, runs, incidents and refused accesses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.flow.send.channels.samples import EVENTS, REFUSED
+from tests.unit.flow.send.events import added, change_event
+
+from tocsin.flow.send.report_wording import INCIDENT, RESULT, RUN, report_line
+from tocsin.flow.send.wording import change_lines, headline
+from tocsin.model.change import VIOLATION
+
+
+def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_more_change() -> None:
+    event = EVENTS["test_failure"]
+    assert headline(event) == "email_not_null: test failed"
+    failed, incident = change_lines(event)
+    assert failed.old == "success at 2025-10-09 06:06 UTC: 0 rows of 10 are null"
+    assert failed.new == "failed at 2025-10-09 08:53 UTC: 3 rows of 10 are null; nullCount 3"
+    assert incident.text == "incident opened"
+
+
+@pytest.mark.parametrize(
+    ("field", "new", "text"),
+    [
+        (RESULT, {"testCaseStatus": "Success"}, "test success"),
+        (RESULT, {}, "test reported"),
+        (RUN, {"executionStatus": "PartialSuccess"}, "run partial success"),
+        (INCIDENT, {"testCaseResolutionStatusType": "Ack"}, "incident acknowledged"),
+        (
+            INCIDENT,
+            {
+                "testCaseResolutionStatusType": "Assigned",
+                "testCaseResolutionStatusDetails": {"assignee": {"name": "ann"}},
+            },
+            "incident assigned to ann",
+        ),
+        (
+            INCIDENT,
+            {
+                "testCaseResolutionStatusType": "Resolved",
+                "testCaseResolutionStatusDetails": {"testCaseFailureReason": "MissingData"},
+            },
+            "incident resolved: missing data",
+        ),
+        (VIOLATION, REFUSED, "ann was refused EditTags on table acme.shop.public.orders"),
+        (
+            VIOLATION,
+            REFUSED | {"repeated": 4},
+            "ann was refused EditTags on table acme.shop.public.orders, 4 more times",
+        ),
+        (VIOLATION, {"repeated": 4, "sinceMs": 0}, "4 more requests refused"),
+    ],
+)
+def test_reports_are_said_in_words(field: str, new: dict[str, Any], text: str) -> None:
+    line = report_line(field, None, new)
+    assert line is not None
+    assert line.text == text
+
+
+def test_a_run_names_the_tasks_that_failed() -> None:
+    tasks = [{"name": f"t{number}", "executionStatus": "Failed"} for number in range(7)]
+    line = report_line(RUN, None, {"executionStatus": "Failed", "taskStatus": tasks})
+    assert line is not None
+    assert line.new == "failed: failed tasks: t0, t1, t2, t3, t4 and 2 more"
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["testCaseStatus", "timestamp", "testResultValue", "taskStatus", "result", "user", "entity"]
+            ),
+            inner,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from([RESULT, RUN, INCIDENT, VIOLATION]), _JSON, _JSON)
+def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> None:
+    assert change_lines(change_event(added(field, new))) is not None
+    report_line(field, old, new)

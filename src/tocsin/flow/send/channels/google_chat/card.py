@@ -7,95 +7,71 @@ Next: ``flow/send/channels/google_chat/sender.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from html import escape
 from typing import Any
 
 import orjson
 
-from tocsin.clock import to_datetime
-from tocsin.flow.send.digest_wording import digest_headline
-from tocsin.flow.send.dispatch import Dispatch, shown, why
-from tocsin.flow.send.text_blocks import ChangeLine, clean_line, without_brackets
-from tocsin.flow.send.wording import change_lines, headline, link_to
-from tocsin.model.message import Entry
-from tocsin.model.thread import THREAD
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted
+from tocsin.flow.send.text_blocks import ChangeLine, without_brackets
 
 MESSAGE_BYTES = 32_000
 """Most bytes of one message, by the API."""
 
-LINES_LIMIT = 20
-"""Most changes that one card lists; it says how many more there are."""
-
-ENTRIES_LIMIT = 20
-"""Most notifications that one card shows; it says how many more there are."""
-
-_LINES_EACH = 3
-_NAME_LIMIT = 300
-_REASONS_LIMIT = 1_000
+_LIMITS = ShownLimits()
 
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
-    if len(dispatch.entries) > 1:
-        count, render = len(shown(dispatch, ENTRIES_LIMIT)), partial(_digest, dispatch, base_url=base_url)
+    render = partial(_payload, card_id=dispatch.message.id)
+    return fitted(
+        dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
+    )
+
+
+def _payload(content: MessageContent, *, card_id: str) -> bytes:
+    title = without_brackets(content.headline)
+    header = {"title": title}
+    if content.is_digest:
+        sections = [_paragraphs(_brief(section)) for section in content.sections]
+        sections += [_paragraphs(content.more())] if content.left_count else []
     else:
-        lines = change_lines(dispatch.event)
-        count, render = min(len(lines), LINES_LIMIT), partial(_message, dispatch, lines, base_url=base_url)
-    payload = orjson.dumps(render(shown_count=count))
-    while len(payload) > MESSAGE_BYTES and count:
-        count //= 2
-        payload = orjson.dumps(render(shown_count=count))
-    return payload
+        (section,) = content.sections
+        header["subtitle"] = without_brackets(section.asset)
+        sections = [_whole(section)]
+    card = {"header": header, "sections": sections}
+    return orjson.dumps({"fallbackText": title, "cardsV2": [{"cardId": card_id, "card": card}]})
 
 
-def _digest(dispatch: Dispatch, *, shown_count: int, base_url: str) -> dict[str, Any]:
-    """Return a message that shows the first ``shown_count`` of its notifications, and counts the others."""
-    title = without_brackets(clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT))
-    sections = [_section(one, base_url) for one in dispatch.entries[:shown_count]]
-    if left_count := len(dispatch.entries) - shown_count:
-        sections.append({"widgets": [{"textParagraph": {"text": f"… and {left_count:,} more"}}]})
-    card = {"header": {"title": title}, "sections": sections}
-    return {"fallbackText": title, "cardsV2": [{"cardId": dispatch.message.id, "card": card}]}
+def _whole(section: Section) -> dict[str, Any]:
+    """Return the section of the only notification."""
+    texts = [_change(line) for line in section.lines]
+    texts += [section.more()] if section.more_count else []
+    texts.append(escape(section.signature))
+    if section.why:
+        texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
+    whole = _paragraphs(*texts)
+    button = {"text": LINK_TEXT, "onClick": {"openLink": {"url": section.link}}}
+    whole["widgets"].append({"buttonList": {"buttons": [button]}})
+    return whole
 
 
-def _section(entry: Entry, base_url: str) -> dict[str, Any]:
+def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
-    event, lines = entry.event, change_lines(entry.event)
-    texts = [f"<b>{escape(headline(event, entry.reasons))}</b>", *map(_change, lines[:_LINES_EACH])]
-    if len(lines) > _LINES_EACH:
-        texts.append(f"… and {len(lines) - _LINES_EACH} more")
-    if entry.reasons:
-        texts.append(f"<i>{escape(clean_line(why(entry.reasons), limit=_NAME_LIMIT))}</i>")
-    texts.append(f'<a href="{escape(link_to(event, base_url))}">Open in Tocsin</a>')
-    return {"widgets": [{"textParagraph": {"text": "<br>".join(texts)}}]}
-
-
-def _message(dispatch: Dispatch, lines: Sequence[ChangeLine], *, shown_count: int, base_url: str) -> dict[str, Any]:
-    """Return a message that shows the first ``shown_count`` of these changes."""
-    event = dispatch.event
-    title = without_brackets(headline(event, dispatch.reasons))
-    name = without_brackets(clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT))
-    did = "From" if event.entity_type == THREAD else "Changed by"
-    at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
-    paragraphs = [_change(line) for line in lines[:shown_count]]
-    if len(lines) > shown_count:
-        paragraphs.append(f"… and {len(lines) - shown_count} more")
-    paragraphs.append(f"{did} {escape(clean_line(event.user_name or 'someone'))}, {at}")
-    if dispatch.reasons:
-        reasons = clean_line(why(dispatch.reasons), limit=_REASONS_LIMIT)
-        paragraphs.append(f"<i>Why you get this: {escape(reasons)}</i>")
-    button = {"text": "Open in Tocsin", "onClick": {"openLink": {"url": link_to(event, base_url)}}}
-    widgets = [{"textParagraph": {"text": text}} for text in paragraphs]
-    card = {
-        "header": {"title": title, "subtitle": name},
-        "sections": [{"widgets": [*widgets, {"buttonList": {"buttons": [button]}}]}],
-    }
-    return {"fallbackText": title, "cardsV2": [{"cardId": dispatch.message.id, "card": card}]}
+    texts = [f"<b>{escape(section.headline)}</b>", *map(_change, section.lines), section.more()]
+    if section.why:
+        texts.append(f"<i>{escape(section.why)}</i>")
+    texts.append(f'<a href="{escape(section.link)}">{LINK_TEXT}</a>')
+    return "<br>".join(filter(None, texts))
 
 
 def _change(line: ChangeLine) -> str:
     before = f"<br>before: {escape(line.old)}" if line.old is not None else ""
     after = f"<br>after: {escape(line.new)}" if line.new is not None else ""
     return f"{escape(line.text)}{before}{after}"
+
+
+def _paragraphs(*texts: str) -> dict[str, Any]:
+    return {"widgets": [{"textParagraph": {"text": text}} for text in texts]}

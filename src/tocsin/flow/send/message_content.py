@@ -15,12 +15,14 @@ from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, shown, why
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
+from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
 LINK_TEXT = "Open in Tocsin"
 
 _NAME_LIMIT = 300
+_MOST_OWNERS = 5
 _REASONS_LIMIT = 1_000
 
 
@@ -33,7 +35,7 @@ class Section:
     asset : FQN and type of the changed asset
     lines : its changes, each with the values before and after where there are any
     more_count : how many changes are only counted
-    signature : who did it, and when
+    signature : who did it, and when, and who owns the asset
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
     """
@@ -119,7 +121,19 @@ def _section(entry: Entry, base_url: str, *, lines_limit: int) -> Section:
         asset=f"{name} ({asset_of(event)[0]})",
         lines=tuple(lines[:lines_limit]),
         more_count=max(0, len(lines) - lines_limit),
-        signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}",
+        signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}{_owned_by(event)}",
         why=clean_line(why(entry.reasons), limit=_REASONS_LIMIT),
         link=link_to(event, base_url),
     )
+
+
+def _owned_by(event: ChangeEvent) -> str:
+    """Return who owns the asset of the event, as it ends a sentence; empty where nobody does."""
+    owners = (event.entity or {}).get("owners")
+    names = [
+        clean_line(str(one.get("displayName") or one.get("name") or one.get("id")))
+        for one in (owners if isinstance(owners, list) else ())
+        if isinstance(one, dict)
+    ]
+    more = more_of(len(names) - _MOST_OWNERS) if len(names) > _MOST_OWNERS else ""
+    return f"; owned by {', '.join(names[:_MOST_OWNERS])}{more and ' '}{more}" if names else ""

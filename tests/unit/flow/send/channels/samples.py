@@ -42,7 +42,7 @@ EVENTS = {
         event_type=EventType.TEST_CASE_FAILURE,
         entity_type="testCase",
         entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
-        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null"},
+        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": [{"name": "dana"}]},
     ),
     "policy_violation": change_event(
         added("violation", REFUSED),

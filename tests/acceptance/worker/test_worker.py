@@ -189,6 +189,17 @@ async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, r
     assert DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
 
 
+@pytest.mark.parametrize("path", ["/status/503", None])
+async def test_without_retries_one_attempt_is_all(sqlite_engine: Engine, receiver: Receiver, path: str | None) -> None:
+    away = {"id": "d", "config": {"endpoint": "http://127.0.0.1:1/hook"}}
+    add_alert(sqlite_engine, [to(receiver, path) if path else away], retries=0)
+    (one,) = add_messages(sqlite_engine, 1)
+    async with working(sqlite_engine):
+        await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 1))
+    standing = DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"]
+    assert (standing.status, standing.next_attempt_ms) == ("retryLimitReached", None)
+
+
 async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, receiver: Receiver) -> None:
     with socket.socket() as down:
         down.bind(("127.0.0.1", 0))

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from tocsin.flow.send.egress import REFUSED_ERRNO, Egress, is_web_scheme
@@ -45,14 +46,14 @@ class Request:
 
 
 class HttpRequests:
-    """Sends requests over one pool of connections; close it when done."""
+    """Sends requests over one pool of connections; close it when done. ``resolver`` is the system's if omitted."""
 
-    def __init__(self, egress: Egress, *, user_agent: str = "Tocsin") -> None:
+    def __init__(self, egress: Egress, *, user_agent: str = "Tocsin", resolver: AbstractResolver | None = None) -> None:
         trace = aiohttp.TraceConfig()
         trace.on_connection_reuseconn.append(_note_reuse)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, resolver=aiohttp.ThreadedResolver(), socket_factory=egress.open_socket
+                limit=0, resolver=resolver or aiohttp.ThreadedResolver(), socket_factory=egress.open_socket
             ),
             auto_decompress=False,  # what is kept is bounded by what was sent to us
             cookie_jar=aiohttp.DummyCookieJar(),

@@ -1,13 +1,14 @@
-"""The OpenAPI document: valid, and true about bodies, tokens and errors."""
+"""The OpenAPI document: valid, and whole: every operation says what it reads, answers and refuses."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
+from tests.contract.described import Described
 from tests.serving import Json
+
+from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
 
 _WITHOUT_BODY = {
     "post /api/v1/unsubscribe/{token}",
@@ -15,9 +16,20 @@ _WITHOUT_BODY = {
     "put /api/v1/users/{user_id}/notifications/read",
     "put /api/v1/users/{user_id}/notifications/{notification_id}/read",
     "post /api/v1/usage/compute.percentile/{entity_type}/{date}",
-    "put /api/v1/{collection}/{entity_id}/followers/{user_id}",
+    *(
+        f"put /api/v1/{row.collection}/{{entity_id}}/followers/{{user_id}}"
+        for row in ENTITY_TYPES.values()
+        if row.is_followable
+    ),
 }
 """Operations that change something and read no body."""
+
+_WITHOUT_CONTENT = {
+    "get /api/v1/auth/login",
+    "get /api/v1/auth/callback",
+    "get /api/v1/events/subscriptions/validation/condition/{expression}",
+}
+"""Operations that answer with a redirection, or that a condition is valid."""
 
 
 @pytest.fixture
@@ -25,28 +37,77 @@ def document(administrator: httpx.Client) -> Json:
     return administrator.get("/openapi.json").json()
 
 
+@pytest.fixture
+def described(document: Json) -> Described:
+    return Described(document)
+
+
 def test_the_document_is_valid(document: Json) -> None:
     assert [str(error) for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
 
 
-def test_every_operation_that_reads_a_body_describes_it(document: Json) -> None:
-    changing = {name for name, method, _ in _operations(document) if method in ("put", "post", "patch")}
-    described = {name for name, _, operation in _operations(document) if "requestBody" in operation}
-    assert changing - described == _WITHOUT_BODY
+def test_every_operation_has_a_name_of_its_own_and_a_summary(described: Described) -> None:
+    operations = list(described.operations())
+    assert len({operation["operationId"] for _, _, operation in operations}) == len(operations)
+    assert [name for name, _, operation in operations if not operation["summary"].strip()] == []
 
 
-def test_errors_are_those_that_are_sent(document: Json, administrator: httpx.Client) -> None:
-    for name, _, operation in _operations(document):
+def test_every_collection_has_its_own_paths(described: Described, document: Json) -> None:
+    assert [path for path in document["paths"] if "{collection}" in path] == []
+    assert {f"/api/v1/{collection}" for collection in BY_COLLECTION} <= document["paths"].keys()
+
+
+def test_every_operation_that_reads_a_body_describes_it(described: Described) -> None:
+    changing = {name for name, method, _ in described.operations() if method in ("put", "post", "patch")}
+    bodies = {name: operation for name, _, operation in described.operations() if "requestBody" in operation}
+    assert changing - bodies.keys() == _WITHOUT_BODY
+    for name, operation in bodies.items():
+        for media in operation["requestBody"]["content"].values():
+            assert _is_said(media["schema"], described.document), name
+
+
+def test_every_operation_describes_its_answer(described: Described) -> None:
+    for name, _, operation in described.operations():
+        answers = {status: one for status, one in operation["responses"].items() if status < "400"}
+        assert answers, name
+        media = [media for one in answers.values() for media in one.get("content", {}).values()]
+        assert bool(media) == (name not in _WITHOUT_CONTENT), name
+        assert all(_is_said(one["schema"], described.document) for one in media), name
+
+
+def test_every_parameter_has_a_type_and_a_description(described: Described) -> None:
+    for name, _, operation in described.operations():
+        for one in operation["parameters"]:
+            assert one["description"].strip(), (name, one)
+            assert one["schema"].keys() & {"type", "anyOf", "enum", "const"}, (name, one)
+            assert "null" not in str(one["schema"].get("anyOf")), (name, one)
+
+
+def test_paths_differ_in_more_than_names(document: Json) -> None:
+    plain = ["/".join("{}" if step[:1] == "{" else step for step in path.split("/")) for path in document["paths"]]
+    assert len(set(plain)) == len(plain)
+
+
+def test_every_example_is_valid(described: Described, document: Json) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        for example in schema.get("examples", ()):
+            errors = [error.message for error in described.validator(schema).iter_errors(example)]
+            assert errors == [], name
+
+
+def test_errors_are_those_that_are_sent(described: Described, administrator: httpx.Client) -> None:
+    for name, _, operation in described.operations():
         assert "422" not in operation["responses"], name
-        shape = operation["responses"]["400"]["content"]["application/json"]["schema"]
-        assert shape == {"$ref": "#/components/schemas/Error"}, name
+        assert operation["responses"]["400"] == {"$ref": "#/components/responses/Error400"}, name
+    shape = described.document["components"]["responses"]["Error400"]["content"]["application/json"]["schema"]
+    assert shape == {"$ref": "#/components/schemas/Error"}
     refused = administrator.get("/tables", params={"limit": "many"})
     assert (refused.status_code, set(refused.json())) == (400, {"code", "message"})
 
 
-def test_a_token_is_required_where_the_document_says_so(document: Json, administrator: httpx.Client) -> None:
-    assert document["security"] == [{"token": []}]
-    is_open = {name for name, _, operation in _operations(document) if operation.get("security") == []}
+def test_a_token_is_required_where_the_document_says_so(described: Described, administrator: httpx.Client) -> None:
+    assert described.document["security"] == [{"token": []}]
+    is_open = {name for name, _, operation in described.operations() if operation.get("security") == []}
     assert {"get /api/v1/system/version", "post /api/v1/users/login"} <= is_open
     with httpx.Client(base_url=administrator.base_url) as stranger:
         for name in sorted(is_open):
@@ -56,7 +117,10 @@ def test_a_token_is_required_where_the_document_says_so(document: Json, administ
         assert stranger.get("/tables").status_code == 401
 
 
-def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            yield f"{method} {path}", method, operation
+def _is_said(schema: Json, document: Json) -> bool:
+    """Return whether a schema says more than that there is a value."""
+    if "$ref" in schema:
+        return _is_said(document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], document)
+    if schema.get("type") == "object":
+        return bool(schema.keys() & {"properties", "additionalProperties"})
+    return bool(schema.keys() & {"type", "anyOf", "allOf", "enum", "const"})

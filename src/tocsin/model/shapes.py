@@ -45,7 +45,7 @@ def check_changed(entity_type: str, document: Document, old: Document) -> None:
 
     Unchanged values are not checked again: a history may have brought them. Raises as ``check``.
     """
-    for key in _contents()["required"].get(entity_type) or ENTITY_TYPES[entity_type].required:
+    for key in required_keys(entity_type):
         if key not in document and key != "id":
             raise InvalidInput(f"{with_article(entity_type)} needs {key}", field=key)
     for key, value in document.items():
@@ -68,11 +68,21 @@ def check(entity_type: str, key: str, value: object) -> None:
         raise InvalidInput(f"{where}: {message_of(first)}", field=where) from refused
 
 
+def named_shape(name: str) -> Shape:
+    """Return the shape that ``{"use": name}`` stands for."""
+    return _contents()["shapes"][name]
+
+
+def required_keys(entity_type: str) -> tuple[str, ...]:
+    """Return the keys that a stored document of this type has at least."""
+    return tuple(_contents()["required"].get(entity_type) or ENTITY_TYPES[entity_type].required)
+
+
 def enumeration(entity_type: str, key: str) -> tuple[str, ...]:
     """Return the enumerated values of this key; none when it has no enumeration."""
-    shape = _shapes_of(entity_type).get(key)
+    shape = shapes_of(entity_type).get(key)
     if isinstance(shape, dict) and "use" in shape:
-        shape = _contents()["shapes"][shape["use"]]
+        shape = named_shape(shape["use"])
     return tuple(shape.get("enum", ())) if isinstance(shape, dict) else ()
 
 
@@ -83,7 +93,7 @@ def _contents() -> Document:
 
 
 @cache
-def _shapes_of(entity_type: str) -> Mapping[str, Shape]:
+def shapes_of(entity_type: str) -> Mapping[str, Shape]:
     """Return the shape of every key of a type: the published ones, or else those of its row and of a table."""
     published, row = _contents()["types"], ENTITY_TYPES[entity_type]
     if entity_type in published:
@@ -94,7 +104,7 @@ def _shapes_of(entity_type: str) -> Mapping[str, Shape]:
 
 @cache
 def _validator_of(entity_type: str, key: str) -> SchemaValidator:
-    return _validator(orjson.dumps(_shapes_of(entity_type)[key]))
+    return _validator(orjson.dumps(shapes_of(entity_type)[key]))
 
 
 @cache
@@ -130,7 +140,7 @@ def _schema(shape: Shape, used: dict[str, CoreSchema]) -> CoreSchema:
 def _used(name: str, used: dict[str, CoreSchema]) -> CoreSchema:
     if name not in used:
         used[name] = core_schema.any_schema()  # so that a shape that holds itself ends
-        made: Any = _schema(_contents()["shapes"][name], used)  # Any: whichever of pydantic-core's kinds it is
+        made: Any = _schema(named_shape(name), used)  # Any: whichever of pydantic-core's kinds it is
         used[name] = {**made, "ref": name}
     return core_schema.definition_reference_schema(name)
 

@@ -31,12 +31,12 @@ from tocsin.server.build import build_parts
 from tocsin.server.http.accept import Acceptable
 from tocsin.server.http.connections import Connections, GuardedProtocol
 from tocsin.server.http.errors import Boundary, install_errors
-from tocsin.server.http.openapi import openapi_document
 from tocsin.server.http.paths import API, RawPaths
 from tocsin.server.http.processes import listening, serve_in
 from tocsin.server.http.query_names import check_query_names
 from tocsin.server.http.request import caller_of
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
+from tocsin.server.openapi.document import openapi_document
 from tocsin.server.routes import events, search, sheets
 from tocsin.server.routes.alerts import backtests, conditions, noise, subscriptions
 from tocsin.server.routes.entities import bulk, columns, crud, history, listing

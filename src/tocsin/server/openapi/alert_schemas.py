@@ -1,0 +1,202 @@
+"""Schemas of what alerts make of events: notifications, mutes, deliveries, backtests, noise, explanations."""
+
+from __future__ import annotations
+
+from tocsin.model.backtest import BacktestState
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document
+from tocsin.model.mute import MuteKind
+from tocsin.model.notification import ReasonKind
+from tocsin.model.subscription import Category, Channel
+from tocsin.server.openapi.json_schema import (
+    COUNT,
+    FLAG,
+    ID,
+    OPEN,
+    TEXT,
+    TIME,
+    WHOLE,
+    array,
+    either,
+    nullable,
+    ref,
+    whole,
+)
+
+_ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
+_SEEN_EVENT: Document = {
+    "title": TEXT,
+    "changes": array(TEXT),
+    "semanticChanges": array(ref("SemanticChange")),
+    "eventType": either(*EventType),
+    "entityType": _ENTITY_TYPE,
+    "entityId": TEXT,
+    "entityFullyQualifiedName": nullable(TEXT),
+    "userName": nullable(TEXT),
+    "timestamp": TIME,
+}
+_REASON: Document = {
+    "kind": either(*ReasonKind),
+    "subscriptionId": TEXT,
+    "subscriptionName": TEXT,
+    "destinationId": TEXT,
+    "hops": COUNT,
+    "sentence": {"type": "string", "description": "The reason as a person would say it."},
+}
+
+ALERTS: dict[str, Document] = {
+    "Reason": whole(_REASON, {"team": TEXT, "via": TEXT}),
+    "Notification": whole(
+        {"id": TEXT, "eventId": TEXT, **_SEEN_EVENT, "reasons": array(ref("Reason")), "read": FLAG},
+        {"about": OPEN},
+    ),
+    "NotificationPage": whole(
+        {
+            "data": array(ref("Notification")),
+            "paging": ref("Paging"),
+            "counts": whole({"unread": COUNT, "total": COUNT}),
+            "streamFrom": {"type": "string", "description": "The `Last-Event-ID` from which the stream goes on."},
+        }
+    ),
+    "Marked": whole({"marked": COUNT}),
+    "MarkedOne": whole({"id": ID, "read": {"const": True}}),
+    "Mute": whole(
+        {
+            "kind": either(*MuteKind),
+            "id": TEXT,
+            "name": nullable(TEXT),
+            "fullyQualifiedName": nullable(TEXT),
+            "channel": nullable(TEXT),
+            "since": TIME,
+            "until": nullable(TIME),
+            "unsubscribed": FLAG,
+        }
+    ),
+    "Unmuted": whole({"id": ID, "muted": {"const": False}}),
+    "Unsubscribed": whole({"unsubscribed": array(TEXT)}),
+    "Activity": whole({"event": ref("ChangeEvent"), "title": TEXT, "semanticChanges": array(ref("SemanticChange"))}),
+    "DestinationStatus": {
+        "type": "object",
+        "description": "A destination of an alert with its status.",
+        "required": ["category", "type", "statusDetails"],
+        "properties": {
+            "category": either(*Category),
+            "type": either(*Channel),
+            "statusDetails": ref("SubscriptionStatus"),
+        },
+    },
+    "Trial": whole({"category": either(*Category), "type": either(*Channel), "statusDetails": OPEN}),
+    "Backtest": whole(
+        {
+            "id": ID,
+            "alert": OPEN,
+            "state": either(*BacktestState),
+            "requestedAt": TIME,
+            "progress": whole({"done": COUNT, "total": COUNT}),
+        },
+        {"since": TIME, "until": TIME, "endedAt": TIME, "reason": TEXT, "message": TEXT, "result": OPEN},
+    ),
+    "ConditionError": whole(
+        {"message": TEXT, "line": WHOLE, "column": WHOLE, "expected": array(TEXT)}, {"suggestion": TEXT}
+    ),
+    "ValidatedCondition": whole(
+        {"valid": FLAG, "errors": array(ref("ConditionError")), "warnings": array(OPEN)},
+        {"indexedBy": array(array(TEXT)), "asksOfPeople": array(TEXT)},
+    ),
+    "AlertFunction": whole(
+        {
+            "name": TEXT,
+            "fullyQualifiedName": TEXT,
+            "displayName": TEXT,
+            "description": TEXT,
+            "effect": TEXT,
+            "condition": TEXT,
+            "inputType": either("runtime", "none"),
+            "prefixCondition": TEXT,
+        },
+        {"arguments": array(TEXT)},
+    ),
+    "AlertResource": whole(
+        {
+            "name": TEXT,
+            "supportedFilters": array(ref("AlertFunction")),
+            "supportedActions": array(ref("AlertFunction")),
+        }
+    ),
+    "AlertResourceName": whole({"name": TEXT, "supportedFilters": array(TEXT)}),
+    "NoiseRow": {
+        "type": "object",
+        "required": ["id", "name", "noise", "notified"],
+        "properties": {
+            **{"id": ID, "name": TEXT, "displayName": nullable(TEXT), "enabled": FLAG},
+            **dict.fromkeys(("fired", "notifiedNobody", "notified", "notifiedPeople", "notifiedInApp"), COUNT),
+            **dict.fromkeys(("opened", "muted", "unsubscribed"), COUNT),
+            "noise": WHOLE,
+            "people": nullable(COUNT),
+        },
+    },
+    "NoiseOverview": whole(
+        {"since": TIME, "until": TIME, "formula": TEXT, "data": array(ref("NoiseRow")), "paging": ref("Paging")}
+    ),
+    "Noise": {
+        "allOf": [
+            ref("NoiseRow"),
+            {
+                "type": "object",
+                "required": ["since", "until", "formula", "assets", "examined", "rules", "suggestions"],
+                "properties": {
+                    "since": TIME,
+                    "until": TIME,
+                    "formula": TEXT,
+                    "assets": array(OPEN),
+                    "examined": COUNT,
+                    "rules": array(OPEN),
+                    "suggestions": array(OPEN),
+                },
+            },
+        ]
+    },
+    "Explanation": whole(
+        {
+            "answer": {"type": "string", "description": "The answer in a sentence or two."},
+            "asOf": TIME,
+            "event": whole({"id": TEXT, "offset": COUNT, **_SEEN_EVENT}),
+            "user": nullable(whole({"id": ID, "name": TEXT})),
+            "pipeline": whole({"offset": COUNT, "hasReached": FLAG}),
+            "alerts": array(ref("AlertExplanation")),
+            "otherAlerts": whole({"matched": COUNT}),
+            "notified": whole({"total": COUNT, "isWhole": FLAG, "data": array(ref("NotifiedPerson"))}),
+            "disagreements": array(OPEN),
+            "paging": ref("Paging"),
+        }
+    ),
+    "AlertExplanation": whole(
+        {
+            "id": TEXT,
+            "name": TEXT,
+            "displayName": nullable(TEXT),
+            "matched": FLAG,
+            "gates": array(whole({"name": TEXT, "holds": FLAG, "says": TEXT})),
+            "rules": array(OPEN),
+            "obstacles": array(TEXT),
+            "destinations": array(TEXT),
+            "reached": whole({"total": COUNT, "data": array(OPEN)}),
+        }
+    ),
+    "NotifiedPerson": whole(
+        {
+            "id": TEXT,
+            "channel": TEXT,
+            "recipient": TEXT,
+            "recipientId": nullable(TEXT),
+            "recipientName": nullable(TEXT),
+            "reasons": array(ref("Reason")),
+            "dueAt": TIME,
+            "createdAt": TIME,
+            "isRead": FLAG,
+            "readAt": nullable(TIME),
+            "message": nullable(OPEN),
+        }
+    ),
+}
+"""What alerts made of the events: notifications, mutes, states of deliveries, noise, explanations."""

@@ -1,0 +1,181 @@
+"""OpenAPI 3.1 document of the API, from the routes, the entity types and the tables of this package.
+
+FastAPI knows paths and parameters; bodies are read by dependencies (``server/http/request.py``), answers are made by
+hand, and errors have one shape, of which it knows nothing. The routes that every collection has are written out for
+each. Next: ``operations.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import orjson
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import BY_COLLECTION
+from tocsin.server.openapi.alert_schemas import ALERTS
+from tocsin.server.openapi.entity_schemas import EntitySchemas, schema_name
+from tocsin.server.openapi.errors import ERRORS, asks_for_token, errors_of
+from tocsin.server.openapi.event_schemas import EVENTS
+from tocsin.server.openapi.examples import examples
+from tocsin.server.openapi.graph_schemas import GRAPHS
+from tocsin.server.openapi.json_schema import TEXT, array, page, ref
+from tocsin.server.openapi.operations import OPERATIONS, Operation, has
+from tocsin.server.openapi.parameters import parameters_of
+from tocsin.server.openapi.people_schemas import PEOPLE
+from tocsin.server.openapi.requests import REQUESTS
+
+_COLLECTION = "{collection}"
+_NAME = re.compile(r"\{(\w+)\}")
+_BODY_MEDIA = {
+    "JsonPatch": "application/json-patch+json",
+    "Csv": "text/csv",
+    "QueryText": "text/plain",
+}
+_OPTIONAL_BODIES = frozenset({"BotTokenRequest"})
+_TEXTS: dict[str, Document] = {
+    "Stream": {
+        "type": "string",
+        "description": "Server-sent events: `notification` with one, `reset` with a position.",
+    },
+    "Html": {"type": "string", "description": "A web page."},
+}
+_SUCCESS = {"200": "Done.", "201": "Created.", "202": "Not done yet.", "204": "Nothing to answer.", "302": "Go there."}
+_TAGGED = ("crud.read", "crud.read_by_name", "crud.patch", "crud.patch_by_name", "crud.create", "crud.create_or_update")
+_ETAG: Document = {
+    "ETag": {"description": "For `If-Match` of a PATCH.", "schema": TEXT},
+}
+_LOCATION: Document = {"Location": {"description": "Where to go on.", "schema": TEXT}}
+
+
+def openapi_document(app: FastAPI) -> Document:
+    """Return the document of an application's routes."""
+    document: Document = app.openapi()
+    enums = document["components"]["schemas"]
+    paths, operations = _Paths(), list(_operations(app))
+    for path, method, route, row in operations:
+        described = document["paths"][route.path_format][method.lower()]
+        paths.add(path, method, _described(described, enums, route, method, row))
+    return {
+        **{key: document[key] for key in ("openapi", "info")},
+        "paths": paths.found,
+        "components": {
+            "schemas": _schemas(_answers(row, name_of(route)) for _, _, route, row in operations),
+            "responses": ERRORS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+        },
+        "security": [{"token": []}],
+        "tags": [{"name": tag} for tag in sorted({tag for route in _routes(app) for tag in map(str, route.tags)})],
+    }
+
+
+def name_of(route: APIRoute) -> str:
+    """Return what the table of operations calls a route: its module and its function."""
+    return f"{route.endpoint.__module__.rpartition('.')[2]}.{route.endpoint.__name__}"
+
+
+class _Paths:
+    """Paths of the document; of paths that differ only in the names of their parameters the first is taken."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Document] = {}
+        self._known: dict[str, str] = {}
+
+    def add(self, path: str, method: str, operation: Document) -> None:
+        """Add an operation, unless there is one that answers before it."""
+        known = self._known.setdefault(_NAME.sub("{}", path), path)
+        methods = self.found.setdefault(known, {})
+        renamed = dict(zip(_NAME.findall(path), _NAME.findall(known), strict=True))
+        for one in operation["parameters"]:
+            if one["in"] == "path":
+                one["name"] = renamed[one["name"]]
+        methods.setdefault(method.lower(), operation)
+
+
+def _routes(app: FastAPI) -> Iterator[APIRoute]:
+    return (one for one in app.router.routes if isinstance(one, APIRoute) and one.include_in_schema)
+
+
+def _operations(app: FastAPI) -> Iterator[tuple[str, str, APIRoute, EntityType | None]]:
+    """Yield every operation: its path, method, route, and the type of its collection, if any may be in the path."""
+    for route in _routes(app):
+        for path, row in _places(route):
+            yield from ((path, method, route, row) for method in sorted(route.methods or ()))
+
+
+def _places(route: APIRoute) -> Iterator[tuple[str, EntityType | None]]:
+    """Yield every path of a route with the type of its collection."""
+    if _COLLECTION not in route.path_format:
+        yield route.path_format, None
+        return
+    for collection, row in BY_COLLECTION.items():
+        if has(row, name_of(route)):
+            yield route.path_format.replace(_COLLECTION, collection), row
+
+
+def _described(described: Document, enums: Document, route: APIRoute, method: str, row: EntityType | None) -> Document:
+    name = name_of(route)
+    table = _for(OPERATIONS[name], row)
+    made = {
+        "tags": [row.collection] if row else described["tags"],
+        "operationId": _operation_id(name, row),
+        "summary": _summary(described["description"]),
+        "description": described["description"],
+        "parameters": parameters_of(orjson.loads(orjson.dumps(described.get("parameters", []))), enums, name, row),
+        "responses": _successes(table, route, name) | errors_of(route, method, is_read=table.body is not None),
+    }
+    if table.body is not None:
+        media = {_BODY_MEDIA.get(table.body, "application/json"): {"schema": ref(table.body)}}
+        made["requestBody"] = {"required": table.body not in _OPTIONAL_BODIES, "content": media}
+    return made if asks_for_token(route) else made | {"security": []}
+
+
+def _operation_id(name: str, row: EntityType | None) -> str:
+    module, _, function = name.partition(".")
+    function = function.strip("_")
+    if row is None:
+        return f"{module}_{function}"
+    return f"{row.name}_{function}" if module in ("crud", "listing") else f"{row.name}_{module}_{function}"
+
+
+def _summary(description: str) -> str:
+    return re.split(r"(?<=[^.])[.;:](?:\s|$)", description.splitlines()[0].replace("``", "`"), maxsplit=1)[0]
+
+
+def _for(table: Operation, row: EntityType | None) -> Operation:
+    """Return an operation with the names of the schemas of one type."""
+    if row is None:
+        return table
+    answer, body = (None if one is None else one.replace("{}", schema_name(row)) for one in (table.answer, table.body))
+    return replace(table, answer=answer, body=body)
+
+
+def _answers(row: EntityType | None, name: str) -> list[str]:
+    table = _for(OPERATIONS[name], row)
+    return [one for one in (table.answer, table.body) if one is not None]
+
+
+def _successes(table: Operation, route: APIRoute, name: str) -> Document:
+    statuses = table.also or (str(route.status_code or 200),)
+    content = {} if table.answer is None else {"content": {table.media: {"schema": ref(table.answer)}}}
+    headers = {"headers": _ETAG} if name in _TAGGED else {"headers": _LOCATION} if "302" in statuses else {}
+    made = {status: {"description": _SUCCESS[status], **content, **headers} for status in statuses}
+    return made | ({"204": {"description": table.or_nothing}} if table.or_nothing else {})
+
+
+def _schemas(used: Iterable[Iterable[str]]) -> Document:
+    """Return every schema: those of the tables, and pages and lists of them."""
+    tables = (EntitySchemas().named, EVENTS, ALERTS, PEOPLE, GRAPHS, REQUESTS, _TEXTS)
+    schemas: Document = {name: schema for table in tables for name, schema in table.items()}
+    assert len(schemas) == sum(map(len, tables))  # noqa: S101  no name means two things
+    for name in sorted({name for names in used for name in names} - schemas.keys()):
+        stem, build = (name[:-4], page) if name.endswith("Page") else (name.removesuffix("List"), array)
+        schemas[name] = build(ref(stem))
+    for name, example in examples().items():
+        schemas[name] = schemas[name] | {"examples": [example]}
+    return dict(sorted(schemas.items()))

@@ -1,0 +1,171 @@
+"""JSON Schemas of entities and of requests for them, made from the shapes that validate documents.
+
+Next: ``model/shapes.py``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import SERVER_KEPT
+from tocsin.model.relations import RELATIONS
+from tocsin.model.shapes import Shape, named_shape, required_keys, shapes_of
+from tocsin.server.openapi.json_schema import array, closed, ref
+
+_WORDS: dict[str, Document] = {
+    "any": {},
+    "text": {"type": "string"},
+    "integer": {"type": "integer"},
+    "number": {"type": "number"},
+    "boolean": {"type": "boolean"},
+    "object": {"type": "object"},
+}
+_REFERENCE, _LABEL = "entityReference", "tagLabel"
+_LENIENT = frozenset({_REFERENCE, _LABEL})
+"""Shapes that a request may give in brief: a name for a reference, a tag's FQN for a label."""
+
+_ALWAYS = ("id", "name", "fullyQualifiedName", "version", "updatedAt", "updatedBy", "href")
+"""Keys that every answer with an entity has."""
+
+_PASSWORD: Document = {
+    "password": {"type": "string", "format": "password", "description": "For administrators: the person's password."},
+    "confirmPassword": {"type": "string", "format": "password"},
+    "createPasswordType": {"type": "string"},
+}
+_RULES: Document = {
+    "resources": array({"type": "string"}) | {"description": "What the alert is about: types of entities, or `all`."}
+}
+_ONLY_ASKED = {"user": _PASSWORD, "eventsubscription": _RULES}
+"""Keys of requests that no entity shows."""
+
+
+class EntitySchemas:
+    """Schemas of entities, of requests for them, and of everything that they refer to; ``named`` grows as asked."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Document] = {
+            "ReferenceRequest": {
+                "description": "A reference: a fully qualified name or id, or an object with either.",
+                "anyOf": [
+                    {"type": "string", "minLength": 1},
+                    {"type": "object", "properties": self._reference_keys()},
+                ],
+                "examples": ["warehouse.shop"],
+            },
+            "SuiteReference": closed(self._reference_keys()),
+        }
+        for row in ENTITY_TYPES.values():
+            self.named[schema_name(row)] = self._entity(row)
+            self.named[f"Create{schema_name(row)}"] = self._request(row)
+
+    def shape(self, name: str, *, asked: bool = False) -> Document:
+        """Return the schema that stands for a shape in an answer, or, if ``asked``, in a request."""
+        if asked and name == _REFERENCE:
+            return ref("ReferenceRequest")
+        found = named_shape(name)
+        if isinstance(found, dict) and "text" in found:
+            return _text(found["text"])
+        differs = asked and _is_lenient(name)
+        title = f"{_title(name)}Request" if differs else _title(name)
+        if title not in self.named:
+            self.named[title] = {}  # so that a shape that holds itself ends
+            self.named[title] = self._schema(found, asked=differs)
+            if differs and name == _LABEL:
+                self.named[title]["required"] = ["tagFQN"]
+        return ref(title)
+
+    def _reference_keys(self) -> Document:
+        found: Document = self._schema(named_shape(_REFERENCE), asked=False)["properties"]
+        return found
+
+    def _entity(self, row: EntityType) -> Document:
+        shapes, required = shapes_of(row.name), (*_ALWAYS, *required_keys(row.name))
+        found = {key: self._schema(shapes[key], asked=False) for key in sorted(row.keys)}
+        if "testSuites" in found:
+            found["testSuites"] = array(ref("SuiteReference"))
+        said = f"A {row.name}. Which keys an answer holds depends on `fields`."
+        return closed(found, required=[key for key in required if key in row.keys]) | {"description": said}
+
+    def _request(self, row: EntityType) -> Document:
+        shapes, kept = shapes_of(row.name), SERVER_KEPT | row.separate_keys | RELATIONS.get(row.name, {}).keys()
+        found = {key: self._schema(shapes[key], asked=True) for key in sorted((row.keys - kept) | set(row.required))}
+        found |= {key: {"description": "Understood, and not stored."} for key in row.ignored}
+        found |= _ONLY_ASKED.get(row.name, {})
+        said = f"Request for a {row.name}. A PUT leaves what is not named as it is."
+        return closed(found, required=list(row.required)) | {"description": said}
+
+    def _schema(self, shape: Shape, *, asked: bool) -> Document:
+        if isinstance(shape, str):
+            return dict(_WORDS[shape])
+        kind = next(key for key in ("use", "enum", "text", "list", "map", "either", "fields") if key in shape)
+        inner = shape[kind]
+        match kind:
+            case "use":
+                return self.shape(inner, asked=asked)
+            case "enum":
+                return {"enum": inner}
+            case "text":
+                return _text(inner)
+            case "list":
+                return array(self._schema(inner, asked=asked))
+            case "map":
+                return {"type": "object", "additionalProperties": self._schema(inner, asked=asked)}
+            case "either":
+                return {"anyOf": [self._schema(one, asked=asked) for one in inner]}
+        return self._fields(shape, asked=asked)
+
+    def _fields(self, shape: Document, *, asked: bool) -> Document:
+        properties = {key: self._schema(inner, asked=asked) for key, inner in shape["fields"].items()}
+        made = closed(properties, required=shape.get("required", ()))
+        return {**made, "additionalProperties": True} if shape.get("open") else made
+
+
+def schema_name(row: EntityType) -> str:
+    """Return the name of the schema of an entity of this type."""
+    return "EventSubscription" if row.name == "eventsubscription" else _capital(row.name)
+
+
+def _title(name: str) -> str:
+    """Return the name of the schema of a shape; ``entity/data/pipeline#pipelineStatus`` is PipelinePipelineStatus."""
+    place, _, inside = name.rpartition("#")
+    title = _capital(place.rpartition("/")[2]) + _capital(inside)
+    taken = {schema_name(row) for row in ENTITY_TYPES.values()}
+    return f"{title}Shape" if title in taken else title
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def _text(limits: Document) -> Document:
+    pattern = {"pattern": limits["pattern"].removeprefix("(?U)")} if "pattern" in limits else {}
+    return {"type": "string"} | limits | pattern
+
+
+@cache
+def _is_lenient(name: str) -> bool:
+    """Return whether a shape holds, at whatever depth, one that a request may give in brief."""
+    waiting, known = [name], set[str]()
+    while waiting:
+        one = waiting.pop()
+        if one in _LENIENT:
+            return True
+        known.add(one)
+        waiting += [used for used in _uses(named_shape(one)) if used not in known]
+    return False
+
+
+def _uses(shape: Shape) -> set[str]:
+    """Return the names that a shape uses."""
+    if isinstance(shape, list):
+        return set().union(*map(_uses, shape))
+    if not isinstance(shape, dict):
+        return set()
+    if "fields" in shape:
+        return set().union(*map(_uses, shape["fields"].values()))
+    if "use" in shape:
+        return {shape["use"]}
+    return set().union(*(_uses(shape[key]) for key in ("list", "map", "either") if key in shape))

@@ -1,0 +1,133 @@
+"""Parameters of operations: FastAPI's, in plain words, with a description each, and the filters of each list.
+
+Next: ``store/entities/filters.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.server.openapi.json_schema import TEXT
+from tocsin.store.entities.filters import filters_of
+
+_DESCRIPTIONS = {
+    "after": "Cursor of the page after; from `paging`.",
+    "alert_type": "Type of alert, e.g. `Notification`.",
+    "asOf": "The state at this time, epoch milliseconds.",
+    "before": "Cursor of the page before; from `paging`.",
+    "change": "Whether the assets are added or removed.",
+    "column": "Name of a column.",
+    "columns": "Comma list of columns: only what uses them.",
+    "connector": "Name of a connector.",
+    "date": "A day, `2026-01-31`; default: today.",
+    "days": "Number of days up to the date.",
+    "deleted": "Whether deleted entities are searched, too.",
+    "depth": "Levels of lineage to follow downstream.",
+    "downstreamDepth": "Levels of lineage to follow downstream.",
+    "dryRun": "Whether the request is only tried, and nothing is written.",
+    "endTs": "End of the time range, epoch milliseconds.",
+    "entityId": "Id of an entity.",
+    "entityLink": "Link to an asset or a part of it: `<#E::table::warehouse.shop.public.orders>`.",
+    "expression": "A condition.",
+    "fetch_source": "Without effect: hits always have their entity.",
+    "field": "The field whose values are counted.",
+    "fieldName": "The field to search.",
+    "fieldValue": "The text to find; `*` and `?` stand for others.",
+    "fields": "Comma list of the fields that are left out unless asked for, such as `owners,tags`; `*` for all.",
+    "format": "Form of events.",
+    "fqn": "Fully qualified name.",
+    "from": "Number of the first hit; in a list of versions, the older version.",
+    "group": "Id or fully qualified name.",
+    "hardDelete": "Whether it is deleted for good.",
+    "ids": "Comma list of ids.",
+    "if-match": "The `ETag` of the state that is to be changed; 412 if it is another one by now.",
+    "include": "Whether what is deleted is included.",
+    "include_source_fields": "Keys of the entities to be returned; default: all.",
+    "includeFields": "Comma list of fields: only events that change one of them.",
+    "index": "Comma list of indexes, such as `table`; default: all.",
+    "isJoinable": "Only teams that people can join, and those above them.",
+    "last-event-id": "Position after which the stream goes on.",
+    "latest": "Whether only the current step of each test case is returned.",
+    "limit": "Most entries on one page.",
+    "limitPosts": "Most posts shown of each thread, the latest ones.",
+    "name": "Name.",
+    "number": "Number of a task.",
+    "offset": "Number of entries to skip; of events: the offset to read on from, or `latest`.",
+    "owner": "Id or name of an owner.",
+    "q": "What to search for; see docs/search.md.",
+    "query_filter": "Further conditions, as JSON.",
+    "recursive": "Whether everything below is included.",
+    "removeAll": "Whether all personal tokens are revoked.",
+    "resource": "A type of entity, or another resource of policies.",
+    "run_id": "Id of a run.",
+    "search_after": "The `sort` of the last hit of the page before.",
+    "since": "Start: `30d`, a date, or epoch milliseconds.",
+    "size": "Most hits on one page.",
+    "sort_field": "The field to sort by.",
+    "sort_order": "The direction to sort in.",
+    "source": "By what edges were found, e.g. `ViewLineage`.",
+    "startTs": "Start of the time range, epoch milliseconds.",
+    "subscription": "Id or name of an alert.",
+    "tags": "Comma list of tags, each of which an entity has.",
+    "namePrefix": "Beginning of the names.",
+    "timestamp": "A time, epoch milliseconds.",
+    "to": "The newer version; default: the newest.",
+    "token": "The token of the link in a mail.",
+    "tocsin_login": "Cookie of a log-in that has begun.",
+    "track_total_hits": "Whether hits are counted exactly.",
+    "type": "A type.",
+    "unread": "Whether only unread notifications are returned.",
+    "upstreamDepth": "Levels of lineage to follow upstream.",
+    "user": "Id or name of a person; default: oneself.",
+    "userName": "Name of the person who made the changes.",
+    "validate": "Whether the columns must be those of the table.",
+    "version": "A version, e.g. `0.3`.",
+    "wait": "Seconds to wait for the result.",
+    "words": "Whether the changes are described in words.",
+}
+_EVENT_FILTERS = "Comma list; only events of these types of entity or event."
+_FILTER = "Only entities with this value; see docs/entities.md."
+
+
+def parameters_of(declared: list[Document], enums: Document, route: str, row: EntityType | None) -> list[Document]:
+    """Return the parameters of a route, each described; ``declared`` are FastAPI's."""
+    found = [_plain(one, enums) for one in declared]
+    known = {one["name"] for one in found}
+    filters = sorted(filters_of(row.name)) if row and route == "listing.list_entities" else ()
+    return found + [
+        {"name": name, "in": "query", "required": False, "description": _FILTER, "schema": dict(TEXT)}
+        for name in filters
+        if name not in known
+    ]
+
+
+def _plain(parameter: Document, enums: Document) -> Document:
+    schema, name = _without_null(parameter["schema"], enums), parameter["name"]
+    said = parameter.get("description") or schema.pop("description", None)
+    return {
+        "name": name,
+        "in": parameter["in"],
+        "required": parameter.get("required", False),
+        "description": said or _described(name),
+        "schema": {key: value for key, value in schema.items() if key != "title"},
+    }
+
+
+def _described(name: str) -> str:
+    if name in _DESCRIPTIONS:
+        return _DESCRIPTIONS[name]
+    kind = name.removesuffix("_id").removesuffix("_fqn").removesuffix("_type").replace("_", " ")
+    ending = name.rpartition("_")[2]
+    words = {"id": f"Id of the {kind}.", "fqn": f"Fully qualified name of the {kind}.", "type": f"Type of the {kind}."}
+    return words.get(ending, _EVENT_FILTERS if name.startswith(("entity", "event")) else "Only what has this value.")
+
+
+def _without_null(schema: Document, enums: Document) -> Document:
+    """Return a parameter's schema without null, which no query can say, and without references."""
+    if "$ref" in schema:
+        return {key: value for key, value in enums[schema["$ref"].rpartition("/")[2]].items() if key != "description"}
+    kept = [_without_null(one, enums) for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    beside = {key: value for key, value in schema.items() if key != "anyOf"}
+    if not kept:
+        return beside
+    return {**beside, **kept[0]} if len(kept) == 1 else {**beside, "anyOf": kept}

@@ -1,0 +1,232 @@
+"""Schemas of bodies that are no entities, by name. Next: ``operations.py``."""
+
+from __future__ import annotations
+
+from tocsin.catalogue.feed.requests import LONGEST_MESSAGE, REACTIONS
+from tocsin.catalogue.quality.incidents import STATUSES
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.lineage import LineageSource
+from tocsin.model.mute import MuteKind
+from tocsin.model.subscription import Channel
+from tocsin.model.thread import TaskType, ThreadType
+from tocsin.server.openapi.json_schema import (
+    COUNT,
+    DAY,
+    FLAG,
+    ID,
+    NUMBER,
+    OPEN,
+    TEXT,
+    TIME,
+    WHOLE,
+    array,
+    closed,
+    either,
+    mapping,
+    ref,
+    whole,
+)
+from tocsin.server.routes.people.tokens import LIFETIMES_S
+
+_MESSAGE: Document = {"type": "string", "minLength": 1, "maxLength": LONGEST_MESSAGE}
+_EXPIRY = either(*LIFETIMES_S)
+_REFERENCE = ref("ReferenceRequest")
+_TYPED: Document = {
+    "type": "object",
+    "description": "A reference: a type, and an id or a fully qualified name.",
+    "required": ["type"],
+    "properties": {"type": either(*ENTITY_TYPES), "id": ID, "fullyQualifiedName": TEXT},
+}
+_LINK: Document = {"type": "string", "examples": ["<#E::table::warehouse.shop.public.orders::columns::email>"]}
+_ALERT_WINDOW: Document = {
+    key: {"type": ["string", "integer"], "description": "`30d`, a date, or epoch milliseconds.", "examples": ["30d"]}
+    for key in ("since", "until")
+}
+
+REQUESTS: dict[str, Document] = {
+    "JsonPatch": {
+        "type": "array",
+        "description": "Operations of RFC 6902.",
+        "items": {
+            "type": "object",
+            "required": ["op", "path"],
+            "properties": {
+                "op": either("add", "remove", "replace", "move", "copy", "test"),
+                "path": TEXT,
+                "from": TEXT,
+                "value": {},
+            },
+        },
+    },
+    "RestoreRequest": {
+        "type": "object",
+        "properties": {"id": ID, "fullyQualifiedName": TEXT},
+        "anyOf": [{"required": ["id"]}, {"required": ["fullyQualifiedName"]}],
+    },
+    "RollbackRequest": whole(
+        {"version": {"type": ["number", "string"], "description": "The version to restore.", "examples": [0.3]}},
+        {"dryRun": FLAG},
+    ),
+    "StaleRequest": whole(
+        {"scopeEntityType": TEXT, "scopeFqn": TEXT, "seenFqns": array(TEXT)},
+        {"recursive": {"type": "boolean", "default": True}},
+    ),
+    "AssetsRequest": closed({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
+    "FollowsRequest": closed({"entities": array(_TYPED)}, required=["entities"]),
+    "FollowerId": {"type": "string", "format": "uuid", "description": "The id of a user."},
+    "VoteRequest": closed({"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]),
+    "Csv": {"type": "string", "description": "A sheet as CSV, with a line of headers."},
+    "QueryText": {"type": "string", "description": "A query in SQL."},
+    "ConditionRequest": closed({"condition": TEXT}, required=["condition"]),
+    "BacktestRequest": {
+        "type": "object",
+        "description": "The id of an alert, or the fields of a new one; other fields replace those of the alert.",
+        "properties": {"id": ID, **_ALERT_WINDOW, "condition": TEXT, "resources": array(TEXT), "filteringRules": OPEN},
+    },
+    "TrialRequest": closed({"destination": ref("DestinationRequest")}, required=["destination"]),
+    "TrialsRequest": closed(
+        {"destinations": {**array(ref("DestinationRequest")), "minItems": 1}}, required=["destinations"]
+    ),
+    "DestinationRequest": {
+        "type": "object",
+        "required": ["category", "type"],
+        "properties": {"category": TEXT, "type": either(*Channel), "config": OPEN, "enabled": FLAG},
+    },
+    "MuteRequest": closed(
+        {
+            "kind": either(*MuteKind),
+            "id": ID,
+            "type": {"type": "string", "description": "The asset's type; default: table."},
+            "until": {**TIME, "description": "Epoch milliseconds; left out: for good."},
+            "channel": either(Channel.ACTIVITY_FEED, Channel.EMAIL),
+        },
+        required=["kind", "id"],
+    ),
+    "ThreadRequest": closed(
+        {
+            "about": _LINK,
+            "message": _MESSAGE,
+            "type": either(*ThreadType),
+            "taskDetails": closed(
+                {
+                    "type": either(*TaskType),
+                    "assignees": array(_TYPED),
+                    "suggestion": TEXT,
+                    "oldValue": TEXT,
+                },
+                required=["type", "assignees"],
+            ),
+            "announcementDetails": closed(
+                {"description": TEXT, "startTime": TIME, "endTime": TIME}, required=["startTime", "endTime"]
+            ),
+            "chatbotDetails": closed({"query": TEXT}),
+            "addressedTo": _LINK,
+            "domains": array({}),
+        },
+        required=["about", "message"],
+    ),
+    "PostRequest": closed({"message": _MESSAGE}, required=["message"]),
+    "ResolveRequest": closed({"newValue": TEXT}, required=["newValue"]),
+    "CloseRequest": closed({"comment": TEXT, "testCaseFQN": TEXT}, required=["comment"]),
+    "ReactionRequest": whole({"reactionType": either(*sorted(REACTIONS)), "user": _TYPED}),
+    "LineageRequest": closed({"edge": ref("EdgeRequest")}, required=["edge"]),
+    "EdgeRequest": {
+        "type": "object",
+        "required": ["fromEntity", "toEntity"],
+        "properties": {
+            "fromEntity": _TYPED,
+            "toEntity": _TYPED,
+            "description": TEXT,
+            "lineageDetails": {
+                "type": "object",
+                "properties": {
+                    "sqlQuery": TEXT,
+                    "columnsLineage": array(closed({"fromColumns": array(TEXT), "toColumn": TEXT, "function": TEXT})),
+                    "pipeline": _TYPED,
+                    "description": TEXT,
+                    "source": either(*LineageSource),
+                },
+            },
+        },
+    },
+    "LineageEvents": {
+        "description": "Change events of lineage: one, or a list of them.",
+        "anyOf": [OPEN, array(OPEN)],
+    },
+    "References": array(_REFERENCE),
+    "Names": array(TEXT),
+    "QueryCostRequest": closed(
+        {
+            "queryReference": {"type": "object", "properties": {"id": ID, "fullyQualifiedName": TEXT, "type": TEXT}},
+            "timestamp": TIME,
+            "cost": {"type": "number", "minimum": 0},
+            "count": {"type": "number", "minimum": 0},
+            "totalDuration": {"type": "number", "minimum": 0},
+            "jsonSchema": TEXT,
+        },
+        required=["queryReference", "timestamp", "cost", "count"],
+    ),
+    "ProfileRequest": closed(
+        {
+            "tableProfile": ref("TableProfile"),
+            "columnProfile": array({"allOf": [ref("ColumnProfile"), {"required": ["name"]}]}),
+            "systemProfile": array(ref("SystemProfile")),
+        },
+        required=["tableProfile"],
+    ),
+    "PipelineRuns": {
+        "description": "Runs: a list, or an object with one.",
+        "anyOf": [
+            array(ref("PipelinePipelineStatus")),
+            {"type": "object", "properties": {"pipelineStatus": array(ref("PipelinePipelineStatus"))}},
+        ],
+    },
+    "SampleRequest": {
+        "description": "Rows of a table or container, or messages of a topic or search index.",
+        "anyOf": [ref("FailedRowsRequest"), closed({"messages": array(TEXT)}, required=["messages"])],
+    },
+    "FailedRowsRequest": closed({"columns": array(TEXT), "rows": array(array({}))}, required=["columns", "rows"]),
+    "UsageRequest": closed({"date": DAY, "count": COUNT}, required=["date", "count"]),
+    "IncidentRequest": closed(
+        {
+            "testCaseReference": {"type": "string", "description": "The fully qualified name of a test case."},
+            "testCaseResolutionStatusType": either(*STATUSES),
+            "testCaseResolutionStatusDetails": OPEN,
+            "severity": either(*(f"Severity{number}" for number in range(1, 6))),
+        },
+        required=["testCaseReference", "testCaseResolutionStatusType"],
+    ),
+    "LogicalSuiteRequest": {
+        "type": "object",
+        "required": ["testSuiteId", "testCaseIds"],
+        "properties": {"testSuiteId": ID, "testCaseIds": array(ID)},
+    },
+    "CountRequest": {
+        "type": "object",
+        "properties": {"query": TEXT, "index": TEXT, "fieldName": TEXT, "size": WHOLE},
+    },
+    "LogInRequest": {
+        "type": "object",
+        "required": ["email", "password"],
+        "properties": {
+            "email": TEXT,
+            "password": {"type": "string", "format": "password", "description": "Plain, or as base64."},
+        },
+    },
+    "PasswordRequest": {
+        "type": "object",
+        "required": ["newPassword"],
+        "properties": {"oldPassword": TEXT, "newPassword": TEXT, "username": TEXT},
+    },
+    "PersonalTokenRequest": {
+        "type": "object",
+        "required": ["tokenName", "JWTTokenExpiry"],
+        "properties": {"tokenName": TEXT, "JWTTokenExpiry": _EXPIRY, "password": TEXT},
+    },
+    "TokenIds": {"type": "object", "properties": {"tokenIds": array(TEXT)}},
+    "BotTokenRequest": {"type": "object", "properties": {"JWTTokenExpiry": _EXPIRY}},
+    "BotId": {"type": "object", "required": ["id"], "properties": {"id": ID}},
+    "Metrics": mapping(NUMBER),
+}
+"""Every one of them."""

@@ -67,6 +67,7 @@ EVENTS: dict[str, Document] = {
         }
     ),
     "Said": whole({"message": TEXT}),
+    "DeletionJob": whole({"jobId": ID, "message": TEXT}),
     "VersionHistory": whole(
         {
             "entityType": _ENTITY_TYPE,

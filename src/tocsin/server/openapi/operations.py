@@ -47,6 +47,7 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(("crud.read", "crud.read_by_name", "crud.read_version"), _READ),
     **dict.fromkeys(("crud.patch", "crud.patch_by_name"), Operation("{}", _PATCHED)),
     **dict.fromkeys(("crud.delete", "crud.delete_by_name"), _READ),
+    "crud.delete_async": Operation("DeletionJob"),
     "crud.list_versions": Operation("VersionHistory"),
     "listing.list_entities": Operation("{}Page"),
     "listing.list_children": Operation("EntityReferencePage"),
@@ -140,8 +141,12 @@ OPERATIONS: dict[str, Operation] = {
     "custom_properties.put_property": Operation("Type", "CustomPropertyRequest"),
     # lineage, search
     "edges.put_edge": Operation("LineageEdge", "LineageRequest"),
+    "edges.put_edge_by_name": Operation("LineageEdge", "EdgeDetailsRequest"),
     "edges.receive_events": Operation("BulkResult", "LineageEvents"),
-    **dict.fromkeys(("edges.read_edge", "edges.delete_edge", "edges.delete_edge_by_name"), Operation("LineageEdge")),
+    **dict.fromkeys(
+        (f"edges.{name}" for name in ("read_edge", "read_edge_by_name", "delete_edge", "delete_edge_by_name")),
+        Operation("LineageEdge"),
+    ),
     **dict.fromkeys(("edges.patch_edge", "edges.patch_edge_by_name"), Operation("LineageEdge", _PATCHED)),
     **dict.fromkeys(("edges.delete_by_source", "edges.delete_by_source_by_name"), Operation("LineageEdges")),
     **dict.fromkeys(("edges.around", "edges.around_name"), Operation("Lineage")),

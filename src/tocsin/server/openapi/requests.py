@@ -138,16 +138,17 @@ REQUESTS: dict[str, Document] = {
             "fromEntity": _TYPED,
             "toEntity": _TYPED,
             "description": TEXT,
-            "lineageDetails": {
-                "type": "object",
-                "properties": {
-                    "sqlQuery": TEXT,
-                    "columnsLineage": array(closed({"fromColumns": array(TEXT), "toColumn": TEXT, "function": TEXT})),
-                    "pipeline": _TYPED,
-                    "description": TEXT,
-                    "source": either(*LineageSource),
-                },
-            },
+            "lineageDetails": ref("EdgeDetailsRequest"),
+        },
+    },
+    "EdgeDetailsRequest": {
+        "type": "object",
+        "properties": {
+            "sqlQuery": TEXT,
+            "columnsLineage": array(closed({"fromColumns": array(TEXT), "toColumn": TEXT, "function": TEXT})),
+            "pipeline": _TYPED,
+            "description": TEXT,
+            "source": either(*LineageSource),
         },
     },
     "LineageEvents": {

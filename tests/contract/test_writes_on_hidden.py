@@ -49,6 +49,7 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "PATCH /{collection:collection}/name/{fqn}": ("/tables/name/{fqn}", PATCHES),
     "DELETE /{collection:collection}/{entity_id}": ("/tables/{table}?hardDelete=true", NONE),
     "DELETE /{collection:collection}/name/{fqn}": ("/tables/name/{fqn}", NONE),
+    "DELETE /{collection:collection}/async/{entity_id}": ("/tables/async/{table}?hardDelete=true", NONE),
     "PUT /{collection:collection}/restore": (
         "/tables/restore",
         ({"id": "{table}"}, {"fullyQualifiedName": "{fqn}"}, {"id": "{table}", "x": 7}),
@@ -173,6 +174,10 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
         NONE,
     ),
     "DELETE /lineage/{entity_type}/{entity_id}/type/{source}": ("/lineage/table/{table}/type/Manual", NONE),
+    "PUT /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": (
+        "/lineage/table/name/{fqn}/table/name/{seen_fqn}",
+        (*DOCUMENTS, {"columnsLineage": [{"fromColumns": ["wrong"], "toColumn": "wrong"}]}),
+    ),
     "PATCH /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": (
         "/lineage/table/name/{fqn}/table/name/{seen_fqn}",
         PATCHES,

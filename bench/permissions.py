@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.measured import Measurement, Report, p50, scaled
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.defaults import POLICIES
 from tocsin.access.nodes import Condition
 from tocsin.access.resources import RESOURCES
@@ -38,7 +38,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure all of it."""
     count = scaled(CHECK_COUNT, scale, least=1_000)
     floor_us = _dictionary_us(count)
-    plain, narrowed = _view(), _view({**_HIDING, "condition": _CONDITION})
+    plain, narrowed = _permissions(), _permissions({**_HIDING, "condition": _CONDITION})
     document: Document = {"id": "t", "columns": _COLUMNS, "owners": [{"id": "o", "type": "user"}]}
     rows = [
         _row("permission check per entity, no condition", _check_us(plain, document, count), floor_us, count),
@@ -59,16 +59,16 @@ def _row(name: str, figure: float, floor: float, count: int) -> Measurement:
     return Measurement("permissions", name, figure, "µs", floor, count)
 
 
-def _view(*rules: Document) -> View:
+def _permissions(*rules: Document) -> Permissions:
     """Return what a plain person may do, with further rules."""
     named = [one for one in POLICIES if one["name"] in ("OrganizationPolicy", "DataConsumerPolicy")]
     named.append({"name": "More", "rules": list(rules)})
     policies = [policy_of({**one, "id": one["name"], "rules": checked_rules(one, RESOURCES)}) for one in named]
-    return View(Subject(id="a", name="a", grants=tuple(Grant(one) for one in policies)))
+    return Permissions(Subject(id="a", name="a", grants=tuple(Grant(one) for one in policies)))
 
 
-def _check_us(view: View, document: Document, count: int) -> float:
-    return _each_us(lambda: view.may(Operation.VIEW_BASIC, "table", document), count)
+def _check_us(permissions: Permissions, document: Document, count: int) -> float:
+    return _each_us(lambda: permissions.may(Operation.VIEW_BASIC, "table", document), count)
 
 
 def _dictionary_us(count: int) -> float:

@@ -6,7 +6,7 @@ import json
 
 from sqlalchemy import Engine
 
-from tocsin.access.views import Views
+from tocsin.access.permission_cache import PermissionCache
 from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
@@ -19,7 +19,7 @@ from tocsin.flow.schedule.messages import scheduled, timings_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair, match_results_of
-from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -43,7 +43,7 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         pairs += [(logged.offset, one.id) for one in matched]
         found += [_row(one, logged) for one in recipients_of(logged, matched, world)]
-    shown = only_visible(found, Views(SqlSubjects(engine)).now(), SqlEvents(engine))
+    shown = only_visible(found, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
     timings = timings_of(alerts)
     timed = (row | {"timestamp_ms": now_ms or row["timestamp_ms"]} for row in shown)
     rows = list(scheduled(timed, timings, now_ms=now_ms or clock.now_ms(), gatherings=GATHERINGS))

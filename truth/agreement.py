@@ -115,10 +115,10 @@ class Agreement:
         if asked["state"] != "done":
             yield Difference(Kind.BACKTEST, 0, f"{alert} {asked['state']}: {asked.get('reason')}")
             return
-        stored, told = _counted(rows, self.due.firings.get(alert, set())), _told(asked["result"])
+        stored, answered = _counted(rows, self.due.firings.get(alert, set())), _answered(asked["result"])
         if len(asked["result"]["recipients"]) >= _MOST_NAMED:
-            stored["recipients"] = {one: stored["recipients"].get(one) for one in told["recipients"]}
-        yield from _unlike(Kind.BACKTEST, alert, stored, told)
+            stored["recipients"] = {one: stored["recipients"].get(one) for one in answered["recipients"]}
+        yield from _unlike(Kind.BACKTEST, alert, stored, answered)
 
     def _noise(self, steady: frozenset[str], rows: Rows) -> Iterator[Difference]:
         """Compare the counts of every alert and event, and what the API sums up of them."""
@@ -133,8 +133,10 @@ class Agreement:
                 yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, found=found)
         answer = self.replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100})
         for alert in sorted(steady):
-            told: Json = next((one for one in answer["data"] if one["name"] == alert), {})
-            yield from _unlike(Kind.NOISE, alert, *_sums(told, [one for at, one in counted.items() if at[0] == alert]))
+            answered: Json = next((one for one in answer["data"] if one["name"] == alert), {})
+            yield from _unlike(
+                Kind.NOISE, alert, *_sums(answered, [one for at, one in counted.items() if at[0] == alert])
+            )
 
     def _firings(self, steady: frozenset[str], rows: Rows) -> dict[tuple[str, str], Firing]:
         found = {(alert, event): Firing() for alert in steady for event in self.due.firings.get(alert, ())}
@@ -152,15 +154,17 @@ class Agreement:
         if done.returncode not in (0, 7):
             yield Difference(Kind.AUDIT, 0, "did not run", found=done.stderr[-2000:])
             return
-        told = json.loads(done.stdout)
-        for one in told["findings"]:
+        answered = json.loads(done.stdout)
+        for one in answered["findings"]:
             yield Difference(Kind.AUDIT, 0, f"finding {one['kind']}", found=json.dumps(one))
         first, last = self.replay.ends[0], self.replay.ends[-1]
-        if told["after"] > first or told["through"] < last:
-            yield Difference(Kind.AUDIT, 0, f"events {first} to {last}", found=f"{told['after']} to {told['through']}")
+        if answered["after"] > first or answered["through"] < last:
+            yield Difference(
+                Kind.AUDIT, 0, f"events {first} to {last}", found=f"{answered['after']} to {answered['through']}"
+            )
         fired = sum(len(self.due.firings.get(alert, ())) for alert in steady)
-        if told["judged"] < fired:
-            yield Difference(Kind.AUDIT, 0, "matches judged", right=f"{fired} at least", found=str(told["judged"]))
+        if answered["judged"] < fired:
+            yield Difference(Kind.AUDIT, 0, "matches judged", right=f"{fired} at least", found=str(answered["judged"]))
 
 
 def steady_alerts(script: Script) -> frozenset[str]:
@@ -208,7 +212,7 @@ def _counted(rows: Notifications, fired: set[str]) -> dict[str, Any]:
     }
 
 
-def _told(result: Mapping[str, Any]) -> dict[str, Any]:
+def _answered(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same counts of a backtest's result."""
     return {
         **{name: result[name] for name in ("matched", "notified", "notifiedNobody", "merged")},
@@ -227,16 +231,16 @@ def _named(recipient: Mapping[str, Any]) -> str:
     return address_of(recipient["name"]) if recipient["channel"] == MAIL else str(recipient["name"])
 
 
-def _sums(told: Mapping[str, Any], counted: list[Firing]) -> tuple[dict[str, int], dict[str, int]]:
+def _sums(answered: Mapping[str, Any], counted: list[Firing]) -> tuple[dict[str, int], dict[str, int]]:
     """Return the sums of an alert's counts, and what the API says that they are."""
     names = ("fired", "notifiedNobody", "notified", "notifiedPeople", "notifiedInApp")
     sums = map(sum, zip(*counted, strict=True)) if counted else (0, 0, 0)
     silent = sum(not one.notified for one in counted)
     expected = dict(zip(names, (len(counted), silent, *sums), strict=True))
-    return expected, {name: told.get(name, 0) for name in names}
+    return expected, {name: answered.get(name, 0) for name in names}
 
 
-def _unlike(kind: Kind, alert: str, stored: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[Difference]:
+def _unlike(kind: Kind, alert: str, stored: Mapping[str, Any], answered: Mapping[str, Any]) -> Iterator[Difference]:
     for name, value in stored.items():
-        if value != told[name]:
-            yield Difference(kind, 0, f"{alert}: {name}", right=str(value), found=str(told[name]))
+        if value != answered[name]:
+            yield Difference(kind, 0, f"{alert}: {name}", right=str(value), found=str(answered[name]))

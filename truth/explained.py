@@ -54,7 +54,7 @@ class Explanations:
     def _of(self, number: int, event: Event) -> list[Difference]:
         pages = self._pages(event)
         stored = self.stored.get(event.id, {})
-        found = [*self._told(pages[0]["notified"], event, stored), *self._disagreements(pages[0])]
+        found = [*self._answered(pages[0]["notified"], event, stored), *self._disagreements(pages[0])]
         listed = {one["name"]: one for page in pages for one in page["alerts"] if one["matched"]}
         for name in sorted(self.steady):
             found += self._reached(name, listed.get(name), event, stored)
@@ -69,16 +69,16 @@ class Explanations:
             params = {**params, "after": found[-1]["paging"].get("after")}
         return found
 
-    def _told(self, notified: Json, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
-        """Yield where the stored notifications are told wrongly."""
+    def _answered(self, notified: Json, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
+        """Yield where the stored notifications are answered wrongly."""
         if notified["total"] != len(stored):
             yield "", "total", f"{len(stored)} notifications", f"{notified['total']}"
-        told: Reasons = {}
+        answered: Reasons = {}
         for one in notified["data"]:
             reasons = frozenset(map(self.names.reason, one["reasons"]))
             recipient = self.names.recipient(one["channel"], one["recipient"], reasons)
-            told[event.id, one["channel"], recipient] = reasons
-        yield from _unlike(stored, told, is_whole=len(stored) <= _MOST_SHOWN)
+            answered[event.id, one["channel"], recipient] = reasons
+        yield from _unlike(stored, answered, is_whole=len(stored) <= _MOST_SHOWN)
 
     def _disagreements(self, answer: Json) -> Iterator[tuple[str, ...]]:
         for one in answer["disagreements"]:
@@ -95,8 +95,8 @@ class Explanations:
             if one["isDue"]:
                 said[event.id, one["channel"], _recipient(one, ways)] |= ways
         is_whole = shown["total"] <= _MOST_SHOWN or not all(one["isDue"] for one in shown["data"])
-        told = {at: frozenset(reasons) for at, reasons in said.items()}
-        yield from _unlike({at: some for at, some in own.items() if some}, told, is_whole=is_whole)
+        answered = {at: frozenset(reasons) for at, reasons in said.items()}
+        yield from _unlike({at: some for at, some in own.items() if some}, answered, is_whole=is_whole)
 
 
 def _recipient(reached: Json, ways: set[Reason]) -> str:
@@ -108,9 +108,9 @@ def _recipient(reached: Json, ways: set[Reason]) -> str:
     return address_of(reached["name"]) if reached["channel"] == MAIL else str(reached["name"])
 
 
-def _unlike(stored: Notifications, told: Reasons, *, is_whole: bool) -> Iterator[tuple[str, ...]]:
-    """Yield channel, recipient, and what is stored and told, where they differ; of all that is told at least."""
-    for at in sorted(told.keys() | stored.keys() if is_whole else told.keys()):
-        known, said = stored.get(at, frozenset()), told.get(at, frozenset())
+def _unlike(stored: Notifications, answered: Reasons, *, is_whole: bool) -> Iterator[tuple[str, ...]]:
+    """Yield channel, recipient, stored and answered reasons, where they differ; of all that is answered at least."""
+    for at in sorted(answered.keys() | stored.keys() if is_whole else answered.keys()):
+        known, said = stored.get(at, frozenset()), answered.get(at, frozenset())
         if known != said:
             yield at[1], at[2], texts(known - said) or "nothing else", texts(said - known) or "nothing else"

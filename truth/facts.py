@@ -14,7 +14,7 @@ from truth.world import World
 
 @dataclass(frozen=True)
 class Event:
-    """A change event as the API tells it, without the entity's document.
+    """A change event as the API returns it, without the entity's document.
 
     ``paths`` holds the names of added, updated and deleted fields; ``ends`` the other end of a lineage edge.
     """

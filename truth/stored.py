@@ -54,7 +54,7 @@ def log_end(engine: Engine) -> int:
 
 
 def read_log(caller: Caller, engine: Engine, ends: Sequence[int]) -> Log:
-    """Return the events of each step, as the API tells them; ``ends`` are where the log ended before and after each."""
+    """Return the events of each step, as the API returns them; ``ends``: the log's ends, before and after each."""
     with engine.connect() as connection:
         offsets = {row.id: row.log_offset for row in connection.execute(_OFFSETS)}
     steps: list[list[Event]] = [[] for _ in ends[1:]]

@@ -45,7 +45,7 @@ pytestmark = [
 
 
 @dataclass(frozen=True)
-class Told:
+class Replay:
     """A replay that was judged, and a copy of its store as it was before the pipeline was started."""
 
     judgement: Judgement
@@ -59,8 +59,8 @@ def script() -> Script:
 
 
 @pytest.fixture(scope="module")
-def told(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Told:
-    folder, before = tmp_path_factory.mktemp("told"), tmp_path_factory.mktemp("before") / "tocsin.db"
+def replay(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Replay:
+    folder, before = tmp_path_factory.mktemp("replay"), tmp_path_factory.mktemp("before") / "tocsin.db"
 
     def copied(what: str, done: int, total: int) -> None:
         if what == "requests" and done == total:
@@ -68,15 +68,15 @@ def told(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Told:
                 source.backup(target)
 
     place = Place(folder, environment=pipeline())
-    return Told(judge(script, Way.AT_THE_END, place, copied, questions=QUESTIONS), before, folder)
+    return Replay(judge(script, Way.AT_THE_END, place, copied, questions=QUESTIONS), before, folder)
 
 
 @pytest.fixture
-def untold(told: Told, tmp_path: Path) -> Iterator[Engine]:
+def unnotified(replay: Replay, tmp_path: Path) -> Iterator[Engine]:
     """The store of the replay, of which nobody was notified yet."""
-    shutil.copy(told.before, tmp_path / "tocsin.db")
+    shutil.copy(replay.before, tmp_path / "tocsin.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'tocsin.db'}", synchronous="OFF")
-    use_vault(engine, Settings(data_dir=told.folder))
+    use_vault(engine, Settings(data_dir=replay.folder))
     yield engine
     engine.dispose()
 
@@ -87,52 +87,54 @@ def pipeline(*paths: Path) -> dict[str, str]:
     return {"TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED), "PYTHONPATH": places}
 
 
-def found_in(engine: Engine, told: Told) -> list[Difference]:
+def found_in(engine: Engine, replay: Replay) -> list[Difference]:
     """Notify in Python of what the store holds, and compare."""
     notify_all(engine)
-    stored = read_notifications(engine, told.judgement.names)
-    return list(differences(told.judgement.due, stored, told.judgement.events))
+    stored = read_notifications(engine, replay.judgement.names)
+    return list(differences(replay.judgement.due, stored, replay.judgement.events))
 
 
-def test_what_is_stored_is_what_must_be(told: Told) -> None:
-    assert [one.text() for one in told.judgement.differences] == []
-    assert len(told.judgement.stored) > 5 * CHANGES
+def test_what_is_stored_is_what_must_be(replay: Replay) -> None:
+    assert [one.text() for one in replay.judgement.differences] == []
+    assert len(replay.judgement.stored) > 5 * CHANGES
 
 
-def test_an_address_that_alerts_share_gets_the_reasons_that_their_makers_may_tell(told: Told) -> None:
-    sent = {one: reasons for one, reasons in told.judgement.stored.items() if one[1:] == (MAIL, SHARED)}
+def test_an_address_that_alerts_share_gets_the_reasons_that_their_makers_may_tell(replay: Replay) -> None:
+    sent = {one: reasons for one, reasons in replay.judgement.stored.items() if one[1:] == (MAIL, SHARED)}
     hidden = {
         address: {one.alert for one in reasons}
         for address, reasons in sent.items()
-        if address[0] in told.judgement.due.firings["SharedByReader"]
+        if address[0] in replay.judgement.due.firings["SharedByReader"]
         and "SharedByReader" not in {one.alert for one in reasons}
     }
     assert hidden, "no table that the reader may not see has changed"
     assert set.union(*hidden.values()) == {"SharedByAdmin"}
 
 
-def test_the_engine_of_explanations_finds_the_same(told: Told, untold: Engine) -> None:
-    assert [one.text() for one in found_in(untold, told)] == []
+def test_the_engine_of_explanations_finds_the_same(replay: Replay, unnotified: Engine) -> None:
+    assert [one.text() for one in found_in(unnotified, replay)] == []
 
 
-def test_recipients_of_now_are_found_to_be_wrong(told: Told, untold: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipients_of_now_are_found_to_be_wrong(
+    replay: Replay, unnotified: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     forgetting.recipients_of_now(monkeypatch.setattr)
-    kinds = Counter(one.kind for one in found_in(untold, told))
+    kinds = Counter(one.kind for one in found_in(unnotified, replay))
     assert kinds[Kind.MISSING] > 0
     assert kinds[Kind.EXTRA] > 0
 
 
 def test_relations_that_a_faster_reader_lets_go_are_found_to_be_lost(
-    told: Told, untold: Engine, monkeypatch: pytest.MonkeyPatch
+    replay: Replay, unnotified: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgetting.letting_go(monkeypatch.setattr)
-    Notifications(untold).advance(forgetting.SEARCH, 10**9, now_ms=0)
-    found = found_in(untold, told)
+    Notifications(unnotified).advance(forgetting.SEARCH, 10**9, now_ms=0)
+    found = found_in(unnotified, replay)
     assert_lost(found)
 
 
 def assert_lost(found: list[Difference]) -> None:
-    """Fail unless people were not told of deletions, and nobody was told of anything else."""
+    """Fail unless people missed deletions, and nobody missed anything else."""
     kinds = Counter(one.kind for one in found)
     assert kinds[Kind.MISSING] > 0
     assert any(one.about.startswith("entityDeleted") for one in found if one.kind is Kind.MISSING)

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, select
 from tests.store.catalogues import Company, add_tags, company
 from tests.unit.access.people import rule
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.language import checked
 from tocsin.access.nodes import Condition
-from tocsin.access.views import Views
+from tocsin.access.permission_cache import PermissionCache
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.resolve.only_visible import only_visible
 from tocsin.flow.send.dispatch import Dispatch
@@ -25,7 +25,7 @@ from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.access.visibility import visible
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.engine import is_sqlite, reading
@@ -70,8 +70,8 @@ class Small:
         actor = Actor(self.ids[maker], maker)
         return str(self.company.writes.create("eventsubscription", request, actor=actor).document["id"])
 
-    def view(self, name: str) -> View:
-        return Views(self.subjects).now().of(self.ids[name])
+    def permissions(self, name: str) -> Permissions:
+        return PermissionCache(self.subjects).now().of(self.ids[name])
 
     def table(self, name: str, **fields: Any) -> None:
         self.company.writes.create("table", self.company.table(name, **fields), actor=SYSTEM)
@@ -109,7 +109,7 @@ def test_a_team_that_keeps_to_itself_is_seen_by_its_own_alone(small: Small) -> N
     names = ["hers", "nobodys", "tills"]
     seen = {who: [name for name in names if _may(small, who, name)] for who in ("anna", "bert")}
     assert seen == {"anna": ["hers", "tills"], "bert": ["hers", "nobodys"]}
-    assert {who: [n for n in _listed(small, small.view(who)) if n in names] for who in ("anna", "bert")} == seen
+    assert {who: [n for n in _listed(small, small.permissions(who)) if n in names] for who in ("anna", "bert")} == seen
 
 
 def test_teams_that_keep_to_themselves_do_not_stand_in_each_others_way(small: Small) -> None:
@@ -117,9 +117,9 @@ def test_teams_that_keep_to_themselves_do_not_stand_in_each_others_way(small: Sm
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     small.table("lab", owners=[{"type": "team", "id": small.ids["Lab"]}])
     small.table("nobodys")
-    assert set(_listed(small, small.view("bert"))) == {"nobodys", "orders"}
+    assert set(_listed(small, small.permissions("bert"))) == {"nobodys", "orders"}
     _patch(small, ("user", "bert"), "/teams", [{"type": "team", "id": small.ids[name]} for name in ("Shop", "Lab")])
-    assert _listed(small, small.view("bert")) == []
+    assert _listed(small, small.permissions("bert")) == []
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
     small.table("theirs", owners=[{"type": "team", "id": small.ids["Shop"]}], tags=[{"tagFQN": "Tier.Tier1"}])
     small.table("sold", domains=["Sales"], tags=[{"tagFQN": "PII.Sensitive"}, {"tagFQN": "Tier.Tier1"}])
     small.table("gold", certification=certification)
-    view = small.view("anna")
-    scope = view.scope("table", Operation.TRIGGER)
+    permissions = small.permissions("anna")
+    scope = permissions.scope("table", Operation.TRIGGER)
     documents = small.company.catalogue.list_entities("table", _everything()).documents
-    by_document = sorted(one["name"] for one in documents if view.may(Operation.TRIGGER, "table", one))
+    by_document = sorted(one["name"] for one in documents if permissions.may(Operation.TRIGGER, "table", one))
     assert sorted(_rows(small, "table", scope)) == by_document
 
 
@@ -272,7 +272,7 @@ def test_a_test_a_suite_and_a_query_are_as_visible_as_what_they_are_about(small:
     assert _seen_alike(small, "testCase", Operation.VIEW_TESTS) == ["open"]
     writes.delete("table", Key.by_name("pg.shop.public.shut"), actor=SYSTEM, recursive=True, hard=True)
     gone = SqlEntityStates(small.engine).of([tables["shut"]["id"]])[tables["shut"]["id"]]
-    assert not small.view("anna").may(Operation.VIEW_BASIC, *gone), "it is as it was last"
+    assert not small.permissions("anna").may(Operation.VIEW_BASIC, *gone), "it is as it was last"
 
 
 def test_a_test_that_went_with_its_table_is_as_visible_as_the_table_was(small: Small) -> None:
@@ -293,7 +293,7 @@ def test_a_test_that_went_with_its_table_is_as_visible_as_the_table_was(small: S
         writes.delete("table", Key.by_name(f"pg.shop.public.{name}"), actor=SYSTEM, recursive=True, hard=True)
         small.table(name, tags=tags)
     states = SqlEntityStates(small.engine).of(ids.values())
-    seen = [name for name in ids if small.view("anna").may(Operation.VIEW_BASIC, *states[ids[name]])]
+    seen = [name for name in ids if small.permissions("anna").may(Operation.VIEW_BASIC, *states[ids[name]])]
     assert seen == ["open"]
 
 
@@ -342,12 +342,12 @@ def _reference(small: Small, fqn: str) -> dict[str, Any]:
 
 def _seen_alike(small: Small, kind: str, operation: Operation = Operation.TRIGGER) -> list[str]:
     """The names of a type with which Anna may do this: by document, by row and by list the same."""
-    view, catalogue = small.view("anna"), small.company.catalogue
-    scope = view.scope(kind, operation)
+    permissions, catalogue = small.permissions("anna"), small.company.catalogue
+    scope = permissions.scope(kind, operation)
     documents = catalogue.list_entities(kind, _everything()).documents
     standing = SqlEntityStates(small.engine)
-    asked = [standing.as_asked(view, operation, kind, one) for one in documents]
-    seen = sorted(one["name"] for one in asked if view.may(operation, kind, one))
+    asked = [standing.as_asked(permissions, operation, kind, one) for one in documents]
+    seen = sorted(one["name"] for one in asked if permissions.may(operation, kind, one))
     assert sorted(_rows(small, kind, scope)) == seen
     listed = catalogue.list_entities(kind, Listing(limit=100, visible=scope))
     assert sorted(one["name"] for one in listed.documents) == seen
@@ -360,7 +360,7 @@ def _patch(small: Small, of: tuple[str, str], path: str, value: Any) -> None:
 
 
 def test_a_view_of_the_user_rows_agrees_with_their_documents(small: Small) -> None:
-    anna = small.view("anna").subject
+    anna = small.permissions("anna").subject
     assert _rows(small, "user", ALWAYS) != []
     for condition in ("isOwner()", "noOwner()"):
         small.policy(condition[:-2], rule("allow", "Kill", on="user", when=condition))
@@ -368,7 +368,7 @@ def test_a_view_of_the_user_rows_agrees_with_their_documents(small: Small) -> No
     roles = [{"type": "role", "id": small.ids["isOwner()"]}]
     patch = [{"op": "add", "path": "/roles", "value": roles}]
     small.company.writes.patch("user", Key.by_id(anna.id), patch, actor=SYSTEM)
-    assert _rows(small, "user", small.view("anna").scope("user", Operation.KILL)) == ["anna"]
+    assert _rows(small, "user", small.permissions("anna").scope("user", Operation.KILL)) == ["anna"]
 
 
 def test_only_what_rules_depend_on_raises_the_revision(small: Small) -> None:
@@ -392,13 +392,13 @@ def test_only_what_rules_depend_on_raises_the_revision(small: Small) -> None:
 
 
 def test_views_follow_every_change(small: Small) -> None:
-    views = Views(small.subjects)
-    assert views.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
-    assert not views.now().is_open("table")
+    permission_cache = PermissionCache(small.subjects)
+    assert permission_cache.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
+    assert not permission_cache.now().is_open("table")
     small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     small.company.writes.delete("role", Key.by_id(small.ids["Describer"]), actor=SYSTEM)
-    assert not views.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
-    assert views.now().is_open("table")
+    assert not permission_cache.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
+    assert permission_cache.now().is_open("table")
 
 
 def test_a_policy_that_cannot_be_understood_is_not_kept(small: Small) -> None:
@@ -427,14 +427,14 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
             ("hook of bert", hook),
         )
     ]
-    views, events = Views(small.subjects), SqlEvents(small.engine)
-    assert [row["id"] for row in only_visible(rows, views.now(), events)] == [
+    permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
+    assert [row["id"] for row in only_visible(rows, permission_cache.now(), events)] == [
         "tills anna",
         "free bert",
         "free hook of bert",
     ]
     small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
-    assert len(only_visible(rows, views.now(), events)) == 6
+    assert len(only_visible(rows, permission_cache.now(), events)) == 6
 
 
 def _reasons(*ways: str) -> str:
@@ -455,8 +455,8 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
         {"id": name, "log_offset": offset, "recipient_id": small.ids[name], "reasons": both}
         for name in ("anna", "bert")
     )
-    views, events = Views(small.subjects), SqlEvents(small.engine)
-    (left,) = only_visible([to_anna, to_bert], views.now(), events)
+    permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
+    (left,) = only_visible([to_anna, to_bert], permission_cache.now(), events)
     assert (left["id"], left["recipient_id"], json.loads(left["reasons"])) == (
         *("anna", small.ids["anna"]),
         json.loads(_reasons("owner", "a")),
@@ -466,7 +466,7 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
         "user", Key.by_id(small.ids["bert"]), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM
     )
     small.company.writes.delete("user", Key.by_id(small.ids["anna"]), actor=SYSTEM)
-    left = {row["id"]: row for row in only_visible([to_anna, to_bert], views.now(), events)}
+    left = {row["id"]: row for row in only_visible([to_anna, to_bert], permission_cache.now(), events)}
     assert left["bert"] == to_bert
     assert (left["anna"]["recipient_id"], json.loads(left["anna"]["reasons"])) == (
         None,
@@ -482,11 +482,11 @@ def _everything() -> Any:
 
 def _may(small: Small, who: str, name: str) -> bool:
     document = small.company.get("table", f"pg.shop.public.{name}")
-    return small.view(who).may(Operation.VIEW_BASIC, "table", document)
+    return small.permissions(who).may(Operation.VIEW_BASIC, "table", document)
 
 
-def _listed(small: Small, view: View) -> list[str]:
-    return sorted(_rows(small, "table", view.scope("table", Operation.VIEW_BASIC)))
+def _listed(small: Small, permissions: Permissions) -> list[str]:
+    return sorted(_rows(small, "table", permissions.scope("table", Operation.VIEW_BASIC)))
 
 
 def _rows(small: Small, entity_type: str, scope: Condition) -> list[str]:

@@ -6,7 +6,7 @@ import threading
 
 from sqlalchemy import Engine
 
-from tocsin.access.views import Views
+from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -14,7 +14,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
-from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.entities.catalogue import SqlCatalogue
 
 
@@ -32,18 +32,18 @@ def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> No
 
 def test_after_a_first_start_everybody_may_view_everything_until_a_team_keeps_its_own(store_engine: Engine) -> None:
     first_start(store_engine, Settings())
-    views, catalogue = Views(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
-    assert [one for one in ENTITY_TYPES if not views.now().is_open(one)] == []
+    permission_cache, catalogue = PermissionCache(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
+    assert [one for one in ENTITY_TYPES if not permission_cache.now().is_open(one)] == []
     policy = catalogue.get("policy", Key.by_name("TeamOnlyPolicy"))
     writes, given = Writes(catalogue, SystemClock()), {"type": "policy", "id": policy["id"]}
     writes.create("team", {"name": "own", "teamType": "Group", "policies": [given]}, actor=SYSTEM)
-    assert not views.now().is_open("table")
+    assert not permission_cache.now().is_open("table")
 
 
 def test_what_a_role_denies_counts_as_soon_as_there_is_the_role(store_engine: Engine) -> None:
     first_start(store_engine, Settings())
-    views, catalogue = Views(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
-    assert views.now().is_open("table")
+    permission_cache, catalogue = PermissionCache(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
+    assert permission_cache.now().is_open("table")
     role = {"name": "apart", "policies": ["DomainOnlyAccessPolicy"]}
     Writes(catalogue, SystemClock()).create("role", role, actor=SYSTEM)
-    assert not views.now().is_open("table")
+    assert not permission_cache.now().is_open("table")

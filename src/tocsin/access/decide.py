@@ -1,7 +1,7 @@
 """Access decisions: deny wins over allow, and what no rule allows is denied.
 
-``View`` holds all policies that apply to one person, compiled once: per entity type and operation, the conditions that
-deny and those that allow. Without conditions, a decision is a single dictionary lookup.
+``Permissions`` holds all policies that apply to one person, compiled once: per entity type and operation, the
+conditions that deny and those that allow. Without conditions, a decision is a single dictionary lookup.
 Source: OpenMetadata's ``PolicyEvaluator``. Next: ``flow/resolve/only_visible.py``, ``server/access/permissions.py``.
 """
 
@@ -54,7 +54,7 @@ class Reach:
     inherited: frozenset[str] = frozenset()
 
 
-class View:
+class Permissions:
     """What one person may do."""
 
     def __init__(self, subject: Subject) -> None:

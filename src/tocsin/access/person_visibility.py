@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject, concerned
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
@@ -38,8 +38,8 @@ class EntityStates(Protocol):
 class Visibility:
     """What one person may see at one moment; what was asked once is remembered."""
 
-    def __init__(self, view: View, standing: EntityStates) -> None:
-        self._view, self._standing = view, standing
+    def __init__(self, permissions: Permissions, standing: EntityStates) -> None:
+        self._permissions, self._standing = permissions, standing
         self._known: dict[str, bool] = {}
         self._names: dict[str, bool] = {}
         self.is_whole = all(self._sees_all(name) for name in ENTITY_TYPES)
@@ -111,10 +111,10 @@ class Visibility:
         return (ids - self.sees(references)) | (names - self.sees_named(names))
 
     def _sees_all(self, kind: str) -> bool:
-        return self._view.scope(kind, Operation.VIEW_BASIC) is ALWAYS
+        return self._permissions.scope(kind, Operation.VIEW_BASIC) is ALWAYS
 
     def _may_view(self, subject: Subject) -> bool:
-        return self._view.may(Operation.VIEW_BASIC, *subject)
+        return self._permissions.may(Operation.VIEW_BASIC, *subject)
 
 
 def event_without(event: ChangeEvent, hidden: AbstractSet[str]) -> ChangeEvent:

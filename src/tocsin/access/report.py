@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tocsin.access.decide import Reach, Ruling, View
+from tocsin.access.decide import Permissions, Reach, Ruling
 from tocsin.access.evaluate import Facts, holds
 from tocsin.access.rules import Effect
 from tocsin.logic import ALWAYS
@@ -21,18 +21,20 @@ _ORDER = ("deny", "allow", "conditionalDeny", "conditionalAllow", "notAllow")
 _REPORTED = tuple(one for one in Operation if one is not Operation.ALL)
 
 
-def permissions(view: View, resource: str, document: Document | None = None) -> Document:
+def resource_permission(permissions: Permissions, resource: str, document: Document | None = None) -> Document:
     """Return upstream's ``ResourcePermission``: for each operation, whether it is allowed and by which rule.
 
     Without a document, what depends on one is ``conditionalAllow`` or ``conditionalDeny``.
     """
     facts = None if document is None else Facts(resource, document)
-    permissions = [_permission(view, operation, view.reach(resource, operation), facts) for operation in _REPORTED]
-    return {"resource": resource, "permissions": permissions}
+    granted = [
+        _permission(permissions, operation, permissions.reach(resource, operation), facts) for operation in _REPORTED
+    ]
+    return {"resource": resource, "permissions": granted}
 
 
-def _permission(view: View, operation: Operation, reach: Reach, facts: Facts | None) -> Document:
-    if view.subject.is_admin:
+def _permission(permissions: Permissions, operation: Operation, reach: Reach, facts: Facts | None) -> Document:
+    if permissions.subject.is_admin:
         return {"operation": operation.value, "access": "allow"}
     asked = [(access, one) for one in _rulings(reach) if (access := _access(one, facts)) is not None]
     if not asked:

@@ -7,7 +7,7 @@ Next: ``access/person_visibility.py`` for one person and many entities.
 
 from __future__ import annotations
 
-from tocsin.access.views import PolicySnapshot
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.model.access import Operation
 from tocsin.model.change import LINEAGE, VIOLATION, ChangeDescription, ChangeEvent
 from tocsin.model.entity import Document

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tocsin.access.views import PolicySnapshot
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.unparse import literal_text
@@ -212,9 +212,9 @@ def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     )
     if not viewers or not asked:
         return None
-    views = [scene.policies.of(viewer) for viewer in viewers]
+    permissions = [scene.policies.of(viewer) for viewer in viewers]
     verdicts = (
-        (kind, view.verdict(Operation.VIEW_BASIC, kind, document)) for view in views for kind, document in asked
+        (kind, one.verdict(Operation.VIEW_BASIC, kind, document)) for one in permissions for kind, document in asked
     )
     resource, verdict = next(((kind, one) for kind, one in verdicts if not one.is_allowed), (None, None))
     if verdict is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tocsin.access.views import PolicySnapshot
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.clock import Clock
 from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of

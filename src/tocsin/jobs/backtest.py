@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 
-from tocsin.access.views import PolicySnapshot, Views
+from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.visibility import may_view
 from tocsin.clock import Clock
 from tocsin.errors import NotFound
@@ -35,7 +35,7 @@ from tocsin.model.stored import Key
 from tocsin.spark.lake import part, reported
 from tocsin.spark.match import Index, each_once, index_of, matches
 from tocsin.spark.tasks import in_tasks
-from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import alert_of
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -57,7 +57,7 @@ class BacktestParts:
     session: SparkSession
     history: LakeParts
     store: StoreAddress
-    views: Views
+    permission_cache: PermissionCache
     events: SqlEvents
     people: People
     catalogue: SqlCatalogue
@@ -71,7 +71,7 @@ def build(history: LakeParts, engine: Engine) -> BacktestParts:
         session=history.session,
         history=history,
         store=StoreAddress(engine.url.render_as_string(hide_password=False)),
-        views=Views(SqlSubjects(engine)),
+        permission_cache=PermissionCache(SqlSubjects(engine)),
         events=SqlEvents(engine),
         people=People(engine),
         catalogue=SqlCatalogue(engine),
@@ -126,7 +126,7 @@ class _Run:
 
     def visible(self, matched: pa.Table) -> Iterator[pa.Table]:
         """Yield what the asker may see of ``matched`` (one row per match), a bounded part at a time."""
-        policies = self.parts.views.now()
+        policies = self.parts.permission_cache.now()
         for start in range(0, matched.num_rows, MATCHES_AT_ONCE):
             some = matched.slice(start, MATCHES_AT_ONCE)
             shown = some if self._sees_all(policies) else some.filter(pa.array(self._sees(some, policies)))
@@ -143,7 +143,7 @@ class _Run:
 
     def result(self, count: int) -> Document:
         """Return what all of it came to, in the words of the wire."""
-        policies = self.parts.views.now()
+        policies = self.parts.permission_cache.now()
         found = {offset: self._sample(offset) for offset in reversed(self.tally.samples)}
         return {
             "events": count,

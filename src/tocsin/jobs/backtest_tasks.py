@@ -61,7 +61,7 @@ class Count:
         with disposing(store):
             for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
                 found = recipient_rows(resolved(some, self.rules, store.directory))
-                for rows in visible_parts(found, store.views.now(), events):
+                for rows in visible_parts(found, store.permission_cache.now(), events):
                     counts.add(rows)
         yield counts.rows()
 

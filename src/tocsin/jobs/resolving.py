@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyspark.sql.types import LongType, StructField, StructType
 from sqlalchemy import Engine
 
-from tocsin.access.views import PolicySnapshot, Views
+from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.resolve.candidates import EventHead
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visible
@@ -33,7 +33,7 @@ from tocsin.flow.schedule.messages import Timings, scheduled
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.match_result import MatchCounts
 from tocsin.model.notification import Reason
-from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.chunks import chunked
@@ -84,7 +84,7 @@ class Resolving:
 
     engine: Engine
     directory: SqlDirectory
-    views: Views
+    permission_cache: PermissionCache
     events: SqlEvents
     notifications: Notifications
 
@@ -97,8 +97,8 @@ def opened(store: StoreAddress) -> Resolving:
 
 def resolving_of(engine: Engine) -> Resolving:
     """Return what resolving asks of the store behind ``engine``."""
-    views, events = Views(SqlSubjects(engine)), SqlEvents(engine)
-    return Resolving(engine, SqlDirectory(engine), views, events, Notifications(engine))
+    permission_cache, events = PermissionCache(SqlSubjects(engine)), SqlEvents(engine)
+    return Resolving(engine, SqlDirectory(engine), permission_cache, events, Notifications(engine))
 
 
 @contextmanager
@@ -157,7 +157,7 @@ class Notify:
         young = [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
         rules, timings = self.alerts.value
         found = resolved(young, rules, asked.directory, ahead=_prefetched) if young else iter(())
-        for rows in visible_parts(recipient_rows(found), asked.views.now(), asked.events):
+        for rows in visible_parts(recipient_rows(found), asked.permission_cache.now(), asked.events):
             yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))
 
 

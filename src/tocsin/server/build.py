@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import anyio
 from sqlalchemy import Engine
 
-from tocsin.access.views import Views
+from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.catalogue.people.violations import Violations
 from tocsin.catalogue.writes import BulkWrites, Writes
@@ -32,7 +32,7 @@ from tocsin.settings import Settings
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.quotas import Quotas
 from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.backtests import Backtests
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -65,7 +65,7 @@ class Parts:
     catalogue: SqlCatalogue
     history: History
     writes: Writes
-    views: Views
+    permission_cache: PermissionCache
     standing: SqlEntityStates
     refusals: RefusalLog
     feed_writes: FeedWrites
@@ -104,12 +104,12 @@ def build_parts(
     settings: Settings, engine: Engine, clock: Clock | None = None, revision: PeopleRevision | None = None
 ) -> Parts:
     """Wire a server over the migrated store behind ``engine``; its other processes share the ``revision``."""
-    clock, revision = clock or SystemClock(), revision or PeopleRevision()
-    page_bytes = settings.page_bytes
+    clock, revision, page_bytes = clock or SystemClock(), revision or PeopleRevision(), settings.page_bytes
     catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
-    views, inbox = Views(PolicyCache(SqlSubjects(engine), revision.now)), Inbox(engine, page_bytes=page_bytes)
+    permission_cache = PermissionCache(PolicyCache(SqlSubjects(engine), revision.now))
+    inbox = Inbox(engine, page_bytes=page_bytes)
     refusals = RefusalLog(Violations(Writes(catalogue, clock)).add, clock)
-    permits, bounds = ActorPermits(views, refusals), _bounds_of(settings, clock)
+    permits, bounds = ActorPermits(permission_cache, refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
     return Parts(
         settings=settings,
@@ -117,7 +117,7 @@ def build_parts(
         catalogue=catalogue,
         history=History(engine, page_bytes=page_bytes),
         writes=writes,
-        views=views,
+        permission_cache=permission_cache,
         standing=SqlEntityStates(engine),
         refusals=refusals,
         feed_writes=FeedWrites(writes),
@@ -140,7 +140,7 @@ def build_parts(
         standings=DestinationStatuses(engine),
         activity=Activity(engine, page_bytes=page_bytes),
         search=SearchIndex(engine),
-        tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=TokenCache(revision.now)),
+        tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=TokenCache(revision.now)),
         streams=_streams_of(settings, inbox, people, clock),
         shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
         observations=ObservationReads(engine),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import Policy, checked_rules, policy_of
 from tocsin.access.subject import Grant, Subject
@@ -27,9 +27,9 @@ def policy(*rules: Document, name: str = "P") -> Policy:
     return policy_of({**document, "rules": checked_rules(document, RESOURCES)})
 
 
-def view(*rules: Document, **more: Any) -> View:
+def permissions(*rules: Document, **more: Any) -> Permissions:
     """What Alice may do when one role of hers brings these rules."""
-    return View(Subject(**{"id": ALICE, "name": "alice", "grants": (Grant(policy(*rules), role="R"),), **more}))
+    return Permissions(Subject(**{"id": ALICE, "name": "alice", "grants": (Grant(policy(*rules), role="R"),), **more}))
 
 
 def table(**more: Any) -> Document:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.access.people import ALICE, OTHER, TEAM, owned_by, policy, rule, table, view
+from tests.unit.access.people import ALICE, OTHER, TEAM, owned_by, permissions, policy, rule, table
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.subject import Grant, Subject
 from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.access import Operation
 
 
 def test_what_no_rule_allows_is_denied() -> None:
-    assert not view().may(Operation.VIEW_BASIC, "table", table())
-    assert view().verdict(Operation.VIEW_BASIC, "table", table()).ruling is None
+    assert not permissions().may(Operation.VIEW_BASIC, "table", table())
+    assert permissions().verdict(Operation.VIEW_BASIC, "table", table()).ruling is None
 
 
 def test_deny_wins_whichever_comes_first() -> None:
     for rules in ((rule("allow", "All"), rule("deny", "Delete")), (rule("deny", "Delete"), rule("allow", "All"))):
-        mine = view(*rules)
+        mine = permissions(*rules)
         assert mine.may(Operation.EDIT_ALL, "table", table())
         assert not mine.may(Operation.DELETE, "table", table())
         denied = mine.verdict(Operation.DELETE, "table", table()).ruling
@@ -27,7 +27,7 @@ def test_deny_wins_whichever_comes_first() -> None:
 
 
 def test_an_operation_that_includes_others_stands_for_them() -> None:
-    mine = view(rule("allow", "EditAll ViewAll"))
+    mine = permissions(rule("allow", "EditAll ViewAll"))
     assert mine.may(Operation.EDIT_DESCRIPTION, "table", table())
     assert mine.may(Operation.VIEW_SAMPLE_DATA, "table", table())
     assert not mine.may(Operation.CREATE, "table", table())
@@ -35,17 +35,17 @@ def test_an_operation_that_includes_others_stands_for_them() -> None:
 
 
 def test_a_part_of_an_operation_does_not_stand_for_the_whole() -> None:
-    assert not view(rule("allow", "EditDescription")).may(Operation.EDIT_ALL, "table", table())
+    assert not permissions(rule("allow", "EditDescription")).may(Operation.EDIT_ALL, "table", table())
 
 
 def test_a_rule_speaks_of_the_resources_it_names() -> None:
-    mine = view(rule("allow", "ViewAll", on="table topic"))
+    mine = permissions(rule("allow", "ViewAll", on="table topic"))
     assert mine.may(Operation.VIEW_BASIC, "topic", table())
     assert not mine.may(Operation.VIEW_BASIC, "dashboard", table())
 
 
 def test_an_administrator_may_everything() -> None:
-    assert view(rule("deny", "All"), is_admin=True).may(Operation.DELETE, "table", table())
+    assert permissions(rule("deny", "All"), is_admin=True).may(Operation.DELETE, "table", table())
 
 
 @pytest.mark.parametrize(
@@ -77,36 +77,36 @@ def test_an_administrator_may_everything() -> None:
 )
 def test_every_function_asks_what_its_name_says(condition: str, document: dict[str, object], holds: bool) -> None:
     facts = {"teams": frozenset({TEAM}), "team_names": frozenset({"Shop"}), "role_names": frozenset({"Steward"})}
-    mine = view(rule("allow", "ViewAll", when=condition), domains=frozenset({"sales"}), **facts)
+    mine = permissions(rule("allow", "ViewAll", when=condition), domains=frozenset({"sales"}), **facts)
     assert mine.may(Operation.VIEW_BASIC, "table", document) is holds
     assert mine.verdict(Operation.VIEW_BASIC, "table", document).is_allowed is holds
 
 
 def test_without_a_domain_one_shares_what_has_none() -> None:
-    mine = view(rule("allow", "ViewAll", when="hasDomain()"))
+    mine = permissions(rule("allow", "ViewAll", when="hasDomain()"))
     assert mine.may(Operation.VIEW_BASIC, "table", table())
     assert not mine.may(Operation.VIEW_BASIC, "table", table(domains=[{"id": "hr"}]))
     assert mine.may(Operation.VIEW_BASIC, "user", table(domains=[{"id": "hr"}]))
 
 
 def test_a_user_owns_themselves() -> None:
-    mine = view(rule("allow", "EditAll", when="isOwner()"))
+    mine = permissions(rule("allow", "EditAll", when="isOwner()"))
     assert mine.may(Operation.EDIT_ALL, "user", {"id": ALICE})
     assert not mine.may(Operation.EDIT_ALL, "user", {"id": OTHER})
 
 
 def test_what_asks_nothing_of_the_document_is_settled_once() -> None:
-    assert view(rule("allow", "ViewAll")).scope("table", Operation.VIEW_BASIC) is ALWAYS
-    assert view(rule("allow", "ViewAll", when="isBot()")).scope("table", Operation.VIEW_BASIC) is NEVER
-    assert view(rule("allow", "ViewAll"), rule("deny", "All")).scope("table", Operation.VIEW_BASIC) is NEVER
+    assert permissions(rule("allow", "ViewAll")).scope("table", Operation.VIEW_BASIC) is ALWAYS
+    assert permissions(rule("allow", "ViewAll", when="isBot()")).scope("table", Operation.VIEW_BASIC) is NEVER
+    assert permissions(rule("allow", "ViewAll"), rule("deny", "All")).scope("table", Operation.VIEW_BASIC) is NEVER
 
 
 def test_a_team_that_keeps_to_itself_keeps_others_out_and_its_own_in() -> None:
     only = policy(rule("deny", "All", when="!matchTeam()"))
     everything = Grant(policy(rule("allow", "All"), name="Q"))
     members = {TEAM: frozenset({TEAM, ALICE})}
-    inside = View(Subject(ALICE, "alice", grants=(everything, Grant(only, team_id=TEAM)), members=members))
-    outside = View(
+    inside = Permissions(Subject(ALICE, "alice", grants=(everything, Grant(only, team_id=TEAM)), members=members))
+    outside = Permissions(
         Subject(OTHER, "bob", grants=(everything, Grant(only, team_id=TEAM, is_foreign=True)), members=members)
     )
     theirs, of_nobody = owned_by(TEAM, kind="team"), table()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.access.people import ALICE, OTHER, owned_by, table
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
 from tocsin.access.resources import ASSETS, POWERS, RESOURCES
 from tocsin.access.rules import checked_rules, policy_of
@@ -18,15 +18,15 @@ _POLICIES = {
 _ROLES = {one["name"]: one["policies"] for one in ROLES}
 
 
-def view(*roles: str, is_bot: bool = False) -> View:
+def permissions(*roles: str, is_bot: bool = False) -> Permissions:
     grants = [Grant(_POLICIES[name], role=role) for role in roles for name in _ROLES[role]]
     if not is_bot:
         grants += [Grant(_POLICIES[name], team_id="org") for name in ROOT_TEAM["policies"]]
         grants += [Grant(_POLICIES[p], role=r, team_id="org") for r in ROOT_TEAM["defaultRoles"] for p in _ROLES[r]]
-    return View(Subject(ALICE, "alice", is_bot=is_bot, grants=tuple(grants), organization_id="org"))
+    return Permissions(Subject(ALICE, "alice", is_bot=is_bot, grants=tuple(grants), organization_id="org"))
 
 
-PERSON, STEWARD, BOT = view(), view("DataSteward"), view("IngestionBotRole", is_bot=True)
+PERSON, STEWARD, BOT = permissions(), permissions("DataSteward"), permissions("IngestionBotRole", is_bot=True)
 
 
 @pytest.mark.parametrize("resource", sorted(RESOURCES))
@@ -62,7 +62,7 @@ def test_one_says_who_one_is_and_nobody_elses_business() -> None:
 
 
 @pytest.mark.parametrize("who", [PERSON, STEWARD, BOT], ids=["person", "steward", "bot"])
-def test_nobody_but_administrators_gives_powers(who: View) -> None:
+def test_nobody_but_administrators_gives_powers(who: Permissions) -> None:
     mine = {"id": ALICE, "owners": [{"id": ALICE, "type": "user"}]}
     for resource in POWERS:
         for operation in ("Create", "Delete", "EditAll", "EditOwners", "EditDescription"):

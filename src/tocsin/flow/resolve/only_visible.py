@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from tocsin.access.views import PolicySnapshot
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -53,8 +53,8 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
 
     def may_see(viewer: str, offset: int) -> bool:
         if (viewer, offset) not in seen:
-            view = policies.of(viewer)
-            seen[viewer, offset] = all(view.may(Operation.VIEW_BASIC, *one) for one in about[offset])
+            permissions = policies.of(viewer)
+            seen[viewer, offset] = all(permissions.may(Operation.VIEW_BASIC, *one) for one in about[offset])
         return seen[viewer, offset]
 
     def shown(row: NotificationRow) -> NotificationRow | None:

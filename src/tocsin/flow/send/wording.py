@@ -6,6 +6,7 @@ Next: ``flow/send/channels/email/message.py``.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -297,7 +298,7 @@ def _parsed(value: Value) -> Value:
 def _shown(value: Value) -> str | None:
     if value is None:
         return None
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return cut(CONTROL.sub(" ", text))
 
 

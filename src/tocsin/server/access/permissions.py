@@ -47,12 +47,12 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
     if caller.actor.is_admin:
         return
     if document is None:
-        is_allowed = caller.view.scope(resource, operation) is not NEVER
+        is_allowed = caller.permissions.scope(resource, operation) is not NEVER
     else:
-        document = caller.parts.standing.as_asked(caller.view, operation, resource, document)
-        is_allowed = caller.view.may(operation, resource, document)
+        document = caller.parts.standing.as_asked(caller.permissions, operation, resource, document)
+        is_allowed = caller.permissions.may(operation, resource, document)
     if not is_allowed:
-        raise refusal(caller.actor, operation, resource, document or {}, (caller.view, caller.parts.refusals))
+        raise refusal(caller.actor, operation, resource, document or {}, (caller.permissions, caller.parts.refusals))
 
 
 def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None:
@@ -62,15 +62,15 @@ def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None
     ------
     Forbidden : the caller may not do it on an entity of which nothing is said
     """
-    if not caller.actor.is_admin and not caller.view.may(operation, row.name, {}):
-        raise refusal(caller.actor, operation, row.name, {}, (caller.view, caller.parts.refusals))
+    if not caller.actor.is_admin and not caller.permissions.may(operation, row.name, {}):
+        raise refusal(caller.actor, operation, row.name, {}, (caller.permissions, caller.parts.refusals))
 
 
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
     """Return whether the caller may see this document of a type; what no document is known of follows the type."""
     found = document or {}
     if not caller.actor.is_admin and (caller.actor.is_bot or not caller.policies.is_open(resource)):
-        found = caller.parts.standing.as_asked(caller.view, Operation.VIEW_BASIC, resource, found)
+        found = caller.parts.standing.as_asked(caller.permissions, Operation.VIEW_BASIC, resource, found)
     return may_view(caller.actor, resource, found, caller.policies)
 
 
@@ -85,8 +85,10 @@ def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
     entity_type, document = caller.parts.standing.of([entity_id]).get(entity_id, ("", {}))
     if entity_type != row.name:
         raise missing(row.name, Key.by_id(entity_id))
-    if not caller.view.may(Operation.VIEW_BASIC, entity_type, document):
-        raise refusal(caller.actor, Operation.VIEW_BASIC, entity_type, document, (caller.view, caller.parts.refusals))
+    if not caller.permissions.may(Operation.VIEW_BASIC, entity_type, document):
+        raise refusal(
+            caller.actor, Operation.VIEW_BASIC, entity_type, document, (caller.permissions, caller.parts.refusals)
+        )
 
 
 def scope_of(caller: Caller, row: EntityType) -> Condition:
@@ -97,7 +99,7 @@ def scope_of(caller: Caller, row: EntityType) -> Condition:
 
 def scope_on(caller: Caller, resource: str, operation: Operation = Operation.VIEW_BASIC) -> Condition:
     """Return of which entities of a type the caller may see this much; ``NEVER`` when there are none."""
-    return ALWAYS if caller.actor.is_admin else caller.view.scope(resource, operation)
+    return ALWAYS if caller.actor.is_admin else caller.permissions.scope(resource, operation)
 
 
 def scopes_of(caller: Caller) -> Scopes:
@@ -133,7 +135,7 @@ def seen(caller: Caller, references: Iterable[Document]) -> list[Document]:
 
 
 def _seen_ids(caller: Caller, resource: str, ids: set[str]) -> set[str]:
-    scope = caller.view.scope(resource, Operation.VIEW_BASIC)
+    scope = caller.permissions.scope(resource, Operation.VIEW_BASIC)
     if scope is ALWAYS or scope is NEVER:
         return ids if scope is ALWAYS else set()
     return caller.parts.catalogue.narrowed(resource, ids, scope)

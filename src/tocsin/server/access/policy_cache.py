@@ -1,7 +1,7 @@
 """Short-lived cache of the policy revision: the store is asked a few times a second, not on every request.
 
 Changes by this server are visible at once; those by another process at most ``TRUSTED_S`` later.
-Next: ``access/views.py``.
+Next: ``access/permission_cache.py``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from tocsin.access.permission_cache import Subjects
 from tocsin.access.rules import Policy
 from tocsin.access.subject import Subject
-from tocsin.access.views import Subjects
 from tocsin.server.login.token_cache import TRUSTED_S
 
 

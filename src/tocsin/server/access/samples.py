@@ -88,4 +88,4 @@ def _carries(labels: Collection[Document] | None, tags: Collection[str]) -> bool
 
 def _owns(caller: Caller, asset: Document) -> bool:
     owners = {owner["id"] for owner in caller.parts.observations.owners(asset["id"])}
-    return not owners.isdisjoint({caller.actor.id, *caller.view.subject.teams})
+    return not owners.isdisjoint({caller.actor.id, *caller.permissions.subject.teams})

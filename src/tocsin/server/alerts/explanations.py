@@ -156,7 +156,7 @@ def tends(alert: EventSubscription, caller: Caller) -> bool:
     maker = caller.parts.alert_stores.events.makers([alert.id]).get(alert.id)
     document: Document = alert.to_wire()
     owners = [*(document.get("owners") or ()), *([{"id": maker, "type": "user"}] if maker else ())]
-    return caller.view.may(Operation.EDIT_ALL, _ALERT, {**document, "owners": owners})
+    return caller.permissions.may(Operation.EDIT_ALL, _ALERT, {**document, "owners": owners})
 
 
 def _matches(alert: EventSubscription, logged: LoggedEvent) -> bool:

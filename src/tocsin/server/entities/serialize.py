@@ -66,8 +66,8 @@ def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
     """Return whether the caller may edit an entity as a whole; who made an alert is one of its owners."""
     if caller.actor.is_admin:
         return True
-    asked = caller.parts.standing.as_asked(caller.view, Operation.EDIT_ALL, row.name, document)
-    if caller.view.may(Operation.EDIT_ALL, row.name, asked):
+    asked = caller.parts.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
+    if caller.permissions.may(Operation.EDIT_ALL, row.name, asked):
         return True
     return row.name == ALERT and caller.actor.name == caller.parts.catalogue.maker(document["id"])
 

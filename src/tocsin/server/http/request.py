@@ -21,9 +21,9 @@ from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AfterValidator
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.person_visibility import Visibility
-from tocsin.access.views import PolicySnapshot
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -62,17 +62,17 @@ class Caller:
     @cached_property
     def policies(self) -> PolicySnapshot:
         """What policies say as this request begins."""
-        return self.parts.views.now()
+        return self.parts.permission_cache.now()
 
     @cached_property
-    def view(self) -> View:
+    def permissions(self) -> Permissions:
         """What the sender may do."""
         return self.policies.of(self.actor.id)
 
     @cached_property
     def visibility(self) -> Visibility:
         """What the sender may see, of things as they are now or were last."""
-        return Visibility(self.view, self.parts.standing)
+        return Visibility(self.permissions, self.parts.standing)
 
 
 async def caller_of(request: Request) -> AsyncIterator[Caller]:

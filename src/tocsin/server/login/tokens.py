@@ -69,11 +69,9 @@ class Session:
 class Tokens:
     """Signs tokens and reads them; ``lifetime_s`` is how long a person's token works."""
 
-    def __init__(
-        self, people: People, clock: Clock, *, lifetime_s: float, recognised: TokenCache | None = None
-    ) -> None:
+    def __init__(self, people: People, clock: Clock, *, lifetime_s: float, cache: TokenCache | None = None) -> None:
         self._people, self._clock, self._lifetime_s = people, clock, lifetime_s
-        self._recognised = recognised or TokenCache()
+        self._cache = cache or TokenCache()
         self._key = OctKey.import_key(people.secret("token-key", lambda: secrets.token_hex(32)))
 
     def issue(self, person: Person, *, lasting: bool = False) -> Token:
@@ -145,7 +143,7 @@ class Tokens:
                 "Log in first and send the token as Authorization: Bearer <token>; the command line and the"
                 " client read it from TOCSIN_TOKEN: export TOCSIN_TOKEN=$(tocsin login EMAIL)"
             )
-        revision = self._recognised.revision()
+        revision = self._cache.revision()
         claims = self._claims(text.strip())
         expires_at_ms = _expires_at_ms(claims)
         if expires_at_ms is not None and expires_at_ms <= self._clock.now_ms():
@@ -154,12 +152,12 @@ class Tokens:
         actor = self._people.tokens.holders([token_id]).get(token_id)
         if actor is None or actor.id != claims["sub"]:
             raise Unauthenticated("This token was revoked, or its user was deleted; log in again.")
-        self._recognised.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
+        self._cache.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
         return actor
 
     def remembered(self, authorization: str | None) -> Actor | None:
         """Return what ``actor`` answered for this header a moment ago; None if it has to be asked again."""
-        return self._recognised.find(authorization, self._clock.now_ms())
+        return self._cache.find(authorization, self._clock.now_ms())
 
     def _claims(self, text: str) -> dict[str, Any]:  # Any: a claim's value
         try:

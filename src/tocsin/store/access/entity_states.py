@@ -11,7 +11,7 @@ from functools import partial
 
 from sqlalchemy import Connection, Engine, select
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.nodes import asks_about
 from tocsin.access.visibility import Subject
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
@@ -59,9 +59,11 @@ class SqlEntityStates:
                     found.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
         return found
 
-    def as_asked(self, view: View, operation: Operation, entity_type: str, document: Document) -> Document:
+    def as_asked(
+        self, permissions: Permissions, operation: Operation, entity_type: str, document: Document
+    ) -> Document:
         """Return a document with its inherited values and subjects, if ``operation`` on it depends on them."""
-        reach = view.reach(entity_type, operation)
+        reach = permissions.reach(entity_type, operation)
         is_about = asks_about(reach.scope)
         if not reach.inherited and not is_about:
             return document

@@ -1,7 +1,7 @@
 """Revision counter of access rules, raised in the transaction of the change.
 
-Caches of access decisions (``access/views.py``) compare the counter instead of everything they depend on. A second
-counter does the same for tokens (``store/people/tokens.py``).
+Caches of access decisions (``access/permission_cache.py``) compare the counter instead of everything they depend on.
+A second counter does the same for tokens (``store/people/tokens.py``).
 """
 
 from __future__ import annotations

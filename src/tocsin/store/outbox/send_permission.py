@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from sqlalchemy import Engine
 
+from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.person_visibility import Visibility, event_without
-from tocsin.access.views import PolicySnapshot, Views
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import viewers_of
 from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
@@ -21,7 +21,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.store.access.entity_states import SqlEntityStates
-from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.engine import reading
@@ -36,7 +36,7 @@ class Permitted:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._views = Views(SqlSubjects(engine))
+        self._permission_cache = PermissionCache(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
 
@@ -76,7 +76,7 @@ class Permitted:
         return objection
 
     def _shown(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
-        policies = self._views.now()
+        policies = self._permission_cache.now()
         if all(policies.is_open(resource) for resource in ENTITY_TYPES):
             return dispatch, ()
         viewers = self._viewers(dispatch, policies)

@@ -18,7 +18,7 @@ from tocsin.model.subscription import Channel
 
 NOW_MS = 1_760_000_000_000
 Key = tuple[str, str, str]
-Told = dict[Key, tuple[str, str | None, list[tuple[object, ...]]]]
+Notified = dict[Key, tuple[str, str | None, list[tuple[object, ...]]]]
 """Where each notification goes, the id of the person, and its reasons, by event, channel and key."""
 
 
@@ -51,8 +51,8 @@ def _event(rng: random.Random, made: Company, number: int, questions: dict[str, 
     return MatchedEvent(head, asked)
 
 
-def told(case: Case, people_at_once: int) -> Told:
-    found: Told = {}
+def notified(case: Case, people_at_once: int) -> Notified:
+    found: Notified = {}
     for head, recipients in resolved(case.events, case.rules, case.company, people_at_once=people_at_once):
         for one in recipients:
             key = (head.event_id, one.channel.value, one.key)
@@ -73,7 +73,7 @@ class Oracle:
     def __init__(self, case: Case) -> None:
         self._case, self._company = case, case.company
 
-    def told(self) -> Told:
+    def notified(self) -> Notified:
         reasons: dict[Key, set[tuple[object, ...]]] = defaultdict(set)
         users: dict[Key, set[str]] = defaultdict(set)
         targets: dict[Key, str] = {}
@@ -165,8 +165,8 @@ class Oracle:
 @pytest.mark.parametrize("seed", range(12))
 def test_everybody_is_told_once_for_the_right_reasons(seed: int, people_at_once: int, *, is_personal: bool) -> None:
     made = case(seed, is_personal=is_personal)
-    expected = Oracle(made).told()
-    assert told(made, people_at_once) == expected
+    expected = Oracle(made).notified()
+    assert notified(made, people_at_once) == expected
     assert expected or is_personal, "a case that tells nobody proves nothing"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.unit.flow.send.channels.samples import EVENTS, REFUSED
 from tests.unit.flow.send.events import added, change_event
@@ -84,6 +84,7 @@ _JSON = st.recursive(
 )
 
 
+@example(RESULT, None, -(2**63) - 1)
 @given(st.sampled_from([RESULT, RUN, INCIDENT, VIOLATION]), _JSON, _JSON)
 def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> None:
     assert change_lines(change_event(added(field, new))) is not None

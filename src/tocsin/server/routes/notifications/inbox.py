@@ -169,7 +169,7 @@ def _as_shown(visibility: Visibility, entries: Sequence[InboxEntry]) -> list[Inb
 
 
 def _sight(sender: Actor, parts: Parts) -> Visibility:
-    return Visibility(parts.views.now().of(sender.id), parts.standing)
+    return Visibility(parts.permission_cache.now().of(sender.id), parts.standing)
 
 
 def _cursor(entry: InboxEntry) -> str:

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 
-from tocsin.access.decide import View
-from tocsin.access.report import permissions
+from tocsin.access.decide import Permissions
+from tocsin.access.report import resource_permission
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import policy_of
 from tocsin.access.subject import Grant, Subject
@@ -37,8 +37,8 @@ router = APIRouter(prefix="/permissions", tags=["permissions"])
 @router.get("")
 def list_permissions(caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for every type; administrators: those of ``user``."""
-    view = _view(caller, user)
-    return _listed(view)
+    permissions = _permissions(caller, user)
+    return _listed(permissions)
 
 
 @router.get("/policies")
@@ -48,13 +48,13 @@ def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_00
     if not names or len(names) > MOST_POLICIES:
         raise InvalidInput(f"must be a list of 1 to {MOST_POLICIES} policy ids", field="ids")
     found = [_policy(one, caller) for one in names]
-    return _listed(View(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in found))))
+    return _listed(Permissions(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in found))))
 
 
 @router.get("/{resource}")
 def read_permissions(resource: Resource, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for a type."""
-    return answer(permissions(_view(caller, user), _known(resource)))
+    return answer(resource_permission(_permissions(caller, user), _known(resource)))
 
 
 @router.get("/{resource}/name/{fqn}")
@@ -71,23 +71,23 @@ def read_permissions_of_entity(resource: Resource, entity_id: PathId, caller: As
 
 def _of_entity(resource: str, key: Key, caller: Caller, user: str | None) -> Response:
     row = _row(resource)
-    view = _view(caller, user)
+    permissions = _permissions(caller, user)
     catalogue = caller.parts.catalogue
     stored = catalogue.get(row.name, key, "all")
     document = with_asked(row.name, stored, lambda entry: catalogue.heritage([entry]).get(entry, {}))
-    if not view.may(Operation.VIEW_BASIC, row.name, document):
+    if not permissions.may(Operation.VIEW_BASIC, row.name, document):
         require(caller, Operation.VIEW_BASIC, row, document)
-    return answer(permissions(view, row.name, document))
+    return answer(resource_permission(permissions, row.name, document))
 
 
-def _listed(view: View) -> Response:
-    found: list[Document] = [permissions(view, resource) for resource in sorted(RESOURCES)]
+def _listed(permissions: Permissions) -> Response:
+    found: list[Document] = [resource_permission(permissions, resource) for resource in sorted(RESOURCES)]
     return answer({"data": found, "paging": {"total": len(found)}})
 
 
-def _view(caller: Caller, user: str | None) -> View:
+def _permissions(caller: Caller, user: str | None) -> Permissions:
     if user is None or user == caller.actor.name:
-        return caller.view
+        return caller.permissions
     if not caller.actor.is_admin:
         raise Forbidden("Only administrators may see the permissions of others.")
     person = caller.parts.people.by_name(user)

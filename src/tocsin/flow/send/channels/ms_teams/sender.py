@@ -46,9 +46,9 @@ class MsTeamsSender:
 
 
 def judged(outcome: Outcome) -> Outcome:
-    """Return what an answer of Teams means, by the status that it has or tells of."""
-    if isinstance(outcome, Delivered) and (told := _FAILED.search(outcome.detail)):
-        outcome = of_http_status(int(told["status"]), detail=outcome.detail)
+    """Return what an answer of Teams means, by the status that it has or names."""
+    if isinstance(outcome, Delivered) and (stated := _FAILED.search(outcome.detail)):
+        outcome = of_http_status(int(stated["status"]), detail=outcome.detail)
     if isinstance(outcome, Retry) and outcome.status_code == _NOT_FOUND:
         return of_reason(OutcomeReason.GONE, status_code=_NOT_FOUND, detail=outcome.detail)
     return outcome

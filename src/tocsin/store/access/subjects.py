@@ -1,4 +1,4 @@
-"""Subjects of access decisions, read from the store by key; implements ``access/views.py``'s ``Subjects``.
+"""Subjects of access decisions, read from the store by key; implements ``access/permission_cache.py``'s ``Subjects``.
 
 A few statements for any number of people; none scans. Next: ``store/access/visibility.py``.
 """

@@ -1,7 +1,7 @@
 """Cache of compiled policies per person, valid until access rules change.
 
 A store counts such changes (``Subjects.revision``); comparing the count validates the cache.
-Next: ``flow/resolve/only_visible.py``; ``store/access/views.py`` answers ``Subjects``.
+Next: ``flow/resolve/only_visible.py``; ``store/access/subjects.py`` answers ``Subjects``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
-from tocsin.access.decide import View
+from tocsin.access.decide import Permissions
 from tocsin.access.policy_dependencies import Footing, footing_of
 from tocsin.access.rules import Effect, Policy
 from tocsin.access.subject import Subject
@@ -19,7 +19,7 @@ from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 
 MOST_KEPT = 20_000
-"""Views that one process keeps."""
+"""People whose permissions one process caches."""
 
 _NOBODY = Subject(id="", name="")
 
@@ -49,24 +49,24 @@ class Subjects(Protocol):
 
 
 class PolicySnapshot:
-    """Views of the current policies: the revision was read once, when this object was made."""
+    """Permissions of the current policies: the revision was read once, when this object was made."""
 
-    def __init__(self, views: Views, revision: int) -> None:
-        self._views, self._revision = views, revision
+    def __init__(self, cache: PermissionCache, revision: int) -> None:
+        self._cache, self._revision = cache, revision
         self._openness: _Openness | None = None
 
-    def of(self, user_id: str) -> View:
+    def of(self, user_id: str) -> Permissions:
         """Return what this person or bot may do; who is not there may do nothing."""
         return self.of_many((user_id,))[user_id]
 
-    def of_many(self, user_ids: Collection[str]) -> dict[str, View]:
-        """Return the views of these people, looking up together those that are not cached."""
-        return self._views.at(self._revision, user_ids)
+    def of_many(self, user_ids: Collection[str]) -> dict[str, Permissions]:
+        """Return the permissions of these people, looking up together those that are not cached."""
+        return self._cache.at(self._revision, user_ids)
 
     def footing(self) -> Footing:
         """Return what the policies in use rest on."""
         if self._openness is None:
-            self._openness = self._views.openness(self._revision)
+            self._openness = self._cache.openness(self._revision)
         return self._openness.footing
 
     def is_open(self, resource: str) -> bool:
@@ -75,40 +75,40 @@ class PolicySnapshot:
         If so, no policies need to be looked up to show one or to notify about one.
         """
         if self._openness is None:
-            self._openness = self._views.openness(self._revision)
+            self._openness = self._cache.openness(self._revision)
         return self._openness.holds_for(resource)
 
 
-class Views:
-    """The views of one process; safe to share between threads."""
+class PermissionCache:
+    """Compiled policies of the people whom one process asks about; safe to share between threads."""
 
     def __init__(self, subjects: Subjects) -> None:
         self._subjects = subjects
         self._lock = threading.Lock()
         self._revision = -1
-        self._kept: dict[str, View] = {}
+        self._kept: dict[str, Permissions] = {}
         self._open: _Openness | None = None
 
     def now(self) -> PolicySnapshot:
-        """Return the views of the current policies; cached ones of an earlier revision are dropped."""
+        """Return the permissions of the current policies; cached ones of an earlier revision are dropped."""
         revision = self._subjects.revision()
         with self._lock:
             if revision != self._revision:
                 self._revision, self._kept, self._open = revision, {}, None
         return PolicySnapshot(self, revision)
 
-    def at(self, revision: int, user_ids: Collection[str]) -> dict[str, View]:
-        """Return the views of these people; kept only while ``revision`` is the present one."""
+    def at(self, revision: int, user_ids: Collection[str]) -> dict[str, Permissions]:
+        """Return the permissions of these people; kept only while ``revision`` is the present one."""
         with self._lock:
             kept = self._kept if revision == self._revision else {}
-            views = {user_id: kept[user_id] for user_id in user_ids if user_id in kept}
-        missing = [user_id for user_id in user_ids if user_id not in views]
+            cached = {user_id: kept[user_id] for user_id in user_ids if user_id in kept}
+        missing = [user_id for user_id in user_ids if user_id not in cached]
         if not missing:
-            return views
+            return cached
         found = self._subjects.subjects(missing)
-        made = {user_id: View(found.get(user_id, _NOBODY)) for user_id in missing}
-        self._keep(revision, {user_id: view for user_id, view in made.items() if user_id in found})
-        return views | made
+        made = {user_id: Permissions(found.get(user_id, _NOBODY)) for user_id in missing}
+        self._keep(revision, {user_id: permissions for user_id, permissions in made.items() if user_id in found})
+        return cached | made
 
     def openness(self, revision: int) -> _Openness:
         """Return what strangers may view and what policies deny, worked out once for as long as nothing changes."""
@@ -116,13 +116,13 @@ class Views:
             if revision == self._revision and self._open is not None:
                 return self._open
         used = self._subjects.used()
-        made = _Openness(self._subjects.policies(), used, View(self._subjects.stranger()))
+        made = _Openness(self._subjects.policies(), used, Permissions(self._subjects.stranger()))
         with self._lock:
             if revision == self._revision:
                 self._open = made
         return made
 
-    def _keep(self, revision: int, made: Mapping[str, View]) -> None:
+    def _keep(self, revision: int, made: Mapping[str, Permissions]) -> None:
         with self._lock:
             if revision != self._revision:
                 return
@@ -134,7 +134,7 @@ class Views:
 class _Openness:
     """What a stranger may view, and what some policy that is used denies to anybody."""
 
-    def __init__(self, policies: Iterable[Policy], used: Collection[str], stranger: View) -> None:
+    def __init__(self, policies: Iterable[Policy], used: Collection[str], stranger: Permissions) -> None:
         self._policies = tuple(policies)
         self.footing = footing_of(policy for policy in self._policies if policy.id in used)
         rules = (rule for policy in self._policies if policy.id in used for rule in policy.rules)

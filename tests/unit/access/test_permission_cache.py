@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 from tests.unit.access.people import ALICE, policy, rule
 
+from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.rules import Policy
 from tocsin.access.subject import Grant, Subject
-from tocsin.access.views import Views
 from tocsin.model.access import Operation
 
 
@@ -38,32 +38,32 @@ class Kept:
 
 def test_a_view_is_kept_until_something_changes() -> None:
     subjects = Kept(rule("allow", "ViewAll"))
-    views = Views(subjects)
-    first = views.now().of(ALICE)
-    assert views.now().of(ALICE) is first
+    permission_cache = PermissionCache(subjects)
+    first = permission_cache.now().of(ALICE)
+    assert permission_cache.now().of(ALICE) is first
     assert subjects.asked == 1
     subjects.now, subjects.policy = 2, policy(rule("deny", "All"))
-    assert not views.now().of(ALICE).may(Operation.VIEW_BASIC, "table", {})
+    assert not permission_cache.now().of(ALICE).may(Operation.VIEW_BASIC, "table", {})
     assert subjects.asked == 2
 
 
 def test_who_is_not_there_may_nothing_and_is_not_kept() -> None:
-    views = Views(Kept(rule("allow", "ViewAll")))
-    assert not views.now().of("nobody").may(Operation.VIEW_BASIC, "table", {})
-    assert set(views.now().of_many([ALICE, "nobody"])) == {ALICE, "nobody"}
+    permission_cache = PermissionCache(Kept(rule("allow", "ViewAll")))
+    assert not permission_cache.now().of("nobody").may(Operation.VIEW_BASIC, "table", {})
+    assert set(permission_cache.now().of_many([ALICE, "nobody"])) == {ALICE, "nobody"}
 
 
 def test_a_type_is_open_while_strangers_may_view_it_and_no_policy_denies_it() -> None:
     subjects = Kept(rule("allow", "ViewAll", on="table topic"), rule("deny", "All", on="topic", when="isBot()"))
-    views = Views(subjects)
-    assert [views.now().is_open(one) for one in ("table", "topic", "chart")] == [True, False, False]
+    permission_cache = PermissionCache(subjects)
+    assert [permission_cache.now().is_open(one) for one in ("table", "topic", "chart")] == [True, False, False]
     subjects.now, subjects.policy = 2, policy(rule("allow", "ViewAll", when="isOwner()"))
-    assert not views.now().is_open("table")
+    assert not permission_cache.now().is_open("table")
 
 
 def test_what_denies_only_counts_while_somebody_is_under_it() -> None:
     subjects = Kept(rule("allow", "ViewAll"), rule("deny", "All", on="topic"))
     subjects.is_used = False
-    assert Views(subjects).now().is_open("table")
+    assert PermissionCache(subjects).now().is_open("table")
     subjects.is_used = True
-    assert not Views(subjects).now().is_open("topic")
+    assert not PermissionCache(subjects).now().is_open("topic")

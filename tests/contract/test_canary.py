@@ -118,6 +118,7 @@ WRITES = frozenset(
     PUT /dataQuality/testCases/{fqn}/testCaseResult
     PUT /dataQuality/testSuites/basic
     PUT /events/subscriptions
+    PUT /events/subscriptions/{subscription_id}/status/{destination_id}
     PUT /feed/tasks/{number}/close
     PUT /feed/tasks/{number}/resolve
     PUT /lineage

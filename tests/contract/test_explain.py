@@ -21,7 +21,7 @@ from tocsin.model.message import DroppedReason, OutcomeReason, Rejected
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import entity_version, ownership, past_relation
+from tocsin.store.tables import destination_status, entity_version, ownership, past_relation
 
 __all__ = ["case"]  # a fixture
 
@@ -332,6 +332,28 @@ def test_a_message_is_shown_with_its_attempts(
     assert "by mail at" in answer["answer"]
     assert "not delivered yet, 0 attempts" in answer["answer"]
     assert Messages(sqlite_engine).due_destinations(notified["dueAt"] + 1)
+    assert (notified["message"]["nextAttempt"], notified["message"]["held"]) == (notified["dueAt"], None)
+
+
+@pytest.mark.parametrize(("stopped_at_ms", "held"), [(None, "paused"), (5, "stopped")])
+def test_a_message_says_that_its_destination_is_paused(
+    administrator: httpx.Client,
+    orders: Json,
+    ann: tuple[str, httpx.Client],
+    sqlite_engine: Engine,
+    stopped_at_ms: int | None,
+    held: str,
+) -> None:
+    made = alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    event = describe(administrator, orders, "All orders.")
+    notify_all(sqlite_engine)
+    keys = {"subscription_id": made["id"], "destination_id": made["destinations"][0]["id"]}
+    row = {"status": "failed", "timestamp_ms": 5, "delivered_count": 0, "failed_count": 0, "opened_at_ms": 5}
+    with sqlite_engine.begin() as connection:
+        connection.execute(destination_status.insert().values(**keys, **row, stopped_at_ms=stopped_at_ms))
+    (notified,) = explained(administrator, event, subscription="Mail", user="ann")["notified"]["data"]
+    message = notified["message"]
+    assert (message["held"], message["heldSince"], message["nextAttempt"]) == (held, 5, None)
 
 
 def test_a_message_of_several_is_said_to_be_one(
@@ -417,10 +439,16 @@ def test_alerts_come_page_by_page_those_that_matched_first(
     event = describe(administrator, orders, "All orders.")
     first = explained(administrator, event, limit=2)
     assert [one["name"] for one in first["alerts"]] == ["ActivityFeedAlert", "Zorro"]
-    assert first["paging"] == {"total": 6, "after": "2"}
+    assert first["paging"] == {"total": 7, "after": "2"}
     rest = explained(administrator, event, limit=10, after=2)
-    assert [one["name"] for one in rest["alerts"]] == ["ConversationAlert", "Never0", "Never1", "Never2"]
-    assert rest["paging"] == {"total": 6}
+    assert [one["name"] for one in rest["alerts"]] == [
+        "BrokenAlerts",
+        "ConversationAlert",
+        "Never0",
+        "Never1",
+        "Never2",
+    ]
+    assert rest["paging"] == {"total": 7}
 
 
 def test_others_are_open_to_who_may_edit_the_alert(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -174,6 +175,51 @@ def test_what_was_sent_to_is_not_disabled_when_it_is_switched_off(
     assert one["statusDetails"] == {"status": "active", "lastSuccessfulAt": 5, "timestamp": 5}
 
 
+def test_the_status_says_when_a_destination_is_paused(
+    administrator: httpx.Client, created: Json, sqlite_engine: Engine
+) -> None:
+    path = f"/events/subscriptions/{created['id']}/status"
+    (one,) = administrator.get(path).json()["data"]
+    assert one["breaker"] == {"state": "closed"}
+    keys = {"subscription_id": created["id"], "destination_id": created["destinations"][0]["id"]}
+    paused = {"status": "awaitingRetry", "timestamp_ms": 5, "next_attempt_ms": 35, "delivered_count": 0}
+    with sqlite_engine.begin() as connection:
+        connection.execute(
+            destination_status.insert().values(**keys, **paused, failed_count=0, opened_at_ms=5, probe_at_ms=35)
+        )
+    (one,) = administrator.get(path).json()["data"]
+    assert one["breaker"] == {"state": "open", "openedAt": 5, "nextProbeAt": 35}
+    assert one["statusDetails"]["nextAttempt"] == 35
+
+
+def test_a_stopped_destination_is_resumed_by_who_may_edit_the_alert(
+    served: Served, administrator: httpx.Client, created: Json, sqlite_engine: Engine
+) -> None:
+    path, one = f"/events/subscriptions/{created['id']}/status", created["destinations"][0]["id"]
+    stopped = {"status": "awaitingRetry", "timestamp_ms": 5, "last_failed_at_ms": 5, "last_failed_reason": "gone"}
+    streak = {"failing_since_ms": 5, "failing_count": 1, "failing_percent": 100, "reported_percent": 100}
+    keys = {"subscription_id": created["id"], "destination_id": one, "delivered_count": 0, "failed_count": 0}
+    with sqlite_engine.begin() as connection:
+        row = {**keys, **stopped, **streak, "opened_at_ms": 5, "stopped_at_ms": 5}
+        connection.execute(destination_status.insert().values(**row))
+    (said,) = administrator.get(path).json()["data"]
+    assert said["breaker"] == {
+        "state": "stopped",
+        "stoppedAt": 5,
+        "because": "gone",
+        "failingSince": 5,
+        "failureCount": 1,
+    }
+    body = {"status": "active"}
+    with served.person("alice")[1] as alice:
+        assert alice.put(f"{path}/{one}", json=body).status_code == 403
+    assert administrator.put(f"{path}/{one}", json={"status": "failed"}).status_code == 400
+    assert administrator.put(f"{path}/{uuid4()}", json=body).status_code == 404
+    assert administrator.put(f"{path}/{one}", json=body).json()["status"] == "awaitingRetry"
+    (said,) = administrator.get(path).json()["data"]
+    assert said["breaker"] == {"state": "closed"}
+
+
 def test_status_is_read_for_one_destination_too(administrator: httpx.Client, created: Json) -> None:
     destination_id = created["destinations"][0]["id"]
     status = administrator.get(f"/events/subscriptions/{created['id']}/status/{destination_id}").json()
@@ -299,6 +345,18 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "headers": {"A": "b\r\nC: d"}}}]),
         "headers.A",
     ),
+    "unknown compression": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "compression": "zip"}}]),
+        "destinations[0].config.compression: must be gzip or none",
+    ),
+    "compressed mail": (
+        alert(destinations=[{"category": "Owners", "type": "Email", "config": {"compression": "gzip"}}]),
+        "destinations[0].config.compression: is for webhooks",
+    ),
+    "unknown verification": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "verification": "mail"}}]),
+        "destinations[0].config.verification: must be challenge or none",
+    ),
     "unknown authentication": (authenticated(type="mtls"), "config.authType.type: must be none, bearer or oauth2"),
     "authentication without a type": (authenticated(secretKey="s"), "config.authType.type"),
     "bearer without a secret": (authenticated(type="bearer"), "config.authType.secretKey: bearer needs a secretKey"),
@@ -357,13 +415,13 @@ def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, creat
 
 def test_alerts_are_listed_by_type(administrator: httpx.Client, created: Json) -> None:
     names = [one["name"] for one in administrator.get("/events/subscriptions?limit=100").json()["data"]]
-    assert names == ["ActivityFeedAlert", "ConversationAlert", "SchemaChanges"]
+    assert names == ["ActivityFeedAlert", "BrokenAlerts", "ConversationAlert", "SchemaChanges"]
     page = administrator.get("/events/subscriptions?alertType=Notification&limit=10").json()
-    assert ([one["name"] for one in page["data"]], page["paging"]["total"]) == (["SchemaChanges"], 1)
+    assert ([one["name"] for one in page["data"]], page["paging"]["total"]) == (["BrokenAlerts", "SchemaChanges"], 2)
     first = administrator.get("/events/subscriptions?limit=1").json()
     assert first["data"][0]["name"] == "ActivityFeedAlert"
     second = administrator.get(f"/events/subscriptions?limit=1&after={first['paging']['after']}").json()
-    assert second["data"][0]["name"] == "ConversationAlert"
+    assert second["data"][0]["name"] == "BrokenAlerts"
     assert administrator.get("/events/subscriptions?alertType=Loud").status_code == 400
 
 

@@ -229,6 +229,10 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "DELETE /events/subscriptions/name/{name}": ("/events/subscriptions/name/hidden", NONE),
     "PATCH /events/subscriptions/{subscription_id}": ("/events/subscriptions/{alert}", PATCHES),
     "DELETE /events/subscriptions/{subscription_id}": ("/events/subscriptions/{alert}", NONE),
+    "PUT /events/subscriptions/{subscription_id}/status/{destination_id}": (
+        "/events/subscriptions/{alert}/status/6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001",
+        ({"status": "active"}, {"status": 1}),
+    ),
 }
 """Routes that write what their path or their body names: the path with the hidden asset, and what is sent there."""
 

@@ -55,10 +55,10 @@ def add_messages(
     """Add that many due messages to a destination, each with its event, and return their ids in due order."""
     names = [f"{name or destination_id}/{number}" for number in range(count)]
     with writing(engine) as connection:
-        start = connection.execute(select(change_event_table.c.log_offset)).all()
-        first = len(start) + 1
-        connection.execute(insert(change_event_table), [_event_row(name, first + n) for n, name in enumerate(names)])
-        notes = [_notification_row(name, first + n, destination_id) for n, name in enumerate(names)]
+        connection.execute(insert(change_event_table), [_event_row(name) for name in names])
+        known = connection.execute(select(change_event_table.c.id, change_event_table.c.log_offset)).all()
+        offsets = {row.id: row.log_offset for row in known}
+        notes = [_notification_row(name, offsets[some_id(f"event {name}")], destination_id) for name in names]
         connection.execute(insert(notification), notes)
         rows = [
             _message_row(name, destination_id=destination_id, due_at_ms=due_at_ms + n, **given)
@@ -81,10 +81,9 @@ def states(engine: Engine) -> dict[str, tuple[str, int]]:
         return {row.id: (row.status, row.attempt_count) for row in rows}
 
 
-def _event_row(name: str, offset: int) -> dict[str, object]:
+def _event_row(name: str) -> dict[str, object]:
     event = change_event(id=some_id(f"event {name}"))
     return {
-        "log_offset": offset,
         "id": event.id,
         "event_type": event.event_type,
         "entity_type": event.entity_type,

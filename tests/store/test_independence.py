@@ -18,6 +18,7 @@ from tests.notifying import notify_all
 from tests.store.test_access import Small
 from tests.whole import WHOLE
 
+from tocsin.clock import SystemClock
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.message import Delivered, Outcome
 from tocsin.model.mute import Mute, MuteKind
@@ -32,6 +33,7 @@ from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.worker.attempt import RouteBook, attempt
 from tocsin.worker.build import Parts
+from tocsin.worker.failure_reports import failure_reports
 
 NAMES = ("first", "second", "third")
 TO_BERT = "bert@example.org"
@@ -135,7 +137,8 @@ def _end(small: Small, alert_id: str, made: Made) -> None:
 
 async def _work_off(engine: Engine) -> list[Dispatch]:
     channel, messages = Collecting(), Messages(engine)
-    parts = Parts(messages, Sessions(engine), Routes(engine), Permitted(engine), {Channel.EMAIL: channel})
+    reports = failure_reports(engine, SystemClock())
+    parts = Parts(messages, Sessions(engine), Routes(engine), Permitted(engine), {Channel.EMAIL: channel}, reports)
     parts.sessions.begin("s", lease_ms=90_000, now_ms=0)
     for dispatch in messages.dispatches(messages.claim("s", 64, now_ms=10**15)):
         await attempt(parts, dispatch, RouteBook(parts), _yes)

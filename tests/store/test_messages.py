@@ -250,19 +250,6 @@ def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
     assert routes.of(SUBSCRIPTION)["d"].closed_because == "the alert is disabled"
 
 
-@pytest.mark.parametrize("changed_at_ms", [LATER_MS, NOW_MS - 86_400_000])
-def test_gone_closes_a_route_until_the_alert_is_changed(store_engine: Engine, changed_at_ms: int) -> None:
-    add_alert(store_engine, [{"id": "d"}])
-    add_messages(store_engine, 1)
-    messages, routes = Messages(store_engine), Routes(store_engine)
-    gone = Rejected(OutcomeReason.GONE, status_code=410)
-    messages.record("a", [finished(one, gone, at_ms=NOW_MS) for one in claim(messages)], now_ms=LATER_MS)
-    assert "410" in (routes.of(SUBSCRIPTION)["d"].closed_because or "")
-    with writing(store_engine) as connection:
-        connection.execute(update(entity).values(updated_at_ms=changed_at_ms))
-    assert routes.of(SUBSCRIPTION)["d"].closed_because is None
-
-
 def _claim_all(messages: Messages, owner: str) -> list[str]:
     """Claim and record until nothing is left; return what this worker was given."""
     mine: list[str] = []

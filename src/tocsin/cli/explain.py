@@ -205,6 +205,9 @@ def _delivered(message: Document | None) -> Iterator[Text]:
         yield _marked(is_good, f"attempt {one['number']} at {_moment(one['startedAt'])}: {one['reason']}{status}")
         for left_out in one["dropped"]:
             yield Text(f"left out: {left_out['reason']['sentence']}: {left_out['says']}", style="dim")
+    if message.get("held"):
+        since = _moment(message["heldSince"])
+        yield Text(f"waits: its destination is {message['held']} since {since}", style="dim")
     if message["nextAttempt"]:
         yield Text(f"next attempt at {_moment(message['nextAttempt'])}", style="dim")
 

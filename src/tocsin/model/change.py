@@ -41,6 +41,10 @@ FINDING = "finding"
 """The field of an ``auditFinding`` event that says what the audit found."""
 
 
+DESTINATION = "destination"
+"""The field of a ``destinationFailing`` or ``destinationStopped`` event that says which destination fails."""
+
+
 class EventType(StrEnum):
     """What kind of change an event records: upstream's 21 and ours (below the gap)."""
 
@@ -74,6 +78,8 @@ class EventType(StrEnum):
     USAGE_DROP = "usageDrop"
     QUERY_PATTERN_CHANGE = "queryPatternChange"
     AUDIT_FINDING = "auditFinding"
+    DESTINATION_FAILING = "destinationFailing"
+    DESTINATION_STOPPED = "destinationStopped"
 
 
 class FieldChange(WireModel):

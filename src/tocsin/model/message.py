@@ -35,6 +35,7 @@ class OutcomeReason(StrEnum):
     REDIRECT = "redirect"
     RATE_LIMITED = "rateLimited"
     GONE = "gone"
+    NOT_VERIFIED = "notVerified"
     CLIENT_ERROR = "clientError"
     SERVER_ERROR = "serverError"
     MAIL_REFUSED = "mailRefused"

@@ -29,7 +29,8 @@ class AttemptRecord:
 class MessageRecord:
     """A stored message: ``due_at_ms`` is the time of the next attempt, while there will be one.
 
-    ``grouping_key`` says what it gathers, if anything; ``notification_count`` is how many it carries.
+    ``grouping_key`` says what it gathers, if anything; ``notification_count`` is how many it carries. ``held_since_ms``
+    is since when its destination is paused, or, if ``is_stopped``, stopped.
     """
 
     id: str
@@ -40,6 +41,8 @@ class MessageRecord:
     grouping_key: str | None = None
     notification_count: int = 1
     attempts: tuple[AttemptRecord, ...] = ()
+    held_since_ms: int | None = None
+    is_stopped: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from pydantic import Field
 
 from tocsin.model.entity import Document, EntityReference, WireModel
 
+DEFAULT_BATCH_SIZE = 100
+
 
 class AlertType(StrEnum):
     """What an alert is for."""
@@ -77,6 +79,8 @@ class Gathering(StrEnum):
     NONE = "none"
     SUMMARY = "summary"
     """As many as there are: some are shown, the others counted."""
+    ARRAYS = "arrays"
+    """Each in full, in arrays, if the alert sends any."""
 
 
 class Effect(StrEnum):
@@ -142,7 +146,8 @@ class DestinationConfig(WireModel):
     """Where a destination sends to; which keys count depends on its channel.
 
     Source: ``events/emailAlertConfig.json`` and ``entity/events/webhook.json``, plus the seed's
-    ``secretKey`` and our ``payloadFormat``. Secrets are masked in what is read back.
+    ``secretKey`` and our ``payloadFormat``, ``compression`` and ``verification``. Secrets are masked in what is read
+    back.
     """
 
     receivers: tuple[str, ...] = ()
@@ -156,6 +161,8 @@ class DestinationConfig(WireModel):
     secret_key: str | None = None
     auth_type: Document | None = None
     payload_format: str | None = None
+    compression: str | None = None
+    verification: str | None = None
 
 
 class Destination(WireModel):
@@ -192,7 +199,7 @@ class EventSubscription(WireModel):
     filtering_rules: FilteringRules | None = None
     destinations: tuple[Destination, ...] = ()
     enabled: bool = True
-    batch_size: int = 100
+    batch_size: int = DEFAULT_BATCH_SIZE
     provider: str = "user"
     retries: int = 3
     poll_interval: int = 60
@@ -200,6 +207,11 @@ class EventSubscription(WireModel):
     tags: tuple[Document, ...] = ()
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
+
+    @property
+    def sends_arrays(self) -> bool:
+        """Return whether its webhooks get arrays: somebody has set a batch size other than 1 and the default one."""
+        return self.batch_size not in (1, DEFAULT_BATCH_SIZE)
 
     @property
     def is_critical(self) -> bool:

@@ -106,6 +106,36 @@ CONVERSATION_ALERT: Document = {
 """The default alert for threads: the other one leaves threads out, announcements excepted."""
 
 
+BROKEN_ALERTS: Document = {
+    "name": "BrokenAlerts",
+    "displayName": "Broken alerts",
+    "description": "Mails the owners of an alert, and shows administrators, that a destination of it fails.",
+    "alertType": "Notification",
+    "provider": "system",
+    "enabled": True,
+    "trigger": {"triggerType": "RealTime"},
+    "filteringRules": {
+        "resources": ["eventsubscription"],
+        "rules": [
+            {
+                "name": "failingDestinations",
+                "description": "Half of the five days of nothing but failures, nine tenths of them, and the end.",
+                "effect": "include",
+                "condition": "matchAnyEventType({'destinationFailing','destinationStopped'})",
+            }
+        ],
+    },
+    "destinations": [
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0006", "category": "Owners", "type": "Email"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0007", "category": "Admins", "type": "ActivityFeed"},
+    ],
+    "batchSize": 100,
+    "retries": 3,
+    "pollInterval": 60,
+}
+"""The default alert about alerts: its channels are others than those that fail."""
+
+
 def first_start(engine: Engine, settings: Settings) -> str | None:
     """Bring the store to the newest schema and make what a server cannot do without.
 
@@ -129,7 +159,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
         _create_once(writes, "role", request)
     _create_once(writes, "team", ROOT_TEAM)
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
-    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT):
+    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, BROKEN_ALERTS):
         _create_once(writes, "eventsubscription", alert)
     establish(writes)
     return password

@@ -39,6 +39,8 @@ _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(36)
 # Messages that may still have to be sent; queries that use the index must contain this text verbatim.
 OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
+# Destinations that are paused; the same holds.
+OPEN_BREAKER = text("opened_at_ms IS NOT NULL")
 
 
 def _difference() -> tuple[Column[Any], ...]:  # Any: a column's type
@@ -266,8 +268,28 @@ destination_status = Table(
     Column("failed_count", BigInteger, nullable=False, default=0),
     Column("timestamp_ms", BigInteger, nullable=False),
     Column("configured_at_ms", BigInteger),
+    Column("recent_attempts", Text),
+    Column("opened_at_ms", BigInteger),
+    Column("probe_at_ms", BigInteger),
+    Column("failing_since_ms", BigInteger),
+    Column("failing_count", Integer, nullable=False, default=0, server_default="0"),
+    Column("failing_percent", Integer, nullable=False, default=0, server_default="0"),
+    Column("reported_percent", Integer, nullable=False, default=0, server_default="0"),
+    Column("stopped_at_ms", BigInteger),
+    Index(
+        "ix_destination_status_open",
+        "destination_id",
+        sqlite_where=OPEN_BREAKER,
+        postgresql_where=OPEN_BREAKER,
+    ),
+    Index("ix_destination_status_destination_id", "destination_id"),
 )
-"""One row per destination: how it fares."""
+"""One row per destination: how it fares, and its breaker (``flow/track/breaker.py``).
+
+``recent_attempts`` holds, as JSON, how many attempts ended of late and how many failed; ``opened_at_ms`` is set while
+the destination is paused, ``probe_at_ms`` is when one of its messages may be tried then. ``failing_since_ms`` and what
+follows are its streak of failures (``flow/track/failing.py``); ``stopped_at_ms`` is set once nothing is sent there.
+"""
 
 notification = Table(
     "notification",

@@ -59,11 +59,6 @@ class RouteBook:
         keys = list(dict.fromkeys(one.destination_key for entry in dispatch.entries for one in entry.reasons))
         return {(alert, destination): (await self._of(alert)).get(destination) for alert, destination in keys}
 
-    def forget(self, entries: Sequence[Entry]) -> None:
-        """Drop the cached routes of the alerts that sent these: the status of a destination has changed."""
-        for alert in {reason.subscription_id for entry in entries for reason in entry.reasons}:
-            self._readings.pop(alert, None)
-
     async def _of(self, subscription_id: str) -> dict[str, Route]:
         now_s, reading = self._parts.steady(), self._readings.get(subscription_id)
         if reading is None or now_s - reading[0] > ROUTE_AGE_S:
@@ -155,7 +150,7 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
         return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
-    sized = replace(permitted, batch_size=route.batch_size)
+    sized = replace(permitted, batch_size=route.batch_size, sends_arrays=route.sends_arrays)
     outcome = await channel.send(sized, route.destination, now_ms=parts.clock.now_ms())
     return _Try(outcome, permitted.entries, dropped)
 

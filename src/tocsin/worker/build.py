@@ -30,6 +30,7 @@ from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People, unsubscribe_key
 from tocsin.store.schema import migrate
 from tocsin.store.vault import use_vault
+from tocsin.worker.failure_reports import FailureReports, failure_reports
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Parts:
     routes: Routes
     permitted: Permitted
     senders: Mapping[str, Sender]
+    failure_reports: FailureReports
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=SystemClock)
     steady: Steady = steady_s
@@ -98,6 +100,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         routes=Routes(engine),
         permitted=Permitted(engine),
         senders=senders,
+        failure_reports=failure_reports(engine, SystemClock()),
         limits=Limits(
             claim=settings.worker_claim_limit,
             per_destination=settings.destination_concurrency,

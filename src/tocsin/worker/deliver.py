@@ -12,7 +12,6 @@ import contextlib
 import signal
 import threading
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -22,11 +21,14 @@ import structlog
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
-from tocsin.model.message import Message, OutcomeReason
+from tocsin.flow.track.breaker import as_probe
+from tocsin.model.message import Message
 from tocsin.settings import Settings
+from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
 from tocsin.store.startup import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import Parts, build, make_store
+from tocsin.worker.lanes import Lanes
 from tocsin.worker.leases import Leases, Watch
 
 _RECORD_LIMIT = 256
@@ -63,7 +65,7 @@ async def _until_signalled(settings: Settings) -> None:
 
 
 class Worker:
-    """One worker: its claims, and its three concurrent tasks: claim, record, renew its session."""
+    """One worker: its claims, and its concurrent tasks: claim, record, renew its session, report what fails."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -79,8 +81,8 @@ class Worker:
         self._claim_unknown = False
         self._stopping = False
         self._last_served = ""
-        limit = parts.limits.per_destination
-        self._lanes: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(limit))
+        self._lanes = Lanes(parts.limits.per_destination)
+        self._pauses = Pauses()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set, then finish what is in flight and give back the rest."""
@@ -88,14 +90,15 @@ class Worker:
         keeping = asyncio.create_task(self._keep_session())
         recording = asyncio.create_task(self._record_groups())
         claiming = asyncio.create_task(self._claim_until(stop))
+        reporting = asyncio.create_task(self._report_failures())
         try:
             await stop.wait()
-            await _cancelled([claiming])
+            await _cancelled([claiming, reporting])
             await self._finish_tasks()
             await _cancelled([keeping])
             await self._give_back()
         finally:
-            await _cancelled((claiming, keeping, recording, *self._tasks))
+            await _cancelled((claiming, keeping, recording, reporting, *self._tasks))
         _log.info("worker.stopped", owner=self._parts.owner)
 
     async def _claim_until(self, stop: asyncio.Event) -> None:
@@ -115,10 +118,19 @@ class Worker:
             if message.id not in found:
                 self._finished.put_nowait((session_id, lost(message, self._parts.clock.now_ms())))
         for dispatch in dispatches:
-            task = asyncio.create_task(self._deliver(session_id, dispatch))
+            is_probe = dispatch.message.destination_id in self._pauses.probed
+            task = asyncio.create_task(self._deliver(session_id, dispatch, is_probe=is_probe))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        await self._give_way(session_id)
         return len(claimed)
+
+    async def _give_way(self, session_id: str) -> None:
+        """Give back what has not begun yet of destinations that are paused by now."""
+        if withdrawn := self._lanes.withdraw(self._pauses):
+            await _steadily(partial(self._parts.messages.release, session_id, withdrawn))
+            self._leases.drop(session_id, withdrawn)
+            _log.info("worker.gave_way", messages=len(withdrawn))
 
     def _take_due(self, session_id: str) -> tuple[list[Message], list[Dispatch]]:
         """Claim fair shares of what is due; the blocking part of a claim."""
@@ -126,26 +138,27 @@ class Worker:
         if self._claim_unknown:
             messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
+        self._pauses = pauses = messages.pauses(now_ms)
         limit, in_hand = min(limits.claim, limits.in_flight - len(self._leases)), self._leases.per_destination
         due = messages.due_destinations(now_ms) if limit > 0 else []
         most_each = max(limits.claim, limits.per_destination)
-        shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served)
+        shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
         if not shares:
             return [], []
         self._last_served = list(shares)[-1]
         self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
-        claimed = messages.claim(session_id, limit, now_ms=now_ms, shares=shares)
+        claimed = messages.claim(session_id, limit, now_ms=now_ms, shares=shares, probed=pauses.probed)
         dispatches = messages.dispatches(claimed)
         self._claim_unknown = False
         return claimed, dispatches
 
-    async def _deliver(self, session_id: str, dispatch: Dispatch) -> None:
+    async def _deliver(self, session_id: str, dispatch: Dispatch, *, is_probe: bool) -> None:
         """Send one message when its destination has a free lane, if it is still this worker's by then."""
         is_held = partial(self._holds, session_id, dispatch.message.id)
-        async with self._lanes[dispatch.message.destination_id]:
+        async with self._lanes.lane(dispatch.message, is_probe=is_probe):
             finished = await attempt(self._parts, dispatch, self._book, is_held) if await is_held() else None
             if finished is not None:
-                self._finished.put_nowait((session_id, finished))
+                self._finished.put_nowait((session_id, as_probe(finished) if is_probe else finished))
 
     async def _holds(self, session_id: str, message_id: str) -> bool:
         """Return whether a message is this worker's, and may still be begun."""
@@ -169,8 +182,6 @@ class Worker:
         self._leases.drop(session_id, (one.message.id for one in group))
         self._recorded.set()
         for one in group:
-            if reason_of(one.attempt.outcome) is OutcomeReason.GONE:
-                self._book.forget(one.entries)
             _log_attempt(one, kept=one.message.id in written)
 
     async def _assure(self) -> None:
@@ -219,6 +230,12 @@ class Worker:
             _log.warning("worker.sessions_ended", sessions=self._parts.sessions.end_silent(silent))
         if planned_count := self._parts.messages.plan_again(self._parts.clock.now_ms()):
             _log.warning("worker.clock_was_set_back", planned_again=planned_count)
+
+    async def _report_failures(self) -> None:
+        """Report from time to time which destinations deliver nothing."""
+        while True:
+            await _steadily(self._parts.failure_reports.report)
+            await asyncio.sleep(self._parts.limits.lease_s / _BEATS_PER_LEASE)
 
     async def _finish_tasks(self) -> None:
         """Let what is in flight finish, as far as it does within the time of grace; begin nothing more."""
@@ -271,6 +288,7 @@ def _log_attempt(one: Finished, *, kept: bool) -> None:
         destination=one.message.destination_id,
         channel=one.message.channel,
         attempt=one.attempt.number,
+        probe=one.is_probe,
         outcome=kind_of(one.attempt.outcome),
         reason=reason_of(one.attempt.outcome).value,
         status_code=one.attempt.outcome.status_code,
@@ -280,15 +298,22 @@ def _log_attempt(one: Finished, *, kept: bool) -> None:
 
 
 def fair_shares(
-    due: Sequence[str], in_hand: Mapping[str, int], *, limit: int, most_each: int, after: str = ""
+    due: Sequence[str],
+    in_hand: Mapping[str, int],
+    *,
+    limit: int,
+    most_each: int,
+    after: str = "",
+    pauses: Pauses = NO_PAUSES,
 ) -> dict[str, int]:
     """Return how many messages each destination may have of a claim of ``limit`` rows.
 
     Turns go round, one row a turn, beginning with the destination that follows ``after`` (the last one
-    served); a destination with ``most_each`` rows in hand already gets none. ``due`` is in order.
+    served); a destination with ``most_each`` rows in hand already gets none, and one that is paused at most one, its
+    probe. ``due`` is in order.
     """
     start = bisect_right(due, after)
-    room = {name: most_each - in_hand.get(name, 0) for name in (*due[start:], *due[:start])}
+    room = {name: pauses.room(name, most_each - in_hand.get(name, 0)) for name in (*due[start:], *due[:start])}
     shares: dict[str, int] = {}
     while limit > 0 and (open_ones := [name for name, left in room.items() if left > 0]):
         turn = max(1, limit // len(open_ones))

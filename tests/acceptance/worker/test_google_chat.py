@@ -106,8 +106,8 @@ async def test_a_space_that_has_had_enough_gets_the_rest_later(sqlite_engine: En
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2, ("awaitingRetry", 1): 1})
 
 
-async def test_a_deleted_space_ends_the_message(sqlite_engine: Engine) -> None:
+async def test_a_deleted_space_stops_the_destination(sqlite_engine: Engine) -> None:
     async with delivering(sqlite_engine, Space(exists=False), 1):
-        await until(lambda: statuses(sqlite_engine) == {("failed", 1): 1})
+        await until(lambda: statuses(sqlite_engine) == {("awaitingRetry", 1): 1})
     with sqlite_engine.connect() as connection:
         assert connection.execute(select(attempt.c.reason)).scalars().all() == ["gone"]

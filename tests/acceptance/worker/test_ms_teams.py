@@ -82,7 +82,7 @@ async def test_a_workflow_that_has_had_enough_gets_the_rest_later(sqlite_engine:
         (200, "1", "delivered", "ok"),
         (200, LATE_ANSWER.format(429), "awaitingRetry", "rateLimited"),
         (200, LATE_ANSWER.format(413), "awaitingRetry", "clientError"),
-        (404, "WorkflowNotFound", "failed", "gone"),
+        (404, "WorkflowNotFound", "awaitingRetry", "gone"),
         (401, "DirectApiAuthorizationRequired", "awaitingRetry", "clientError"),
         (502, "NoResponse", "awaitingRetry", "serverError"),
     ],

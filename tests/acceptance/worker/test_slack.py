@@ -84,13 +84,13 @@ async def test_a_workspace_that_has_had_enough_gets_the_rest_later(sqlite_engine
 @pytest.mark.parametrize(
     ("status", "body", "ends", "reason"),
     [
-        (404, "no_service", "failed", "gone"),
-        (403, "action_prohibited", "failed", "gone"),
-        (410, "channel_is_archived", "failed", "gone"),
+        (404, "no_service", "awaitingRetry", "gone"),
+        (403, "action_prohibited", "awaitingRetry", "gone"),
+        (410, "channel_is_archived", "awaitingRetry", "gone"),
         (400, "invalid_blocks", "failed", "clientError"),
         (400, "something new", "awaitingRetry", "clientError"),
         (500, "rollup_error", "awaitingRetry", "serverError"),
-        (200, '{"ok": false, "error": "invalid_auth"}', "failed", "gone"),
+        (200, '{"ok": false, "error": "invalid_auth"}', "awaitingRetry", "gone"),
         (200, '{"ok": false, "error": "ratelimited"}', "awaitingRetry", "rateLimited"),
         (200, '{"ok": false, "error": "fatal_error"}', "awaitingRetry", "serverError"),
         (200, '{"ok": false}', "awaitingRetry", "serverError"),

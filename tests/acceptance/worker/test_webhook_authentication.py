@@ -130,7 +130,7 @@ async def test_without_a_token_nothing_is_sent_and_the_answer_is_not_shown(
     assert isinstance(outcome, kind)
     assert (outcome.reason, outcome.status_code) == (reason, None)
     assert outcome.detail == f"no access token from the token URL: it answered {status}"
-    assert getattr(outcome, "after_s", None) == (70 if status in (401, 429, 503) else None)
+    assert getattr(outcome, "after_s", None) == (None if status == 302 else 70)
     assert site.authorizations == []
 
 

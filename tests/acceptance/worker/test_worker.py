@@ -22,6 +22,7 @@ from tests.acceptance.worker.senders import webhook_sender
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
 from tests.unit.flow.send.events import NOW_MS
 
+from tocsin.clock import SystemClock
 from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.message import DroppedReason, Message, Outcome, OutcomeReason
@@ -34,10 +35,11 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import attempt, message
+from tocsin.store.tables import attempt, entity, message
 from tocsin.store.vault import new_key, use_vault
 from tocsin.worker.build import Limits, Parts
 from tocsin.worker.deliver import Worker
+from tocsin.worker.failure_reports import failure_reports
 
 PATIENCE_S = 30.0
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -93,6 +95,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
             routes=Routes(engine),
             permitted=Permitted(engine),
             senders={Channel.WEBHOOK: webhook},
+            failure_reports=failure_reports(engine, SystemClock()),
             limits=limits,
             owner="test",
         )
@@ -237,14 +240,30 @@ async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
         await until(lambda: states(store_engine)[one] == ("delivered", 2))
 
 
-async def test_gone_ends_what_else_waits_for_the_destination(sqlite_engine: Engine, receiver: Receiver) -> None:
-    add_alert(sqlite_engine, [to(receiver, "/status/410")])
-    add_messages(sqlite_engine, 30)
-    async with working(sqlite_engine, replace(LIMITS, per_destination=1, claim=1)):
-        await until(lambda: statuses(sqlite_engine) == {"failed": 30})
+@pytest.mark.parametrize("how", ["alert changed", "resumed"])
+async def test_gone_stops_a_destination_and_what_waits_goes_out_when_it_is_resumed(
+    store_engine: Engine, receiver: Receiver, how: str
+) -> None:
+    add_alert(store_engine, [to(receiver, "/status/410")], retries=0)
+    ids = add_messages(store_engine, 30)
+    limits = replace(LIMITS, per_destination=1, claim=1)
+    async with working(store_engine, limits):
+        await until(lambda: statuses(store_engine) == {"awaitingRetry": 1, "pending": 29})
+    async with working(store_engine, limits):
+        await asyncio.sleep(0.2)  # time enough for another, were there one
     assert len(receiver.arrived) == 1
-    standing = DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"]
-    assert (standing.status, standing.last_failed_status_code) == ("failed", 410)
+    standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
+    assert (standing.status, standing.last_failed_status_code, standing.next_attempt_ms) == ("awaitingRetry", 410, None)
+    add_alert(store_engine, [to(receiver, "/hook")], retries=0)
+    if how == "resumed":
+        DestinationStatuses(store_engine).resume(SUBSCRIPTION, "d", now_ms=SystemClock().now_ms())
+    else:
+        with writing(store_engine) as connection:
+            connection.execute(update(entity).values(updated_at_ms=NOW_MS + 1))
+            connection.execute(update(message).values(due_at_ms=0))  # the wait is over
+    async with working(store_engine):
+        await until(lambda: statuses(store_engine) == {"delivered": 30})
+    assert sorted(receiver.ids("/hook")) == sorted(ids)
 
 
 @pytest.mark.parametrize("how", ["alert deleted", "alert off", "destination off", "destination removed"])

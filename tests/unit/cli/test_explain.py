@@ -138,6 +138,15 @@ def other(name: str, *, matched: bool) -> dict[str, Any]:
     return {"id": name, "name": name, "matched": matched, "gates": [], "rules": [], "reached": reached}
 
 
+def test_what_waits_for_a_paused_destination_says_so(run: Run, small_server: SmallServer) -> None:
+    held = {**MESSAGE, "attempts": [], "nextAttempt": None, "held": "paused", "heldSince": 1_700_000_000_000}
+    (one,) = ANSWER["notified"]["data"]
+    notified = {**ANSWER["notified"], "data": [{**one, "message": held}]}
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", {**ANSWER, "notified": notified})
+    shown = run("explain", EVENT, "--user", "ann").out.splitlines()
+    assert "│       └── waits: its destination is paused since 2023-11-14 22:13:20" in shown
+
+
 def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: SmallServer) -> None:
     others = [other("B", matched=True), other("C", matched=False)]
     answer = {**ANSWER, "alerts": [*ANSWER["alerts"], *others], "paging": {"total": 3}}

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tocsin.store.outbox.pauses import Pauses
 from tocsin.worker.deliver import fair_shares
 
 
@@ -45,3 +46,8 @@ def test_shares_use_all_room_there_is_and_no_more(
     room = {name: max(0, most_each - in_hand.get(name, 0)) for name in due}
     assert all(0 < share <= room[name] for name, share in shares.items())
     assert sum(shares.values()) == min(limit, sum(room.values()))
+
+
+def test_what_is_paused_gets_nothing_but_its_probe() -> None:
+    pauses = Pauses(waiting=frozenset("a"), probed=frozenset("b"))
+    assert fair_shares(["a", "b", "c"], {"b": 8}, limit=20, most_each=8, pauses=pauses) == {"b": 1, "c": 8}

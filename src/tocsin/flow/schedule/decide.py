@@ -19,11 +19,15 @@ SCHEDULED = "scheduled"
 
 @dataclass(frozen=True)
 class Timing:
-    """When an alert notifies: its trigger, and how long it gathers in real time (milliseconds; 0: not at all)."""
+    """When an alert notifies: its trigger, and how long it gathers in real time (milliseconds; 0: not at all).
+
+    ``sends_arrays``: channels for machines gather as well.
+    """
 
     trigger: Trigger
     window_ms: int = 0
     batch_size: int = 100
+    sends_arrays: bool = False
 
 
 IMMEDIATE = Timing(Trigger())
@@ -32,7 +36,7 @@ IMMEDIATE = Timing(Trigger())
 def timing_of(subscription: EventSubscription) -> Timing:
     """Return the timing of an alert; a critical one gathers nothing in real time."""
     window_ms = 0 if subscription.is_critical else subscription.poll_interval * 1000
-    return Timing(subscription.trigger, window_ms, subscription.batch_size)
+    return Timing(subscription.trigger, window_ms, subscription.batch_size, subscription.sends_arrays)
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def decide(
     """
     if mute is not None:
         return Never(f"the recipient {mute.in_words()}")
-    gathers = gathering is not Gathering.NONE and timing.batch_size > 1
+    can_gather = {Gathering.NONE: False, Gathering.SUMMARY: True, Gathering.ARRAYS: timing.sends_arrays}
+    gathers = can_gather[gathering] and timing.batch_size > 1
     trigger = timing.trigger
     if trigger.trigger_type is TriggerType.SCHEDULED:
         due_at_ms = _due_at_ms(trigger, now_ms, event_ms)

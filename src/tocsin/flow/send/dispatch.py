@@ -23,12 +23,14 @@ Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
 class Dispatch:
     """A claimed message with its notifications, in log order: at least one.
 
-    ``batch_size`` is the alert's: how many of them the message shows at most.
+    ``batch_size`` is the alert's: how many of them the message shows at most, or, of an alert that ``sends_arrays``,
+    a request to a webhook carries.
     """
 
     message: Message
     entries: tuple[Entry, ...]
     batch_size: int = 100
+    sends_arrays: bool = False
 
     @property
     def first(self) -> Entry:
@@ -74,7 +76,8 @@ def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None,
 class Route:
     """A destination as it is set up now.
 
-    ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show.
+    ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show,
+    or an array hold where the alert ``sends_arrays``.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
     """
@@ -82,6 +85,7 @@ class Route:
     destination: Destination = field(repr=False)
     retries: int = 3
     batch_size: int = 100
+    sends_arrays: bool = False
     closed_because: str | None = None
     waits_because: str | None = None
 

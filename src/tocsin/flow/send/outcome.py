@@ -26,6 +26,8 @@ _RETRIED = frozenset(
         OutcomeReason.CONNECTION_FAILED,
         OutcomeReason.TIMEOUT,
         OutcomeReason.RATE_LIMITED,
+        OutcomeReason.GONE,
+        OutcomeReason.NOT_VERIFIED,
         OutcomeReason.CLIENT_ERROR,
         OutcomeReason.SERVER_ERROR,
         OutcomeReason.MAIL_DEFERRED,

@@ -1,6 +1,7 @@
-"""Text of reports for recipients: test results, runs, incidents and refused accesses.
+"""Text of reports for recipients: test results, runs, incidents, refused accesses and failing destinations.
 
-``test failed``, with the result before and after in words; ``ann was refused EditTags on table acme.shop.orders``.
+``test failed``, with the result before and after in words; ``ann was refused EditTags on table acme.shop.orders``;
+a destination that fails.
 Next: ``flow/send/wording.py``.
 """
 
@@ -19,6 +20,7 @@ RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
+_WHOLE_TIME = 100
 Value = Any  # Any: a JSON value of a report
 
 
@@ -34,6 +36,8 @@ def report_line(field: str, old: Value, new: Value) -> ChangeLine | None:
             return _status_line("run", "executionStatus", (before, new), _run)
         case "incidentStatus":
             return ChangeLine(_incident(new))
+        case "destination":
+            return ChangeLine(_failing(new)) if "failingSince" in new else None
         case _:
             return ChangeLine(_violation(new)) if field == VIOLATION else None
 
@@ -100,6 +104,21 @@ def _violation(details: Value) -> str:
     more = f", {repeated} more times" if repeated else ""
     who = user.get("displayName") or user.get("name") or "somebody"
     return clean_line(f"{who} was refused {details.get('operation', 'access')} on {where}{more}", limit=SHOWN_LIMIT)
+
+
+def _failing(failure: Value) -> str:
+    """Return which destination fails, since when and why, and what becomes of it."""
+    where = " ".join(str(failure[key]) for key in ("type", "endpoint") if failure.get(key)) or "a destination"
+    since = failure["failingSince"]
+    when = f" since {to_datetime(since).strftime('%Y-%m-%d %H:%M UTC')}" if _is_moment(since) else ""
+    code = failure.get("lastFailedStatusCode")
+    why = f"{_spaced(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
+    tried = f"{failure.get('failureCount')} failed attempts, the last with {why}"
+    if failure.get("percent") == _WHOLE_TIME:
+        end = "stopped; messages wait until somebody resumes it"
+        return clean_line(f"{where} {end} ({tried}{when})", limit=SHOWN_LIMIT)
+    end = f"{failure.get('percent')} % of the time is over after which it is stopped"
+    return clean_line(f"{where} fails{when}: {tried}; {end}", limit=SHOWN_LIMIT)
 
 
 def _objects(value: Value) -> list[dict[str, Any]]:

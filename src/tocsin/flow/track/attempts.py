@@ -34,25 +34,31 @@ class Step:
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished attempt: the message as claimed, the attempt, the next step, and what it carried, if known."""
+    """A finished attempt: the message as claimed, the attempt, the next step, and what it carried, if known.
+
+    ``is_probe``: its destination was paused. ``counts``: it is one of the attempts of its message.
+    """
 
     message: Message
     attempt: Attempt
     step: Step
     entries: tuple[Entry, ...] = ()
+    is_probe: bool = False
+    counts: bool = True
 
 
 def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> Step:
     """Return what follows ``attempt``: the end, or another attempt ``wait_s`` after it ended.
 
-    ``retries`` counts the attempts after the first, so a message is tried ``1 + retries`` times at most.
+    ``retries`` counts the attempts after the first, so a message is tried ``1 + retries`` times at most. What was sent
+    to a receiver that is gone waits until its destination is resumed.
     """
     match attempt.outcome:
         case Delivered():
             return Step(MessageStatus.DELIVERED)
         case Rejected():
             return Step(MessageStatus.FAILED)
-        case Retry() if attempt.number > retries:
+        case Retry(reason=reason) if attempt.number > retries and reason is not OutcomeReason.GONE:
             return Step(MessageStatus.RETRY_LIMIT_REACHED)
         case Retry():
             ended_at_ms = attempt.started_at_ms + attempt.duration_ms

@@ -6,20 +6,21 @@ Next: ``store/outbox/status.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tocsin.flow.track.attempts import Step, reason_of
+from tocsin.flow.track.breaker import Breaker, breaker_after, stopped_at
+from tocsin.flow.track.failing import Failing, failing_after
 from tocsin.model.entity import Document
 from tocsin.model.message import Attempt, Delivered, MessageStatus, OutcomeReason
 from tocsin.model.subscription import SubscriptionState
-
-GONE_STATUS = 410
 
 _SAYS_NOTHING = frozenset(
     {OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW, OutcomeReason.MUTED}
 )
 _STATES = {
     MessageStatus.DELIVERED: SubscriptionState.ACTIVE,
+    MessageStatus.PENDING: SubscriptionState.AWAITING_RETRY,  # a failed probe
     MessageStatus.AWAITING_RETRY: SubscriptionState.AWAITING_RETRY,
     MessageStatus.FAILED: SubscriptionState.FAILED,
     MessageStatus.RETRY_LIMIT_REACHED: SubscriptionState.RETRY_LIMIT_REACHED,
@@ -30,8 +31,9 @@ _STATES = {
 class DestinationStatus:
     """Status of a destination and counts of its messages.
 
-    ``next_attempt_ms`` is set only while a retry is awaited. ``failed_count`` counts messages that were
-    given up, not attempts. ``configured_at_ms`` is when the alert had last been changed, at the last attempt.
+    ``next_attempt_ms`` is set only while a retry is awaited, or while the destination is paused: to the next probe.
+    ``failed_count`` counts messages that were given up, not attempts. ``configured_at_ms`` is when the alert had last
+    been changed, at the last attempt.
     """
 
     status: SubscriptionState
@@ -44,6 +46,8 @@ class DestinationStatus:
     delivered_count: int = 0
     failed_count: int = 0
     configured_at_ms: int | None = None
+    breaker: Breaker = field(default_factory=Breaker)
+    failing: Failing = field(default_factory=Failing)
 
     def to_wire(self) -> Document:
         """Return the status in the form of upstream's ``subscriptionStatus.json``."""
@@ -58,6 +62,15 @@ class DestinationStatus:
         }
         return {key: value for key, value in wire.items() if value is not None}
 
+    def pause_to_wire(self) -> Document:
+        """Return as JSON whether the destination is sent to, paused or stopped, and since when it fails."""
+        failing = self.failing
+        streak = {"failingSince": failing.since_ms, "failureCount": failing.count} if failing.since_ms else {}
+        if failing.is_stopped:
+            because = OutcomeReason.GONE.value if self.last_failed_reason == OutcomeReason.GONE else "failing"
+            return {"state": "stopped", "stoppedAt": failing.stopped_at_ms, "because": because, **streak}
+        return {**self.breaker.to_wire(), **streak}
+
 
 UNTRIED = DestinationStatus(SubscriptionState.ACTIVE, 0)
 """The status of a destination that nothing was sent to yet."""
@@ -69,22 +82,26 @@ def concerns_destination(attempt: Attempt) -> bool:
 
 
 def standing_after(
-    before: DestinationStatus, attempt: Attempt, step: Step, *, configured_at_ms: int | None = None
+    before: DestinationStatus, attempt: Attempt, step: Step, *, channel: str, configured_at_ms: int | None = None
 ) -> DestinationStatus:
-    """Return the destination's status after ``attempt``, which led to ``step``.
+    """Return the destination's status after ``attempt`` over ``channel``, which led to ``step``.
 
     Outcomes that do not concern the destination (disabled, muted, recipient deleted, hidden) leave it unchanged.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if not concerns_destination(attempt):
         return before
-    status = _state(attempt, step)
+    has_changed = before.configured_at_ms not in (None, configured_at_ms)
+    failing = failing_after(before.failing, attempt, channel, has_changed=has_changed)
+    breaker = stopped_at(ended_at_ms) if failing.is_stopped else breaker_after(before.breaker, attempt)
     after = replace(
         before,
-        status=status,
+        status=_state(attempt, step),
         timestamp_ms=ended_at_ms,
-        next_attempt_ms=step.due_at_ms,
+        next_attempt_ms=breaker.probe_at_ms if breaker.is_open else step.due_at_ms,
         configured_at_ms=configured_at_ms,
+        breaker=breaker,
+        failing=failing,
     )
     if isinstance(outcome, Delivered):
         return replace(after, last_successful_at_ms=ended_at_ms, delivered_count=before.delivered_count + 1)
@@ -101,17 +118,3 @@ def _state(attempt: Attempt, step: Step) -> SubscriptionState:
     """Return the status to show: an unreachable receiver has failed, although it is retried."""
     is_away = reason_of(attempt.outcome) is OutcomeReason.CONNECTION_FAILED
     return SubscriptionState.FAILED if is_away and step.due_at_ms is not None else _STATES[step.status]
-
-
-def asked_to_stop(standing: DestinationStatus | None, *, configured_at_ms: int) -> bool:
-    """Return whether the receiver answered 410 since its subscription was last changed: then nothing is sent there.
-
-    Changing the subscription enables the destination again. Only the subscription's own state decides this:
-    clocks that differ, or are set, must not keep a destination disabled.
-    """
-    return (
-        standing is not None
-        and standing.status is SubscriptionState.FAILED
-        and standing.last_failed_status_code == GONE_STATUS
-        and standing.configured_at_ms == configured_at_ms
-    )

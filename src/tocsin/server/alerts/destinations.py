@@ -16,8 +16,9 @@ from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.channels.webhook.authentication import check_credentials
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
-from tocsin.model.subscription import Category, Destination
+from tocsin.model.subscription import Category, Channel, Destination
 
+_OF_WEBHOOKS = ("compression", "verification")
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
@@ -45,6 +46,9 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
     _check_pair(destination, place)
     config, inside = destination.config, f"{place}.config"
     CHANNELS[destination.type].check(destination, inside)
+    for key in _OF_WEBHOOKS if destination.type is not Channel.WEBHOOK else ():
+        if getattr(config, key) is not None:
+            raise InvalidInput("is for webhooks", field=f"{inside}.{key}")
     if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
         raise InvalidInput(
             f"category {destination.category} needs at least one receiver: a name or address",

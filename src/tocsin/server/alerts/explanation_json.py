@@ -199,6 +199,7 @@ def _dropped(one: DroppedReason) -> Document:
 
 def _message(message: MessageRecord, shows_answers: bool) -> Document:
     is_open = message.status in _OPEN
+    is_held = is_open and message.held_since_ms is not None
     return {
         "id": message.id,
         "target": message.target,
@@ -206,7 +207,9 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
         "notificationCount": message.notification_count,
         "status": message.status,
         "attemptCount": message.attempt_count,
-        "nextAttempt": message.due_at_ms if is_open else None,
+        "nextAttempt": message.due_at_ms if is_open and not is_held else None,
+        "held": ("stopped" if message.is_stopped else "paused") if is_held else None,
+        "heldSince": message.held_since_ms if is_held else None,
         "isDeadLetter": message.status in _DEAD,
         "attempts": [
             {

@@ -78,11 +78,22 @@ ALERTS: dict[str, Document] = {
     "DestinationStatus": {
         "type": "object",
         "description": "A destination of an alert with its status.",
-        "required": ["category", "type", "statusDetails"],
+        "required": ["category", "type", "statusDetails", "breaker"],
         "properties": {
             "category": either(*Category),
             "type": either(*Channel),
             "statusDetails": ref("SubscriptionStatus"),
+            "breaker": whole(
+                {"state": either("closed", "open", "stopped")},
+                {
+                    "openedAt": TIME,
+                    "nextProbeAt": TIME,
+                    "stoppedAt": TIME,
+                    "because": either("gone", "failing"),
+                    "failingSince": TIME,
+                    "failureCount": COUNT,
+                },
+            ),
         },
     },
     "Trial": whole({"category": either(*Category), "type": either(*Channel), "statusDetails": OPEN}),

@@ -115,6 +115,7 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(
         ("subscriptions.read_status", "subscriptions.read_status_by_name"), Operation("SubscriptionStatus")
     ),
+    "subscriptions.resume": Operation("SubscriptionStatus", "Resumption"),
     "subscriptions.try_one": Operation("Trial", "TrialRequest"),
     "subscriptions.try_many": Operation("TrialList", "TrialsRequest"),
     "backtests.ask": Operation("Backtest", "BacktestRequest", also=("200", "202")),

@@ -84,6 +84,7 @@ REQUESTS: dict[str, Document] = {
         "description": "The id of an alert, or the fields of a new one; other fields replace those of the alert.",
         "properties": {"id": ID, **_ALERT_WINDOW, "condition": TEXT, "resources": array(TEXT), "filteringRules": OPEN},
     },
+    "Resumption": closed({"status": {"const": "active"}}, required=["status"]),
     "TrialRequest": closed({"destination": ref("DestinationRequest")}, required=["destination"]),
     "TrialsRequest": closed(
         {"destinations": {**array(ref("DestinationRequest")), "minItems": 1}}, required=["destinations"]

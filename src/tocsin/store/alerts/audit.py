@@ -8,15 +8,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, and_, case, exists, func, select
 
 from tocsin.model.change import EventType
 from tocsin.model.message import Delivered
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.alerts.tables import match_result
 from tocsin.store.engine import reading
-from tocsin.store.tables import attempt, change_event, message, notification, tombstone
+from tocsin.store.tables import (
+    OPEN_BREAKER,
+    attempt,
+    change_event,
+    destination_status,
+    message,
+    notification,
+    tombstone,
+)
 
+_REMARKS = [
+    one.value for one in (EventType.AUDIT_FINDING, EventType.DESTINATION_FAILING, EventType.DESTINATION_STOPPED)
+]
+"""Types of events on alerts that nobody has changed."""
+_NEVER_MS = 2**62
 _DELIVERED = Delivered.__name__.lower()
 Rows = Sequence[tuple[Any, ...]]  # Any: a column's value
 
@@ -36,7 +49,7 @@ class AuditRows:
     def alerts_changed_at(self) -> dict[str, int]:
         """Return the offset at which each alert was last written, by its id."""
         event = change_event.c
-        written = event.event_type != EventType.AUDIT_FINDING.value
+        written = event.event_type.not_in(_REMARKS)
         query = select(event.entity_id, func.max(event.log_offset)).where(event.entity_type == ENTITY_TYPE, written)
         with reading(self._engine) as connection:
             return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}
@@ -59,11 +72,16 @@ class AuditRows:
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
 
     def messages(self, after: int, through: int) -> Rows:
-        """Return (id, status, due, how often delivered) of every message that carries one of those notifications."""
-        row, note = message.c, notification.c
+        """Return (id, status, due, how often delivered) of every message that carries one of those notifications.
+
+        What waits for a paused destination is not due.
+        """
+        row, note, status = message.c, notification.c, destination_status.c
+        here = and_(status.subscription_id == row.subscription_id, status.destination_id == row.destination_id)
+        due = case((exists().where(here, OPEN_BREAKER), _NEVER_MS), else_=row.due_at_ms)
         delivered = select(func.count()).where(attempt.c.message_id == row.id, attempt.c.outcome == _DELIVERED)
         carry = select(note.message_id).where(note.log_offset > after, note.log_offset <= through)
-        query = select(row.id, row.status, row.due_at_ms, delivered.scalar_subquery())
+        query = select(row.id, row.status, due, delivered.scalar_subquery())
         return self._rows(query.where(row.id.in_(carry)))
 
     def _rows(self, query: Any) -> Rows:  # Any: SQLAlchemy's select

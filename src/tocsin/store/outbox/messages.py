@@ -22,6 +22,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
+from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at
 from tocsin.store.outbox.status import count_in, plan_again
 from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import OPEN_MESSAGE, attempt, change_event, entity, message, notification, worker_session
@@ -53,13 +54,23 @@ class Messages:
         with reading(self._engine) as connection:
             return list(connection.execute(select(walk.c.id).where(free).order_by(walk.c.id)).scalars())
 
+    def pauses(self, now_ms: int) -> Pauses:
+        """Return which destinations are paused, and which of them may be probed now."""
+        return pauses_at(self._engine, now_ms)
+
     def claim(
-        self, session_id: str, limit: int, *, now_ms: int, shares: Mapping[str, int] | None = None
+        self,
+        session_id: str,
+        limit: int,
+        *,
+        now_ms: int,
+        shares: Mapping[str, int] | None = None,
+        probed: Collection[str] = (),
     ) -> list[Message]:
         """Take at most ``limit`` due messages for as long as the session lasts; the longest due first.
 
-        ``shares`` says how many of them each destination may have; without it all are due alike. A session that has
-        ended gets nothing.
+        ``shares`` says how many of them each destination may have; without it all are due alike. Those ``probed`` are
+        paused: of them it takes one, if no other worker does. A session that has ended gets nothing.
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
@@ -69,7 +80,9 @@ class Messages:
                 return []
             for destination_id, share in shares.items():
                 room = min(share, limit - len(claimed))
-                if room > 0:
+                if room > 0 and destination_id in probed:
+                    claimed += _probe(connection, destination_id, now_ms)
+                elif room > 0:
                     claimed += _free_rows(connection, destination_id, room, now_ms)
             if claimed:
                 taken = message.update().where(message.c.id.in_([one.id for one in claimed]))
@@ -93,6 +106,12 @@ class Messages:
             for row in connection.execute(query):
                 rows[row.message_id].append(row)
             return [_dispatch(one, rows[one.id], texts) for one in messages if one.id in rows]
+
+    def release(self, session_id: str, ids: Collection[str]) -> None:
+        """Give back claims of the session; what another one has claimed meanwhile stays its own."""
+        mine = and_(message.c.id.in_(list(ids)), message.c.lease_owner == session_id)
+        with writing(self._engine) as connection:
+            connection.execute(message.update().where(mine).values(lease_owner=None))
 
     def keep_only(self, session_id: str, ids: Collection[str]) -> int:
         """Release all claims of the session except ``ids``; return how many there were.
@@ -128,10 +147,11 @@ class Messages:
         with writing(self._engine) as connection:
             held = _held(connection, session_id, (one.message.id for one in finished))
             ours = [one for one in finished if one.message.id in held]
+            if counted := [one for one in ours if one.counts]:
+                connection.execute(attempt.insert(), [_attempt_row(one) for one in counted])
             if ours:
-                connection.execute(attempt.insert(), [_attempt_row(one) for one in ours])
                 connection.execute(_STEP, [_step_row(one, now_ms) for one in ours])
-                count_in(connection, ours)
+                count_in(connection, ours, now_ms=now_ms)
         return held
 
 
@@ -169,6 +189,11 @@ def _free_rows(connection: Connection, destination_id: str, limit: int, now_ms: 
         .with_for_update(skip_locked=True)
     )
     return [Message(**row._mapping) for row in connection.execute(query)]
+
+
+def _probe(connection: Connection, destination_id: str, now_ms: int) -> list[Message]:
+    found = _free_rows(connection, destination_id, 1, now_ms)
+    return found if found and begin_probe(connection, destination_id, now_ms) else []
 
 
 def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
@@ -224,7 +249,7 @@ def _step_row(one: Finished, now_ms: int) -> dict[str, object]:
     return {
         "message_id": one.message.id,
         "next_status": one.step.status.value,
-        "number": one.attempt.number,
+        "number": one.attempt.number if one.counts else one.message.attempt_count,
         "next_due_at_ms": due_at_ms,
         "next_wait_ms": one.step.wait_ms,
         "now_ms": now_ms,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, func, or_, select
+from sqlalchemy import Connection, Engine, Row, and_, func, or_, select
 
 from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
@@ -19,10 +19,11 @@ from tocsin.model.notification_record import AttemptRecord, MessageRecord, Notif
 from tocsin.store.alerts.tables import match_result
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading
-from tocsin.store.tables import attempt, message, notification, person
+from tocsin.store.tables import attempt, destination_status, message, notification, person
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
-_SENT = tuple(field.name for field in fields(MessageRecord) if field.name not in ("attempts", "notification_count"))
+_ADDED = ("attempts", "notification_count", "held_since_ms", "is_stopped")
+_SENT = tuple(field.name for field in fields(MessageRecord) if field.name not in _ADDED)
 _TRIED = tuple(field.name for field in fields(AttemptRecord) if field.name != "dropped")
 
 
@@ -100,13 +101,18 @@ def _notification(row: Row[Any]) -> Notification:
 
 def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str, MessageRecord]:
     found: list[Row[Any]] = []
+    status = destination_status.c
+    here = and_(status.subscription_id == message.c.subscription_id, status.destination_id == message.c.destination_id)
+    query = select(message, status.opened_at_ms, status.stopped_at_ms).outerjoin(destination_status, here)
     for some in chunked(sorted(message_ids)):
-        found += connection.execute(select(message).where(message.c.id.in_(some)))
+        found += connection.execute(query.where(message.c.id.in_(some)))
     tried, counts = _attempts(connection, message_ids), _counts(connection, message_ids)
     return {
         row.id: MessageRecord(
             notification_count=counts.get(row.id, 0),
             attempts=tuple(tried[row.id]),
+            held_since_ms=row.opened_at_ms,
+            is_stopped=row.stopped_at_ms is not None,
             **{name: getattr(row, name) for name in _SENT},
         )
         for row in found

@@ -1,20 +1,26 @@
 """Status of destinations in the store: conversion between rows and ``DestinationStatus``.
 
 The rules are in ``flow/track/destination_status.py``; the rows change inside the transaction that records the
-attempts. Next: ``server/routes``.
+attempts; somebody may resume one that is paused or stopped. Next: ``server/routes``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import asdict
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, bindparam, func, select, tuple_
 
 from tocsin.flow.track.attempts import Finished
+from tocsin.flow.track.breaker import Breaker
 from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, concerns_destination, standing_after
+from tocsin.flow.track.failing import Failing
+from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import SubscriptionState
-from tocsin.store.engine import inserting, reading
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.outbox.pauses import probe_again
 from tocsin.store.tables import OPEN_MESSAGE, destination_status, entity, message
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
@@ -22,6 +28,18 @@ _CHANGE = destination_status.update().where(
     destination_status.c.subscription_id == bindparam("key_subscription"),
     destination_status.c.destination_id == bindparam("key_destination"),
 )
+_PLAIN = tuple(one.name for one in fields(DestinationStatus) if one.name not in ("breaker", "failing"))
+_RESUMED = {
+    "failing_since_ms": None,
+    "failing_count": 0,
+    "failing_percent": 0,
+    "reported_percent": 0,
+    "stopped_at_ms": None,
+    "recent_attempts": None,
+    "opened_at_ms": None,
+    "probe_at_ms": None,
+    "next_attempt_ms": None,
+}
 Key = tuple[str, str]
 
 
@@ -37,12 +55,25 @@ class DestinationStatuses:
         with reading(self._engine) as connection:
             return {row.destination_id: _standing(row) for row in connection.execute(query)}
 
+    def resume(self, subscription_id: str, destination_id: str, *, now_ms: int) -> None:
+        """Let a paused or stopped destination be sent to at once, and what awaits a retry there be due."""
+        column, status = message.c, destination_status.c
+        here = and_(status.subscription_id == subscription_id, status.destination_id == destination_id)
+        there = and_(column.destination_id == destination_id, column.subscription_id == subscription_id)
+        waits = and_(there, column.status == MessageStatus.AWAITING_RETRY.value, column.due_at_ms > now_ms)
+        with writing(self._engine) as connection:
+            connection.execute(message.update().where(waits).values(due_at_ms=now_ms, wait_ms=0))
+            connection.execute(destination_status.update().where(here).values(**_RESUMED))
 
-def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
+
+def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: int) -> None:
     """Bring the standings up to date with these attempts, in their order; part of the caller's transaction.
 
-    An attempt counts for every destination whose reason it carried: alerts that agree share one message.
+    An attempt counts for every destination whose reason it carried: alerts that agree share one message. A probe that
+    was not sent leaves the next one due.
     """
+    if unsent := [one for one in finished if one.is_probe and not concerns_destination(one.attempt)]:
+        probe_again(connection, {(one.message.subscription_id, one.message.destination_id) for one in unsent}, now_ms)
     by_key: dict[Key, list[Finished]] = {}
     for one in finished:
         for key in _concerned(one) if concerns_destination(one.attempt) else ():
@@ -52,7 +83,13 @@ def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
     for key, before in _locked(connection, sorted(by_key)).items():
         standing = before
         for one in by_key[key]:
-            standing = standing_after(standing, one.attempt, one.step, configured_at_ms=changed_at_ms.get(key[0]))
+            standing = standing_after(
+                standing,
+                one.attempt,
+                one.step,
+                channel=one.message.channel,
+                configured_at_ms=changed_at_ms.get(key[0]),
+            )
         rows.append(_row(key, standing))
     if rows:
         connection.execute(_CHANGE, rows)
@@ -86,18 +123,41 @@ def _locked(connection: Connection, keys: list[Key]) -> dict[Key, DestinationSta
     """
     if not keys:
         return {}
-    new = [{"subscription_id": one[0], "destination_id": one[1], **asdict(UNTRIED)} for one in keys]
+    new = [{"subscription_id": one[0], "destination_id": one[1], **_columns(UNTRIED)} for one in keys]
     connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), new)
     query = select(destination_status).where(tuple_(*_KEYS).in_(keys)).order_by(*_KEYS).with_for_update()
     return {(row.subscription_id, row.destination_id): _standing(row) for row in connection.execute(query)}
 
 
 def _row(key: Key, standing: DestinationStatus) -> dict[str, object]:
-    return {"key_subscription": key[0], "key_destination": key[1], **asdict(standing)}
+    return {"key_subscription": key[0], "key_destination": key[1], **_columns(standing)}
 
 
-def _standing(row: Row[tuple[object, ...]]) -> DestinationStatus:
+def _columns(standing: DestinationStatus) -> dict[str, object]:
+    breaker, failing = standing.breaker, standing.failing
+    return {
+        **{name: getattr(standing, name) for name in _PLAIN},
+        "recent_attempts": json.dumps(breaker.slices) if breaker.slices else None,
+        "opened_at_ms": breaker.opened_at_ms,
+        "probe_at_ms": breaker.probe_at_ms,
+        "failing_since_ms": failing.since_ms,
+        "failing_count": failing.count,
+        "failing_percent": failing.percent,
+        "reported_percent": failing.reported_percent,
+        "stopped_at_ms": failing.stopped_at_ms,
+    }
+
+
+def _standing(row: Row[*tuple[Any, ...]]) -> DestinationStatus:  # Any: a column's value
     held = dict(row._mapping)
-    for key in _KEYS:
-        del held[key.name]
-    return DestinationStatus(**{**held, "status": SubscriptionState(held["status"])})
+    slices = tuple((begin, total, bad) for begin, total, bad in json.loads(held["recent_attempts"] or "[]"))
+    breaker = Breaker(slices, held["opened_at_ms"], held["probe_at_ms"])
+    failing = Failing(
+        since_ms=held["failing_since_ms"],
+        count=held["failing_count"],
+        percent=held["failing_percent"],
+        reported_percent=held["reported_percent"],
+        stopped_at_ms=held["stopped_at_ms"],
+    )
+    plain = {name: held[name] for name in _PLAIN}
+    return DestinationStatus(**{**plain, "status": SubscriptionState(held["status"])}, breaker=breaker, failing=failing)

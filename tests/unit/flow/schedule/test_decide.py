@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid5
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,14 @@ def test_what_a_real_time_alert_gathers() -> None:
     assert decided(Gathering.NONE) == Now()
     for at_once in ({"pollInterval": 0}, {"batchSize": 1}, {"trigger": grouped("none")}):
         assert decided(**at_once) == Now()
+
+
+@pytest.mark.parametrize(("size", "gathers"), [(None, False), (1, False), (2, True), (50, True), (100, False)])
+def test_webhooks_gather_if_somebody_has_set_a_batch_size(size: int | None, gathers: bool) -> None:
+    one = alert() if size is None else alert(batchSize=size)
+    decided = decide(timing_of(one), None, 5, subscription_id="a", gathering=Gathering.ARRAYS)
+    assert decided == (Paced("alert:a", 60_000) if gathers else Now())
+    assert one.sends_arrays is gathers
 
 
 def test_a_critical_alert_gathers_nothing() -> None:

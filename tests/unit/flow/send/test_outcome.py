@@ -17,7 +17,7 @@ from tocsin.model.message import Delivered, OutcomeReason, Rejected, Retry
         (308, Rejected, OutcomeReason.REDIRECT),
         (400, Retry, OutcomeReason.CLIENT_ERROR),
         (404, Retry, OutcomeReason.CLIENT_ERROR),
-        (410, Rejected, OutcomeReason.GONE),
+        (410, Retry, OutcomeReason.GONE),
         (429, Retry, OutcomeReason.RATE_LIMITED),
         (500, Retry, OutcomeReason.SERVER_ERROR),
         (503, Retry, OutcomeReason.SERVER_ERROR),

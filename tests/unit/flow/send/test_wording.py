@@ -135,3 +135,32 @@ def test_a_tier_that_goes_while_another_comes_is_one_line() -> None:
         ("tag A.b added", None, None),
     ]
     assert headline(change_event(described)) == "orders: tier changed to Tier.Tier2 and 1 more change"
+
+
+def test_a_failing_destination_is_said_in_words() -> None:
+    failure = {
+        "destinationId": "d",
+        "type": "Webhook",
+        "endpoint": "https://hooks.example.org/***",
+        "failingSince": 1_704_067_200_000,
+        "failureCount": 70,
+        "percent": 50,
+        "lastFailedReason": "serverError",
+        "lastFailedStatusCode": 503,
+    }
+
+    def said(percent: int) -> str:
+        change = FieldChange(name="destination", new_value=failure | {"percent": percent})
+        return change_lines(change_event(change_description=ChangeDescription(fields_updated=(change,))))[0].text
+
+    assert said(50) == (
+        "Webhook https://hooks.example.org/*** fails since 2024-01-01 00:00 UTC: 70 failed attempts, the last with"
+        " server error 503; 50 % of the time is over after which it is stopped"
+    )
+    change = FieldChange(name="destination", new_value=failure)
+    event = change_event(change_description=ChangeDescription(fields_updated=(change,)))
+    assert headline(event).startswith("orders: Webhook https://hooks.example.org/*** fails since")
+    assert said(100) == (
+        "Webhook https://hooks.example.org/*** stopped; messages wait until somebody resumes it (70 failed attempts,"
+        " the last with server error 503 since 2024-01-01 00:00 UTC)"
+    )

@@ -9,13 +9,15 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
 from tocsin.flow.track.attempts import next_step
-from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, asked_to_stop, standing_after
+from tocsin.flow.track.breaker import Breaker
+from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, standing_after
+from tocsin.flow.track.failing import Failing
 from tocsin.model.message import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
 
 SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"
 RETRY = Retry(OutcomeReason.SERVER_ERROR, status_code=503)
-GONE = Rejected(OutcomeReason.GONE, status_code=410)
+GONE = Retry(OutcomeReason.GONE, status_code=410)
 
 CHANGED_MS = 900
 
@@ -25,7 +27,7 @@ def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> DestinationS
     for place, outcome in enumerate(outcomes):
         attempt = Attempt("d", number, started_at_ms=1_000 * (place + 1), duration_ms=10, outcome=outcome)
         step = next_step(attempt, retries=retries, wait_s=5.0)
-        standing = standing_after(standing, attempt, step, configured_at_ms=CHANGED_MS)
+        standing = standing_after(standing, attempt, step, channel="Webhook", configured_at_ms=CHANGED_MS)
     return standing
 
 
@@ -36,6 +38,7 @@ def test_an_answer_in_the_two_hundreds_makes_active() -> None:
         last_successful_at_ms=1_010,
         delivered_count=1,
         configured_at_ms=CHANGED_MS,
+        breaker=Breaker(((0, 1, 0),)),
     )
 
 
@@ -48,6 +51,8 @@ def test_a_retry_to_come_makes_awaiting_retry_and_names_its_time() -> None:
         last_failed_reason="serverError",
         next_attempt_ms=6_010,
         configured_at_ms=CHANGED_MS,
+        breaker=Breaker(((0, 1, 1),)),
+        failing=Failing(since_ms=1_010, count=1),
     )
 
 
@@ -68,7 +73,6 @@ def test_a_receiver_that_is_away_shows_as_failed_and_is_tried_again() -> None:
     standing = after(away)
     assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 0)
     assert standing.next_attempt_ms == 6_010
-    assert not asked_to_stop(standing, configured_at_ms=0)
     assert after(away, Delivered(200)).status is SubscriptionState.ACTIVE
     assert after(away, number=4).status is SubscriptionState.RETRY_LIMIT_REACHED
 
@@ -85,14 +89,22 @@ def test_what_says_nothing_about_the_destination_leaves_it_alone(reason: Outcome
     assert after(GONE, Rejected(reason)) == after(GONE)
 
 
-def test_gone_stops_a_destination_until_its_alert_is_changed() -> None:
-    standing = after(GONE)
-    assert asked_to_stop(standing, configured_at_ms=900)
-    assert not asked_to_stop(standing, configured_at_ms=1_011)
-    assert not asked_to_stop(standing, configured_at_ms=1), "its clock was set back since"
-    assert not asked_to_stop(after(GONE, Delivered(200)), configured_at_ms=900)
-    assert not asked_to_stop(after(Rejected(OutcomeReason.REDIRECT, status_code=301)), configured_at_ms=900)
-    assert not asked_to_stop(None, configured_at_ms=900)
+def test_gone_stops_a_destination_and_awaits_a_retry_as_any_other_4xx() -> None:
+    standing = after(GONE, number=9, retries=0)
+    assert (standing.status, standing.next_attempt_ms, standing.failed_count) == (
+        SubscriptionState.AWAITING_RETRY,
+        None,
+        0,
+    )
+    assert standing.pause_to_wire() == {
+        "state": "stopped",
+        "stoppedAt": 1_010,
+        "because": "gone",
+        "failingSince": 1_010,
+        "failureCount": 1,
+    }
+    assert after(GONE, RETRY).failing.is_stopped
+    assert after(GONE, Delivered(200)).pause_to_wire() == {"state": "closed"}
 
 
 @pytest.mark.parametrize("outcome", [Delivered(200), RETRY, GONE, Rejected(OutcomeReason.BAD_URL)])
@@ -105,3 +117,11 @@ def test_a_standing_on_the_wire_holds_upstreams_schema(outcome: Outcome) -> None
     validator = Draft7Validator(schema, registry=Registry(retrieve=lambda _uri: resource))
     standing = after(outcome)
     assert [error.message for error in validator.iter_errors(standing.to_wire())] == []
+
+
+def test_while_it_is_paused_the_next_attempt_is_the_next_probe() -> None:
+    standing = after(*[RETRY] * 12)
+    assert standing.breaker.is_open
+    assert standing.status is SubscriptionState.AWAITING_RETRY
+    assert standing.next_attempt_ms == standing.breaker.probe_at_ms == 42_010
+    assert after(*[RETRY] * 12, Delivered(200)).next_attempt_ms is None

@@ -22,7 +22,7 @@ from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.flow.capture.prepare import merged_tags
 from tocsin.flow.capture.redaction import Redaction
-from tocsin.flow.track.destination_status import DestinationStatus
+from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -108,11 +108,11 @@ def delete(
 
 @router.get("/{subscription_id}/status")
 def list_status(subscription_id: PathId, caller: Asked) -> Response:
-    """Return the destinations of an alert with ``statusDetails``."""
+    """Return the destinations of an alert with ``statusDetails`` and ``breaker``."""
     document = found(ROW, Key.by_id(str(subscription_id)), caller)
     standings = caller.parts.standings.of(document["id"])
     data = [
-        {**destination, "statusDetails": _status(document, destination, standings.get(destination["id"]))}
+        {**destination, **_state(document, destination, standings.get(destination["id"]))}
         for destination in past(ROW, document, caller)["destinations"]
     ]
     return answer({"data": data, "paging": {"total": len(data)}})
@@ -122,6 +122,19 @@ def list_status(subscription_id: PathId, caller: Asked) -> Response:
 def read_status(subscription_id: PathId, destination_id: PathId, caller: Asked) -> Response:
     """Return the status of one destination."""
     return _one_status(Key.by_id(str(subscription_id)), str(destination_id), caller)
+
+
+@router.put("/{subscription_id}/status/{destination_id}")
+def resume(subscription_id: PathId, destination_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Resume a destination that is paused or stopped (`{"status": "active"}`): what waits is sent."""
+    key = Key.by_id(str(subscription_id))
+    document = found(ROW, key, caller)
+    _check_writer(document, caller, Operation.EDIT_ALL)
+    _destination(document, str(destination_id))
+    if body != {"status": SubscriptionState.ACTIVE.value}:
+        raise InvalidInput('must be {"status": "active"}', field="status")
+    caller.parts.standings.resume(document["id"], str(destination_id), now_ms=caller.parts.clock.now_ms())
+    return _one_status(key, str(destination_id), caller)
 
 
 @router.get("/name/{name}/status/{destination_id}")
@@ -313,10 +326,20 @@ def _writes(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writes
 
 def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:
     document = found(ROW, key, caller)
-    destination = next((one for one in document["destinations"] if one["id"] == destination_id), None)
+    destination = _destination(document, destination_id)
+    return answer(_status(document, destination, caller.parts.standings.of(document["id"]).get(destination_id)))
+
+
+def _destination(document: Document, destination_id: str) -> Document:
+    destination: Document | None = next((one for one in document["destinations"] if one["id"] == destination_id), None)
     if destination is None:
         raise NotFound(f"Alert {document['name']} has no destination {destination_id}.")
-    return answer(_status(document, destination, caller.parts.standings.of(document["id"]).get(destination_id)))
+    return destination
+
+
+def _state(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:
+    pause = (standing or UNTRIED).pause_to_wire()
+    return {"statusDetails": _status(alert, destination, standing), "breaker": pause}
 
 
 def _status(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:

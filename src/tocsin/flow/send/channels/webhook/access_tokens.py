@@ -123,7 +123,7 @@ def _with_token(request: Request, grant: _Grant) -> Request:
 def _not_granted(outcome: Retry | Rejected) -> Outcome:
     """Return the outcome of a request for a token as that of the message.
 
-    Its status code and text are not the receiver's: 410 from there disables nothing, and the text may hold secrets.
+    Its status code and text are not the receiver's: 410 from there stops nothing, and the text may hold secrets.
     """
     reason = OutcomeReason.CLIENT_ERROR if outcome.reason is OutcomeReason.GONE else outcome.reason
     said = outcome.detail if outcome.status_code is None else f"it answered {outcome.status_code}"

@@ -12,10 +12,14 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header, endpoint_of
 from tocsin.flow.send.channels.webhook.authentication import check_authentication
+from tocsin.flow.send.channels.webhook.bodies import GZIP
 from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.flow.send.dispatch import Sender
-from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
+
+CHALLENGE = "challenge"
+"""What ``verification`` of a destination says where its endpoint has to answer first."""
 
 
 def _check(destination: Destination, place: str) -> None:
@@ -27,6 +31,10 @@ def _check(destination: Destination, place: str) -> None:
         raise InvalidInput(
             f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
         )
+    if config.compression not in (None, "none", GZIP):
+        raise InvalidInput("must be gzip or none, or omitted", field=f"{place}.compression")
+    if config.verification not in (None, "none", CHALLENGE):
+        raise InvalidInput("must be challenge or none, or omitted", field=f"{place}.verification")
     for name, value in config.headers.items():
         check_header(name, value, place)
     check_authentication(config, place)
@@ -48,6 +56,7 @@ WEBHOOK = ChannelType(
     categories=frozenset({Category.EXTERNAL}),
     check=_check,
     targets=endpoint_of,
+    gathering=Gathering.ARRAYS,
     open_sender=_opened,
     secret_maps=(
         ("headers", frozenset({"accept", "accept-language", "content-type", "user-agent"})),

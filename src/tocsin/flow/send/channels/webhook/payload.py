@@ -2,13 +2,12 @@
 
 The default is the seed's change event; ``tocsin`` adds what each change means; ``openmetadata`` is upstream
 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in structured mode.
-Next: ``flow/send/channels/webhook/signature.py``.
+Next: ``flow/send/channels/webhook/bodies.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from uuid import UUID
 
 import orjson
@@ -46,27 +45,10 @@ _OURS = frozenset(
         EventType.USAGE_DROP,
         EventType.QUERY_PATTERN_CHANGE,
         EventType.AUDIT_FINDING,
+        EventType.DESTINATION_FAILING,
+        EventType.DESTINATION_STOPPED,
     }
 )
-
-
-@dataclass(frozen=True)
-class Body:
-    """The payload of one request."""
-
-    content_type: str
-    payload: bytes
-
-
-def render_body(event: ChangeEvent, payload_format: str, *, source: str) -> Body:
-    """Return the event as a payload; ``source`` is the address of this server.
-
-    An unknown format is the default one: the API refuses it when the destination is saved, and an event
-    in another shape is worth more than none.
-    """
-    render = EVENT_FORMATS.get(payload_format, as_seed)
-    content_type = "application/cloudevents+json" if render is as_cloud_event else "application/json"
-    return Body(content_type, orjson.dumps(render(event, source)))
 
 
 def as_seed(event: ChangeEvent, _source: str = "") -> Document:

@@ -1,4 +1,4 @@
-"""Webhook sender: one signed HTTP request per event.
+"""Webhook sender: signed HTTP requests, one per event or array of events.
 
 Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0. Next: ``flow/send/http_requests.py``.
 """
@@ -6,26 +6,34 @@ Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.
 from __future__ import annotations
 
 import re
+from functools import partial
+
+from yarl import URL
 
 from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
 from tocsin.flow.send.channels.webhook.authentication import AUTHORIZATION, bearer_of, oauth_client_of
-from tocsin.flow.send.channels.webhook.payload import render_body
-from tocsin.flow.send.channels.webhook.signature import secrets_in, sign
+from tocsin.flow.send.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compressed
+from tocsin.flow.send.channels.webhook.channel import CHALLENGE
+from tocsin.flow.send.channels.webhook.signature import sign
+from tocsin.flow.send.channels.webhook.verification import Verifications, signing_secrets
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.model.message import Outcome, OutcomeReason
+from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination, DestinationConfig
 
 _REASON_LIMIT = 500
+_MOST_LINKS = 20
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 _OWN_HEADERS = frozenset(
     [
         "host",
         "idempotency-key",
+        "content-encoding",
         "content-length",
+        "link",
         "transfer-encoding",
         "connection",
         "upgrade",
@@ -49,51 +57,78 @@ class WebhookSender:
     def __init__(self, requests: HttpRequests, *, source: str, event_format: str = "default") -> None:
         self._requests = requests
         self._tokens = AccessTokens(requests)
+        self._verifications = Verifications()
         self._source = source
         self._event_format = event_format
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt and return its outcome."""
-        request = self._request(dispatch, destination, now_ms)
-        if request is None:
+        """Make one attempt and return its outcome: that of its last request, or of the first that fails."""
+        requests = self.requests(dispatch, destination, now_ms=now_ms)
+        if not requests:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
-        client = oauth_client_of(destination.config)
-        if client is not None:
-            return await self._tokens.send(request, destination, client, now_ms=now_ms)
-        return await self._requests.send(request, now_ms=now_ms)
+        send = partial(self._sent, destination, now_ms)
+        if destination.config.verification == CHALLENGE:
+            refusal = await self._verifications.refusal(requests[0], destination, send, now_ms=now_ms)
+            if refusal is not None:
+                return refusal
+        for request in requests:
+            outcome = await send(request)
+            if not isinstance(outcome, Delivered):
+                break
+        return outcome
 
-    def _request(self, dispatch: Dispatch, destination: Destination, now_ms: int) -> Request | None:
-        """Return the request that carries ``dispatch``; None when the destination's address is not a web address.
+    def requests(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> list[Request]:
+        """Return the requests that carry ``dispatch``; none when the destination's address is not a web address.
 
         The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
         """
         config = destination.config
         url = web_address(config.endpoint or dispatch.message.target, config.query_params)
         if url is None:
-            return None
-        body = render_body(dispatch.event, config.payload_format or self._event_format, source=self._source)
-        signature = sign(
-            body.payload,
-            secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey")),
-            message_id=dispatch.message.id,
-            timestamp_s=now_ms // 1000,
-        )
-        own = {
-            "Idempotency-Key": dispatch.event.id,
-            "X-Tocsin-Offset": str(dispatch.first.log_offset),
-            "X-Tocsin-Reason": _ascii_line(why(dispatch.reasons)),
-        }
-        return Request(
-            method="PUT" if config.http_method.upper() == "PUT" else "POST",
-            url=url,
-            headers={"Content-Type": body.content_type}
-            | _authorization(config)
-            | _custom(config.headers)
-            | own
-            | signature,
-            payload=body.payload,
-            timeout=timeout_of(destination),
-        )
+            return []
+        bodies = bodies_of(dispatch, config.payload_format or self._event_format, source=self._source)
+        return [_request(body, dispatch, destination, url=url, now_ms=now_ms) for body in bodies]
+
+    async def _sent(self, destination: Destination, now_ms: int, request: Request) -> Outcome:
+        client = oauth_client_of(destination.config)
+        if client is not None:
+            return await self._tokens.send(request, destination, client, now_ms=now_ms)
+        return await self._requests.send(request, now_ms=now_ms)
+
+
+def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: URL, now_ms: int) -> Request:
+    config = destination.config
+    signature = sign(
+        body.payload,
+        signing_secrets(config),
+        message_id=body.id,
+        timestamp_s=now_ms // 1000,
+    )
+    is_packed = config.compression == GZIP and len(body.payload) >= COMPRESSED_FROM_BYTES
+    return Request(
+        method="PUT" if config.http_method.upper() == "PUT" else "POST",
+        url=url,
+        headers={"Content-Type": body.content_type}
+        | _authorization(config)
+        | _custom(config.headers)
+        | _about(body, is_array=dispatch.sends_arrays)
+        | ({"Content-Encoding": GZIP} if is_packed else {})
+        | signature,
+        payload=compressed(body.payload) if is_packed else body.payload,
+        timeout=timeout_of(destination),
+    )
+
+
+def _about(body: Body, *, is_array: bool) -> dict[str, str]:
+    """Return the headers that say what is in a body."""
+    first = body.entries[0]
+    reasons = tuple(dict.fromkeys(reason for entry in body.entries for reason in entry.reasons))
+    links = [f'<{address}>; rel="alternate"' for address in body.full_events[:_MOST_LINKS]]
+    return {
+        "Idempotency-Key": body.id if is_array else first.event.id,
+        "X-Tocsin-Offset": str(first.log_offset),
+        "X-Tocsin-Reason": _ascii_line(why(reasons)),
+    } | ({"Link": ", ".join(links)} if links else {})
 
 
 def _authorization(config: DestinationConfig) -> dict[str, str]:

@@ -9,17 +9,22 @@ import pytest
 from jsonschema import Draft7Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
-from tests.unit.flow.send.events import added, change_event
+from tests.unit.flow.send.events import added, change_event, dispatch
 
-from tocsin.flow.send.channels.webhook.payload import render_body
-from tocsin.model.change import EventType
+from tocsin.flow.send.channels.webhook.bodies import Body, bodies_of
+from tocsin.model.change import ChangeEvent, EventType
 
 SOURCE = "https://tocsin.acme.example"
 SCHEMAS = Path(__file__).parents[7] / "shared" / "standards" / "schemas"
 
 
+def render_body(event: ChangeEvent, payload_format: str) -> Body:
+    (body,) = bodies_of(dispatch(event), payload_format, source=SOURCE)
+    return body
+
+
 def rendered(payload_format: str = "default", **given: Any) -> dict[str, Any]:
-    return json.loads(render_body(change_event(**given), payload_format, source=SOURCE).payload)
+    return json.loads(render_body(change_event(**given), payload_format).payload)
 
 
 def exactly(text: str | bytes) -> Any:
@@ -87,12 +92,12 @@ def test_what_is_unknown_is_left_out() -> None:
 @pytest.mark.parametrize("event_type", list(EventType))
 def test_the_upstream_format_holds_upstreams_schema(upstream: Draft7Validator, event_type: EventType) -> None:
     event = change_event(event_type=event_type, domains=("8b4f0b8e-6a47-4c63-9d0e-111111111111", "Finance"))
-    sent = exactly(render_body(event, "openmetadata", source=SOURCE).payload)
+    sent = exactly(render_body(event, "openmetadata").payload)
     assert [error.message for error in upstream.iter_errors(sent)] == []
 
 
 def test_upstreams_schema_would_refuse_the_default(upstream: Draft7Validator) -> None:
-    sent = exactly(render_body(change_event(), "default", source=SOURCE).payload)
+    sent = exactly(render_body(change_event(), "default").payload)
     assert [error.validator for error in upstream.iter_errors(sent)] == ["additionalProperties"]
 
 
@@ -116,7 +121,7 @@ def test_the_upstream_format_holds_lists_and_objects_of_a_change_as_text() -> No
 
 
 def test_a_cloud_event_carries_the_default_form() -> None:
-    body = render_body(change_event(), "cloudEvents", source=SOURCE)
+    body = render_body(change_event(), "cloudEvents")
     event = json.loads(body.payload)
     assert body.content_type == "application/cloudevents+json"
     assert event["specversion"] == "1.0"

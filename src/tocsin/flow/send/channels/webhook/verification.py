@@ -1,0 +1,101 @@
+"""Verification of webhook endpoints: a challenge that is answered before the first event goes there.
+
+Each worker asks once, and again when endpoint or secrets change. Who answers it has agreed to get events, and where
+the destination has a secret knows it. Next: ``flow/send/channels/webhook/sender.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from secrets import token_urlsafe
+
+import orjson
+
+from tocsin.flow.send.channels.webhook.signature import key_of, secrets_in, sign
+from tocsin.flow.send.http_requests import Request
+from tocsin.flow.send.outcome import of_reason
+from tocsin.model.message import Delivered, Outcome, OutcomeReason
+from tocsin.model.subscription import Destination, DestinationConfig
+
+MOST_KEPT = 1_000
+"""Endpoints that are remembered at once."""
+
+Send = Callable[[Request], Awaitable[Outcome]]
+_Endpoint = tuple[str, str, str]
+
+
+class Verifications:
+    """The endpoints that have answered; ``new_challenge`` gives a text that cannot be guessed."""
+
+    def __init__(self, new_challenge: Callable[[], str] = lambda: token_urlsafe(24)) -> None:
+        self._new_challenge = new_challenge
+        self._verified: dict[_Endpoint, None] = {}
+        self._asking: dict[_Endpoint, asyncio.Task[Outcome | None]] = {}
+
+    async def refusal(self, event: Request, destination: Destination, send: Send, *, now_ms: int) -> Outcome | None:
+        """Return why an event may not be sent yet; None if the endpoint has answered, now or before.
+
+        The challenge goes the way of ``event``, with the same headers. Whoever waits for the same answer asks once.
+        """
+        secrets = signing_secrets(destination.config)
+        endpoint = (destination.id, str(event.url), " ".join(secrets))
+        if endpoint in self._verified:
+            return None
+        if endpoint not in self._asking:
+            asking = self._ask(endpoint, event, secrets, send, now_ms)
+            self._asking[endpoint] = asyncio.create_task(asking)
+            self._asking[endpoint].add_done_callback(lambda _: self._asking.pop(endpoint, None))
+        return await asyncio.shield(self._asking[endpoint])
+
+    async def _ask(
+        self, endpoint: _Endpoint, event: Request, secrets: tuple[str, ...], send: Send, now_ms: int
+    ) -> Outcome | None:
+        challenge = self._new_challenge()
+        outcome = await send(_request(event, challenge, secrets, now_ms))
+        if not isinstance(outcome, Delivered):
+            return replace(outcome, detail=f"verification of the endpoint: {outcome.detail}")
+        if not is_answer(outcome.detail, challenge, secrets):
+            detail = "the endpoint did not answer the challenge"
+            return of_reason(OutcomeReason.NOT_VERIFIED, status_code=outcome.status_code, detail=detail)
+        self._verified[endpoint] = None
+        while len(self._verified) > MOST_KEPT:
+            del self._verified[next(iter(self._verified))]
+        return None
+
+
+def signing_secrets(config: DestinationConfig) -> tuple[str, ...]:
+    """Return the secrets that sign what is sent to a destination, newest first."""
+    return secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey"))
+
+
+def is_answer(text: str, challenge: str, secrets: tuple[str, ...]) -> bool:
+    """Return whether a response answers a challenge: ``{"response": …}``.
+
+    It is the hex HMAC-SHA256 of the challenge with one of the secrets, or the challenge itself where there is none.
+    """
+    try:
+        said = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    response = said.get("response") if isinstance(said, dict) else None
+    if not isinstance(response, str):
+        return False
+    expected = [hmac.new(key_of(one), challenge.encode(), hashlib.sha256).hexdigest() for one in secrets]
+    return any(hmac.compare_digest(one.encode(), response.encode()) for one in expected or [challenge])
+
+
+def _request(event: Request, challenge: str, secrets: tuple[str, ...], now_ms: int) -> Request:
+    """Return the request that asks: that of an event with another body."""
+    payload = orjson.dumps({"type": "endpointVerification", "challenge": challenge, "timestamp": now_ms})
+    signature = sign(payload, secrets, message_id=f"verification_{challenge}", timestamp_s=now_ms // 1000)
+    kept = {name: value for name, value in event.headers.items() if name.lower() not in _OF_EVENT}
+    return replace(event, headers=kept | {"Content-Type": "application/json"} | signature, payload=payload)
+
+
+_OF_EVENT = frozenset(
+    {"content-encoding", "content-type", "idempotency-key", "link", "x-tocsin-offset", "x-tocsin-reason"}
+)

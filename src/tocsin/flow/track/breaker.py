@@ -1,0 +1,132 @@
+"""Circuit breaker of a destination: opened by failures of most recent attempts, closed by a success.
+
+While it is open the destination is paused: its messages wait, but for one at a time that is tried as a probe.
+Source: Convoy's defaults (five minutes, 10 requests, 70 %, 30 s). Next: ``store/outbox/pauses.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tocsin.flow.track.attempts import Finished, Step, reason_of
+from tocsin.model.entity import Document
+from tocsin.model.message import Attempt, Delivered, MessageStatus, OutcomeReason, Rejected, Retry
+
+WINDOW_MS = 300_000
+"""Attempts of so many last milliseconds count."""
+
+LEAST_ATTEMPTS = 10
+"""With fewer attempts in that time it stays closed."""
+
+FAILED_SHARE = 0.7
+"""It opens if at least this share of them failed."""
+
+PROBE_WAIT_MS = 30_000
+"""So long after a failure the next probe is due."""
+
+PROBE_LIMIT_MS = 180_000
+"""So long others wait for the result of a probe: longer than any attempt takes."""
+
+_SLICE_MS = 30_000
+_ABOUT_MESSAGE = frozenset({400, 413, 422})
+"""Answers about the message that was sent, not about the destination."""
+_FAILURES = frozenset(
+    {
+        OutcomeReason.CONNECTION_FAILED,
+        OutcomeReason.TIMEOUT,
+        OutcomeReason.INFORMATIONAL,
+        OutcomeReason.REDIRECT,
+        OutcomeReason.RATE_LIMITED,
+        OutcomeReason.NOT_VERIFIED,
+        OutcomeReason.CLIENT_ERROR,
+        OutcomeReason.SERVER_ERROR,
+    }
+)
+Slice = tuple[int, int, int]
+"""Attempts that ended in a part of the window: when it begins (ms), how many there were, how many failed."""
+
+
+@dataclass(frozen=True)
+class Breaker:
+    """State of a breaker. It is open since ``opened_at_ms`` and then has a next probe due at ``probe_at_ms``, if any.
+
+    ``slices`` are kept while it is closed, oldest first.
+    """
+
+    slices: tuple[Slice, ...] = ()
+    opened_at_ms: int | None = None
+    probe_at_ms: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the destination is paused."""
+        return self.opened_at_ms is not None
+
+    def to_wire(self) -> Document:
+        """Return the state as JSON."""
+        if not self.is_open:
+            return {"state": "closed"}
+        return {"state": "open", "openedAt": self.opened_at_ms, "nextProbeAt": self.probe_at_ms}
+
+
+def breaker_after(before: Breaker, attempt: Attempt) -> Breaker:
+    """Return the breaker after an attempt at its destination."""
+    failed, ended_at_ms = has_failed(attempt), attempt.started_at_ms + attempt.duration_ms
+    if before.is_open:
+        if failed is False:
+            return Breaker()
+        return replace(before, probe_at_ms=ended_at_ms + (PROBE_WAIT_MS if failed else 0))
+    if failed is None:
+        return before
+    slices = _counted(before.slices, ended_at_ms, failed=failed)
+    if failed and _is_too_much(slices):
+        return Breaker(opened_at_ms=ended_at_ms, probe_at_ms=ended_at_ms + PROBE_WAIT_MS)
+    return Breaker(slices)
+
+
+def stopped_at(at_ms: int) -> Breaker:
+    """Return the breaker of a destination that is stopped: open, without a probe."""
+    return Breaker(opened_at_ms=at_ms)
+
+
+def as_probe(finished: Finished) -> Finished:
+    """Return a finished attempt as that of a probe.
+
+    Where it failed, it does not count: its message is due again, behind those that are due already.
+    """
+    attempt, tried = finished.attempt, finished.message.attempt_count > 0
+    if not (has_failed(attempt) and isinstance(attempt.outcome, Retry)):
+        return replace(finished, is_probe=True)
+    waiting = MessageStatus.AWAITING_RETRY if tried else MessageStatus.PENDING
+    step = Step(waiting, attempt.started_at_ms + attempt.duration_ms)
+    return replace(finished, step=step, is_probe=True, counts=False)
+
+
+def has_failed(attempt: Attempt) -> bool | None:
+    """Return whether an attempt shows that its destination fails; None if it says nothing about that.
+
+    A mail server's answer to one recipient says nothing, and so do answers about what was sent.
+    """
+    match attempt.outcome:
+        case Delivered():
+            return False
+        case Retry(reason=OutcomeReason.MAIL_DEFERRED, status_code=None):
+            return True
+        case Retry() | Rejected() as outcome if reason_of(outcome) in _FAILURES:
+            return None if outcome.status_code in _ABOUT_MESSAGE else True
+        case _:
+            return None
+
+
+def _counted(slices: tuple[Slice, ...], at_ms: int, *, failed: bool) -> tuple[Slice, ...]:
+    """Return the slices with one more attempt, without those that are over."""
+    start = at_ms - at_ms % _SLICE_MS
+    counts = {begin: (total, bad) for begin, total, bad in slices if at_ms - WINDOW_MS < begin <= at_ms}
+    total, bad = counts.get(start, (0, 0))
+    counts[start] = (total + 1, bad + failed)
+    return tuple((begin, *counts[begin]) for begin in sorted(counts))
+
+
+def _is_too_much(slices: tuple[Slice, ...]) -> bool:
+    attempts, failures = (sum(one[place] for one in slices) for place in (1, 2))
+    return attempts >= LEAST_ATTEMPTS and failures >= FAILED_SHARE * attempts

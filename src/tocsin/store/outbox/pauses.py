@@ -1,0 +1,80 @@
+"""Paused destinations, as workers see them: which wait, and which of them may be probed now.
+
+A probe begins in the transaction that claims its message, so that no two workers probe at once.
+Next: ``store/outbox/messages.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, exists, or_, select, tuple_
+
+from tocsin.flow.track.breaker import PROBE_LIMIT_MS
+from tocsin.store.engine import reading
+from tocsin.store.tables import OPEN_BREAKER, destination_status, entity
+
+_AT = destination_status.c
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """The ids of paused destinations: ``waiting`` get nothing now, ``probed`` one message."""
+
+    waiting: frozenset[str] = frozenset()
+    probed: frozenset[str] = frozenset()
+
+    def __contains__(self, destination_id: object) -> bool:
+        return destination_id in self.waiting or destination_id in self.probed
+
+    def room(self, destination_id: str, count: int) -> int:
+        """Return how many of ``count`` messages a destination may have."""
+        if destination_id in self.waiting:
+            return 0
+        return 1 if destination_id in self.probed else count
+
+
+NO_PAUSES = Pauses()
+
+
+def pauses_at(engine: Engine, now_ms: int) -> Pauses:
+    """Return the destinations that are paused now.
+
+    An id that a destination of another alert has as well is not paused: nobody pauses what is somebody else's.
+    """
+    other = destination_status.alias()
+    is_shared = exists().where(
+        other.c.destination_id == _AT.destination_id,
+        other.c.subscription_id != _AT.subscription_id,
+        other.c.opened_at_ms.is_(None),
+    )
+    query = select(_AT.destination_id, _is_due(now_ms).label("is_due")).where(OPEN_BREAKER, ~is_shared)
+    with reading(engine) as connection:
+        found: list[Row[tuple[str, bool]]] = list(connection.execute(query))
+    probed = frozenset(row.destination_id for row in found if row.is_due)
+    return Pauses(frozenset(row.destination_id for row in found) - probed, probed)
+
+
+def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> bool:
+    """Begin a probe of a paused destination, unless somebody else has; part of the caller's transaction."""
+    mine = and_(_AT.destination_id == destination_id, OPEN_BREAKER, _is_due(now_ms))
+    begun = destination_status.update().where(mine).values(probe_at_ms=now_ms + PROBE_LIMIT_MS)
+    return connection.execute(begun).rowcount > 0
+
+
+def probe_again(connection: Connection, keys: Iterable[tuple[str, str]], now_ms: int) -> None:
+    """Let destinations be probed at once whose probe was not sent; part of the caller's transaction."""
+    here = tuple_(_AT.subscription_id, _AT.destination_id).in_(list(keys))
+    connection.execute(destination_status.update().where(here, OPEN_BREAKER).values(probe_at_ms=now_ms))
+
+
+def _is_due(now_ms: int) -> ColumnElement[bool]:
+    """Return the condition for a probe to be due; what is later than any is was planned by a clock that is wrong.
+
+    A destination that is stopped is not probed unless its alert has been changed since.
+    """
+    changed_at_ms = select(entity.c.updated_at_ms).where(entity.c.id == _AT.subscription_id).scalar_subquery()
+    may_resume = or_(_AT.stopped_at_ms.is_(None), _AT.configured_at_ms.is_distinct_from(changed_at_ms))
+    is_time = or_(_AT.probe_at_ms.is_(None), _AT.probe_at_ms <= now_ms, _AT.probe_at_ms > now_ms + PROBE_LIMIT_MS)
+    return and_(may_resume, is_time)

@@ -1,0 +1,99 @@
+"""Tests of webhooks that get arrays, compressed bodies and thin events, with real workers and receivers."""
+
+from __future__ import annotations
+
+import json
+
+from aiohttp import web
+from sqlalchemy import Engine
+from tests.acceptance.worker.receivers import LOOPBACK, destination, receiver
+from tests.acceptance.worker.senders import webhook_sender
+from tests.acceptance.worker.test_worker import statuses, until, working
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+from tests.unit.flow.send.channels.webhook.test_bodies import gathered
+from tests.unit.flow.send.events import NOW_MS
+
+from tocsin.clock import SystemClock
+from tocsin.flow.send.channels.webhook.signature import is_signed
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.egress import egress_of
+from tocsin.model.message import Delivered, Outcome
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+
+MINUTE_MS = 60_000
+
+
+class Endpoint:
+    """Takes requests; ``statuses`` are its first answers."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.arrived: list[tuple[dict[str, str], bytes]] = []
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()  # aiohttp undoes the compression
+        self.arrived.append(({name.lower(): value for name, value in request.headers.items()}, body))
+        return web.Response(status=self.statuses.pop(0) if self.statuses else 200)
+
+    def sizes(self) -> list[int]:
+        return [len(json.loads(body)) for _, body in self.arrived]
+
+
+async def sent(dispatch: Dispatch, endpoint: Endpoint, **config: object) -> Outcome:
+    async with receiver(endpoint.answer) as url, webhook_sender(egress_of(LOOPBACK)) as channel:
+        return await channel.send(dispatch, destination(url, **config), now_ms=NOW_MS)
+
+
+async def test_an_alert_with_a_batch_size_sends_arrays_of_what_it_gathers(sqlite_engine: Engine) -> None:
+    company, endpoint = SmallCompany(sqlite_engine), Endpoint()
+    async with receiver(endpoint.answer) as url:
+        hook = {"category": "External", "type": "Webhook", "config": {"endpoint": url}}
+        alert = company.alert("arrays", [hook], "fieldChanged == 'description'")
+        size = [{"op": "add", "path": "/batchSize", "value": 3}]
+        company.writes.patch("eventsubscription", Key.by_id(alert), size, actor=SYSTEM)
+        past_ms = SystemClock().now_ms() - 5 * MINUTE_MS
+        for number in range(7):
+            company.describe("orders", f"text {number}", by="cem")
+        notify_all(sqlite_engine, now_ms=past_ms)
+        assert statuses(sqlite_engine) == {"pending": 1}
+        async with working(sqlite_engine):
+            await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
+    assert endpoint.sizes() == [3, 3, 1]
+    said = [one["entity"]["description"] for _, body in endpoint.arrived for one in json.loads(body)]
+    assert said == [f"text {number}" for number in range(7)]
+
+
+async def test_requests_of_a_message_end_with_the_first_that_fails_and_keep_their_ids() -> None:
+    first, second, whole = Endpoint(200, 503), Endpoint(), gathered(25, batch_size=10)
+    failed = await sent(whole, first)
+    assert (failed.status_code, first.sizes()) == (503, [10, 10])
+    assert isinstance(await sent(whole, second), Delivered)
+    assert second.sizes() == [10, 10, 5]
+    ids = [[headers["webhook-id"] for headers, _ in one.arrived] for one in (first, second)]
+    assert ids[0] == ids[1][:2]
+    assert [headers["idempotency-key"] for headers, _ in second.arrived] == ids[1]
+    assert [headers["x-tocsin-offset"] for headers, _ in second.arrived] == ["0", "10", "20"]
+
+
+async def test_large_bodies_are_compressed_if_the_destination_says_so_and_signed_as_they_were() -> None:
+    plain, packed, small = Endpoint(), Endpoint(), Endpoint()
+    large = gathered(1, sends_arrays=False, size=50_000)
+    await sent(large, plain, secret_key="k")
+    await sent(large, packed, secret_key="k", compression="gzip")
+    await sent(gathered(1), small, compression="gzip")
+    (headers, body), (_, whole) = packed.arrived[0], plain.arrived[0]
+    assert headers["content-encoding"] == "gzip"
+    assert int(headers["content-length"]) < 2_000
+    assert body == whole
+    assert is_signed(body, headers, "k")
+    assert "content-encoding" not in plain.arrived[0][0] | small.arrived[0][0]
+
+
+async def test_a_thin_event_says_in_a_header_where_the_whole_one_is() -> None:
+    endpoint = Endpoint()
+    await sent(gathered(1, sends_arrays=False, size=300_000), endpoint, payload_format="openmetadata")
+    ((headers, body),) = endpoint.arrived
+    assert headers["link"] == '<http://tocsin/api/v1/events/e0>; rel="alternate"'
+    assert "entity" not in json.loads(body)

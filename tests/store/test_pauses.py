@@ -1,0 +1,167 @@
+"""Tests of paused destinations on both stores: who waits, who may probe, and what is recorded."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine, insert, select
+from tests.store.rows import SUBSCRIPTION, add_messages, finished, states
+from tests.unit.flow.send.events import NOW_MS, dispatch
+
+from tocsin.flow.track.breaker import PROBE_LIMIT_MS, PROBE_WAIT_MS, as_probe
+from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.store.alerts.audit import AuditRows
+from tocsin.store.engine import reading, writing
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.pauses import Pauses
+from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.outbox.status import DestinationStatuses
+from tocsin.store.tables import attempt, destination_status, message
+
+AWAY = Retry(OutcomeReason.CONNECTION_FAILED)
+PROBED_MS = NOW_MS + 5 + PROBE_WAIT_MS
+"""When the first probe is due after ``broken``."""
+
+
+@pytest.fixture
+def messages(store_engine: Engine) -> Messages:
+    for name in ("a", "b"):
+        Sessions(store_engine).begin(name, lease_ms=90_000, now_ms=NOW_MS)
+    return Messages(store_engine)
+
+
+def broken(messages: Messages, destination_id: str = "d", count: int = 10) -> list[str]:
+    """Open a destination's breaker with that many failures, retried a minute after; return the messages' ids."""
+    ids = add_messages(messages._engine, count, destination_id=destination_id)
+    claimed = messages.claim("a", count, now_ms=NOW_MS + count, shares={destination_id: count})
+    messages.record("a", [finished(one, AWAY) for one in claimed], now_ms=NOW_MS + 10)
+    return ids
+
+
+def probe(messages: Messages, session_id: str = "a", *, now_ms: int) -> list[Message]:
+    return messages.claim(session_id, 64, now_ms=now_ms, shares={"d": 1}, probed={"d"})
+
+
+def ended(messages: Messages, probe: Message, outcome: Outcome, at_ms: int) -> None:
+    messages.record("a", [as_probe(finished(probe, outcome, at_ms=at_ms))], now_ms=at_ms + 5)
+
+
+def status(engine: Engine) -> tuple[str, int | None, bool]:
+    found = DestinationStatuses(engine).of(SUBSCRIPTION)["d"]
+    return found.status.value, found.next_attempt_ms, found.breaker.is_open
+
+
+def test_ten_failures_pause_it_and_all_workers_know(messages: Messages, store_engine: Engine) -> None:
+    broken(messages, count=9)
+    assert messages.pauses(NOW_MS) == Pauses()
+    add_messages(store_engine, 1, name="tenth")
+    (tenth,) = messages.claim("b", 1, now_ms=NOW_MS + 10)
+    messages.record("b", [finished(tenth, AWAY)], now_ms=NOW_MS + 10)
+    for known in (messages, Messages(store_engine)):
+        assert known.pauses(NOW_MS + 10) == Pauses(waiting=frozenset("d"))
+        assert known.pauses(PROBED_MS) == Pauses(probed=frozenset("d"))
+    assert status(store_engine) == ("failed", PROBED_MS, True)
+
+
+def test_of_many_workers_one_probes(messages: Messages, store_engine: Engine) -> None:
+    broken(messages)
+    add_messages(store_engine, 5, name="new")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: probe(messages, "ab"[n % 2], now_ms=PROBED_MS), range(8)))
+    assert sum(map(len, found)) == 1
+    assert messages.pauses(PROBED_MS + PROBE_LIMIT_MS - 1) == Pauses(waiting=frozenset("d"))
+    assert messages.pauses(PROBED_MS + PROBE_LIMIT_MS) == Pauses(probed=frozenset("d"))
+
+
+def test_failed_probes_use_up_no_attempts_and_take_turns(messages: Messages, store_engine: Engine) -> None:
+    broken(messages)
+    new = add_messages(store_engine, 3, name="new")
+    at_ms, tried = PROBED_MS, []
+    for _ in range(30):
+        (one,) = probe(messages, now_ms=at_ms)
+        tried.append(one.id)
+        ended(messages, one, AWAY, at_ms)
+        assert status(store_engine) == ("failed", at_ms + 5 + PROBE_WAIT_MS, True)
+        at_ms += 5 + PROBE_WAIT_MS
+    assert tried[:3] == new
+    assert len(set(tried)) == 13
+    assert {states(store_engine)[one] for one in new} == {("pending", 0)}
+    assert {count for _, count in states(store_engine).values()} == {0, 1}
+    with reading(store_engine) as connection:
+        assert len(connection.execute(select(attempt)).all()) == 10
+
+
+def test_what_waits_for_a_paused_destination_is_not_overdue_to_the_audit(
+    messages: Messages, store_engine: Engine
+) -> None:
+    waiting = broken(messages)
+    (other,) = add_messages(store_engine, 1, destination_id="e")
+    due = {row[0]: row[2] for row in AuditRows(store_engine).messages(0, 10_000)}
+    assert due.pop(other) == NOW_MS
+    assert set(due) == set(waiting)
+    assert min(due.values()) > 10 * NOW_MS
+
+
+def test_a_probe_that_arrives_frees_the_others(messages: Messages, store_engine: Engine) -> None:
+    broken(messages)
+    new = add_messages(store_engine, 3, name="new")
+    (one,) = probe(messages, now_ms=PROBED_MS)
+    ended(messages, one, Delivered(200), PROBED_MS)
+    assert messages.pauses(PROBED_MS) == Pauses()
+    assert states(store_engine)[new[0]] == ("delivered", 1)
+    assert status(store_engine) == ("active", None, False)
+    assert len(messages.claim("b", 64, now_ms=PROBED_MS)) == 2
+
+
+def test_a_probe_that_was_not_sent_leaves_the_next_one_due(messages: Messages, store_engine: Engine) -> None:
+    broken(messages)
+    new = add_messages(store_engine, 1, name="new")
+    (one,) = probe(messages, now_ms=PROBED_MS)
+    ended(messages, one, Rejected(OutcomeReason.MUTED), PROBED_MS)
+    assert messages.pauses(PROBED_MS + 5) == Pauses(probed=frozenset("d"))
+    assert states(store_engine)[new[0]] == ("failed", 1)
+
+
+def test_a_probe_of_a_dead_worker_is_made_by_another(messages: Messages, store_engine: Engine) -> None:
+    broken(messages)
+    add_messages(store_engine, 1, name="new")
+    (one,) = probe(messages, "a", now_ms=PROBED_MS)
+    Sessions(store_engine).end("a")
+    assert probe(messages, "b", now_ms=PROBED_MS + PROBE_LIMIT_MS) == [one]
+
+
+@pytest.mark.parametrize("set_by_ms", [-(10**12), -PROBE_LIMIT_MS, 10**12])
+def test_a_clock_that_is_set_does_not_pause_it_for_longer(messages: Messages, set_by_ms: int) -> None:
+    broken(messages)
+    assert messages.pauses(PROBED_MS + set_by_ms - PROBE_WAIT_MS) == Pauses(probed=frozenset("d"))
+
+
+def test_nobody_pauses_the_destination_of_somebody_elses_alert(messages: Messages, store_engine: Engine) -> None:
+    broken(messages)
+    own = {"subscription_id": "other", "destination_id": "d", "status": "active", "timestamp_ms": 1}
+    with writing(store_engine) as connection:
+        connection.execute(insert(destination_status).values(**own, delivered_count=1, failed_count=0))
+    assert messages.pauses(NOW_MS + 10) == Pauses()
+
+
+def test_claims_are_given_back_and_those_of_others_kept(messages: Messages, store_engine: Engine) -> None:
+    ids = add_messages(store_engine, 4)
+    messages.claim("a", 3, now_ms=NOW_MS + 10)
+    (last,) = messages.claim("b", 1, now_ms=NOW_MS + 10)
+    messages.release("a", [*ids[:2], last.id])
+    assert [one.id for one in messages.claim("b", 64, now_ms=NOW_MS + 10)] == ids[:2]
+    with reading(store_engine) as connection:
+        owners = dict(connection.execute(select(message.c.id, message.c.lease_owner)).all())
+    assert owners == {ids[0]: "b", ids[1]: "b", ids[2]: "a", ids[3]: "b"}
+
+
+def test_what_agreeing_alerts_share_pauses_each_of_their_destinations(messages: Messages, store_engine: Engine) -> None:
+    add_messages(store_engine, 10)
+    claimed = messages.claim("a", 10, now_ms=NOW_MS + 10)
+    (entry,) = dispatch().entries
+    keys = [{"subscription_id": SUBSCRIPTION, "destination_id": one} for one in ("d", "e")]
+    carried = (replace(entry, reasons=tuple(entry.reasons[0].model_copy(update=key) for key in keys)),)
+    messages.record("a", [replace(finished(one, AWAY), entries=carried) for one in claimed], now_ms=NOW_MS + 10)
+    assert messages.pauses(NOW_MS + 10).waiting == {"d", "e"}

@@ -13,7 +13,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.flow.send.channels.google_chat.card import MESSAGE_BYTES
-from tocsin.flow.send.channels.google_chat.sender import GoogleChatSender
+from tocsin.flow.send.channels.google_chat.sender import google_chat_sender
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.model.subscription import Channel
@@ -71,7 +71,9 @@ async def delivering(engine: Engine, space: Space, changes: int, *, poll_interva
         for number in range(changes):
             company.describe("orders", f"text {number}")
         assert notify_all(engine) == changes
-        async with working(engine, senders={Channel.G_CHAT: GoogleChatSender(requests, base_url="https://t.example")}):
+        async with working(
+            engine, senders={Channel.G_CHAT: google_chat_sender(requests, base_url="https://t.example")}
+        ):
             yield
 
 

@@ -11,8 +11,9 @@ from sqlalchemy import Engine
 from tests.acceptance.worker.chat_receivers import delivering, listening, reasons, statuses
 from tests.acceptance.worker.test_worker import until
 
+from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
 from tocsin.flow.send.channels.ms_teams.card import CARD_TYPE
-from tocsin.flow.send.channels.ms_teams.sender import MsTeamsSender
+from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender
 from tocsin.flow.send.http_requests import HttpRequests
 
 FLOW = "/workflows/abc/triggers/manual/paths/invoke?sig=secret"
@@ -56,8 +57,8 @@ def teams(url: str) -> dict[str, object]:
     return {"category": "External", "type": "MsTeams", "config": {"endpoint": url + FLOW}}
 
 
-def opened(requests: HttpRequests) -> MsTeamsSender:
-    return MsTeamsSender(requests, base_url="https://t.example")
+def opened(requests: HttpRequests) -> IncomingWebhook:
+    return ms_teams_sender(requests, base_url="https://t.example")
 
 
 async def test_every_change_is_a_card(store_engine: Engine) -> None:

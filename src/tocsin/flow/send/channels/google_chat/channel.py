@@ -22,13 +22,13 @@ def _check(destination: Destination, place: str) -> None:
 @asynccontextmanager
 async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.google_chat.sender import (
-        GoogleChatSender,
-    )  # the libraries of HTTP, for workers alone
+        google_chat_sender,  # the libraries of HTTP, for workers alone
+    )
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
 
     async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield GoogleChatSender(requests, base_url=settings.base_url())
+        yield google_chat_sender(requests, base_url=settings.base_url())
 
 
 GOOGLE_CHAT = ChannelType(

@@ -22,12 +22,12 @@ def _check(destination: Destination, place: str) -> None:
 
 @asynccontextmanager
 async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
-    from tocsin.flow.send.channels.ms_teams.sender import MsTeamsSender  # the libraries of HTTP, for workers alone
+    from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender  # the libraries of HTTP, for workers alone
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
 
     async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield MsTeamsSender(requests, base_url=settings.base_url())
+        yield ms_teams_sender(requests, base_url=settings.base_url())
 
 
 MS_TEAMS = ChannelType(

@@ -3,19 +3,18 @@
 A workflow answers 202 when it has taken a message. An old connector answers 200: with ``1`` if it was delivered, else
 with a sentence that holds the status that it met. A workflow that was deleted answers 404, for good.
 Source: Microsoft's "Create incoming webhooks with Workflows" and "Rate limiting for connectors".
-Next: ``flow/send/http_requests.py``.
+Next: ``flow/send/channels/incoming_webhook.py``.
 """
 
 from __future__ import annotations
 
 import re
 
+from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
 from tocsin.flow.send.channels.ms_teams.card import render_message
-from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
+from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.flow.send.outcome import of_http_status, of_reason
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry
-from tocsin.model.subscription import Destination
 
 _NOT_FOUND = 404
 _FAILED = re.compile(
@@ -23,26 +22,9 @@ _FAILED = re.compile(
 )
 
 
-class MsTeamsSender:
-    """Sends change events as cards; ``base_url`` is where their links lead."""
-
-    def __init__(self, requests: HttpRequests, *, base_url: str) -> None:
-        self._requests = requests
-        self._base_url = base_url
-
-    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt and return its outcome."""
-        url = web_address(destination.config.endpoint or dispatch.message.target)
-        if url is None:
-            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
-        request = Request(
-            method="POST",
-            url=url,
-            headers={"Content-Type": "application/json; charset=utf-8"},
-            payload=render_message(dispatch, base_url=self._base_url),
-            timeout=timeout_of(destination),
-        )
-        return judged(await self._requests.send(request, now_ms=now_ms))
+def ms_teams_sender(requests: HttpRequests, *, base_url: str) -> IncomingWebhook:
+    """Return the sender of change events as cards; ``base_url`` is where their links lead."""
+    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged)
 
 
 def judged(outcome: Outcome) -> Outcome:

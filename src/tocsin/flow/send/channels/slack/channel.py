@@ -21,12 +21,12 @@ def _check(destination: Destination, place: str) -> None:
 
 @asynccontextmanager
 async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
-    from tocsin.flow.send.channels.slack.sender import SlackSender  # the libraries of HTTP, for workers alone
+    from tocsin.flow.send.channels.slack.sender import slack_sender  # the libraries of HTTP, for workers alone
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
 
     async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield SlackSender(requests, base_url=settings.base_url())
+        yield slack_sender(requests, base_url=settings.base_url())
 
 
 SLACK = ChannelType(

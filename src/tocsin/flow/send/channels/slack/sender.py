@@ -2,19 +2,18 @@
 
 Slack says what is wrong in a word, in the body of a 4xx or in the ``error`` of a 200 with ``"ok": false``. Source:
 Slack's "Handling errors" of incoming webhooks and the errors of ``chat.postMessage``.
-Next: ``flow/send/http_requests.py``.
+Next: ``flow/send/channels/incoming_webhook.py``.
 """
 
 from __future__ import annotations
 
 import orjson
 
+from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
 from tocsin.flow.send.channels.slack.blocks import render_message
-from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
+from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.flow.send.outcome import of_reason
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
-from tocsin.model.subscription import Destination
 
 _GONE = frozenset(
     "account_inactive action_prohibited channel_is_archived channel_not_found invalid_auth invalid_token is_archived"
@@ -34,26 +33,9 @@ _REFUSED = frozenset(
 _RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 
 
-class SlackSender:
-    """Sends change events as blocks; ``base_url`` is where their links lead."""
-
-    def __init__(self, requests: HttpRequests, *, base_url: str) -> None:
-        self._requests = requests
-        self._base_url = base_url
-
-    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt and return its outcome."""
-        url = web_address(destination.config.endpoint or dispatch.message.target)
-        if url is None:
-            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
-        request = Request(
-            method="POST",
-            url=url,
-            headers={"Content-Type": "application/json; charset=utf-8"},
-            payload=render_message(dispatch, base_url=self._base_url),
-            timeout=timeout_of(destination),
-        )
-        return judged(await self._requests.send(request, now_ms=now_ms))
+def slack_sender(requests: HttpRequests, *, base_url: str) -> IncomingWebhook:
+    """Return the sender of change events as blocks; ``base_url`` is where their links lead."""
+    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged)
 
 
 def judged(outcome: Outcome) -> Outcome:

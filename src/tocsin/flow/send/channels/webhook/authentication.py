@@ -16,6 +16,10 @@ from tocsin.model.entity import Document
 from tocsin.model.subscription import DestinationConfig
 
 AUTHORIZATION = "authorization"
+
+CHALLENGE = "challenge"
+"""Value of ``verification`` with which an endpoint must answer a challenge first (``verification.py`` sends it)."""
+
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "none": (),
     "bearer": ("secretKey",),

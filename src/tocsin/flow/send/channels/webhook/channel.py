@@ -11,15 +11,12 @@ from contextlib import asynccontextmanager
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header, endpoint_of
-from tocsin.flow.send.channels.webhook.authentication import check_authentication
+from tocsin.flow.send.channels.webhook.authentication import CHALLENGE, check_authentication
 from tocsin.flow.send.channels.webhook.bodies import GZIP
 from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.flow.send.dispatch import Sender
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
-
-CHALLENGE = "challenge"
-"""What ``verification`` of a destination says where its endpoint has to answer first."""
 
 
 def _check(destination: Destination, place: str) -> None:

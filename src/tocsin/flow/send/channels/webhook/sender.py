@@ -11,9 +11,8 @@ from functools import partial
 from yarl import URL
 
 from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
-from tocsin.flow.send.channels.webhook.authentication import AUTHORIZATION, bearer_of, oauth_client_of
+from tocsin.flow.send.channels.webhook.authentication import AUTHORIZATION, CHALLENGE, bearer_of, oauth_client_of
 from tocsin.flow.send.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compressed
-from tocsin.flow.send.channels.webhook.channel import CHALLENGE
 from tocsin.flow.send.channels.webhook.signature import sign
 from tocsin.flow.send.channels.webhook.verification import Verifications, signing_secrets
 from tocsin.flow.send.dispatch import Dispatch, why

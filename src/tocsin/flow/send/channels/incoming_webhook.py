@@ -1,0 +1,44 @@
+"""Sender for incoming webhooks of chats: one JSON document per message to a secret address.
+
+What a chat's document and its answers look like is in its own folder. Next: ``flow/send/http_requests.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
+from tocsin.flow.send.outcome import of_reason
+from tocsin.model.message import Outcome, OutcomeReason
+from tocsin.model.subscription import Destination
+
+Render = Callable[..., bytes]
+"""Renders a dispatch; ``base_url`` is where the links in it lead."""
+
+Judge = Callable[[Outcome], Outcome]
+"""Returns what an answer means, by the rules of the chat."""
+
+
+class IncomingWebhook:
+    """Sends messages to incoming webhooks of one chat."""
+
+    def __init__(self, requests: HttpRequests, *, base_url: str, render: Render, judge: Judge) -> None:
+        self._requests = requests
+        self._base_url = base_url
+        self._render = render
+        self._judge = judge
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and return its outcome."""
+        url = web_address(destination.config.endpoint or dispatch.message.target)
+        if url is None:
+            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
+        request = Request(
+            method="POST",
+            url=url,
+            headers={"Content-Type": "application/json; charset=utf-8"},
+            payload=self._render(dispatch, base_url=self._base_url),
+            timeout=timeout_of(destination),
+        )
+        return self._judge(await self._requests.send(request, now_ms=now_ms))

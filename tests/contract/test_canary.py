@@ -262,6 +262,9 @@ _SHOWS: dict[str, Probe] = {
     "GET /events/subscriptions/{subscription_id}/noise": lambda aviary: (
         f"/events/subscriptions/{one['id']}/noise" for one in aviary.open["events/subscriptions"]
     ),
+    "GET /events/subscriptions/{subscription_id}/history": lambda aviary: (
+        f"/events/subscriptions/{one['id']}/history?limit=500" for one in aviary.open["events/subscriptions"]
+    ),
     "GET /events/{event_id}": _events("/events/{id}?format=tocsin"),
     "GET /events/{event_id}/explain": _both(
         _events("/events/{id}/explain"), _events("/events/{id}/explain?user=mallory&limit=100")

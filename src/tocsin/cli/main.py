@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from tocsin.cli import (
     admin,
+    alert_history,
     alerts,
     audit,
     backup,
@@ -96,6 +97,7 @@ for _panel, _commands in {
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
 alerts.app.command()(noise.noise)
+alerts.app.command()(alert_history.history)
 app.add_typer(events.app, name="events", rich_help_panel=_USE)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
 app.add_typer(conditions.app, name="conditions", rich_help_panel=_USE)

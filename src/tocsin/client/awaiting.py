@@ -86,6 +86,7 @@ class AsyncClient:
     patch_subscription = _awaited(calls.patch_subscription)
     delete_subscription = _awaited(calls.delete_subscription)
     subscription_status = _awaited(calls.subscription_status)
+    subscription_history = _iterated(calls.subscription_history)
     start_backtest = _awaited(calls.start_backtest)
     get_backtest = _awaited(calls.get_backtest)
     cancel_backtest = _awaited(calls.cancel_backtest)

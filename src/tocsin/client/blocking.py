@@ -96,6 +96,7 @@ class Client:
     patch_subscription = _sent(calls.patch_subscription)
     delete_subscription = _sent(calls.delete_subscription)
     subscription_status = _sent(calls.subscription_status)
+    subscription_history = _iterated(calls.subscription_history)
     start_backtest = _sent(calls.start_backtest)
     get_backtest = _sent(calls.get_backtest)
     cancel_backtest = _sent(calls.cancel_backtest)

@@ -254,6 +254,14 @@ def subscription_status(subscription_id: str) -> Call[Document]:
     return Call("GET", f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/status", _document)
 
 
+def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Document]:
+    """Iterate over an alert's edits and the events that it matched, newest first.
+
+    Filters are the API's: ``kind`` (``firing``, ``edit`` or ``report``), ``since`` and ``until`` (``7d``, a date).
+    """
+    return _pages(f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/history", filters, _document)
+
+
 def start_backtest(
     alert: Document, *, since: str | int | None = None, until: str | int | None = None
 ) -> Call[Document]:

@@ -147,7 +147,7 @@ def build_parts(
         incidents=IncidentLog(engine),
         suites=SuiteReader(engine),
         usage=Usage(engine),
-        alert_stores=alert_stores_of(engine),
+        alert_stores=alert_stores_of(engine, page_bytes=page_bytes),
         backtests=Backtests(engine),
         quotas=Quotas(engine),
     )

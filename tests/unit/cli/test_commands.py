@@ -268,7 +268,13 @@ def test_a_history_that_is_not_there_ends_with_three(run: Run) -> None:
 
 def test_an_alert_that_is_not_there_is_named_with_the_nearest(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/events/subscriptions", {"data": [{**ALERT, "id": "1"}], "paging": {}})
-    for asked in (("status", "ownres"), ("noise", "ownres"), ("delete", "ownres"), ("disable", "ownres")):
+    for asked in (
+        ("status", "ownres"),
+        ("noise", "ownres"),
+        ("history", "ownres"),
+        ("delete", "ownres"),
+        ("disable", "ownres"),
+    ):
         ended = run("alerts", *asked)
         assert (ended.code, ended.err) == (3, "tocsin: alert 'ownres' not found; did you mean owners?\n")
 

@@ -14,6 +14,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
+from tocsin.store.alerts.history import AlertHistory
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.records import Records
@@ -30,6 +31,7 @@ class AlertStores:
     events: SqlEvents
     reports: Reports
     firings: Firings
+    history: AlertHistory
     unsubscribe_key: bytes = field(repr=False)
 
 
@@ -38,7 +40,7 @@ def with_streaks(logged: LoggedEvent, alert_stores: AlertStores) -> LoggedEvent:
     return logged if report_of(logged) is None else with_facts(logged, alert_stores.reports.before(logged))
 
 
-def alert_stores_of(engine: Engine) -> AlertStores:
+def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertStores:
     """Return what is known behind ``engine``."""
     key = unsubscribe_key(People(engine))
     return AlertStores(
@@ -48,5 +50,6 @@ def alert_stores_of(engine: Engine) -> AlertStores:
         events=SqlEvents(engine),
         reports=Reports(engine),
         firings=Firings(engine),
+        history=AlertHistory(engine, page_bytes=page_bytes),
         unsubscribe_key=key,
     )

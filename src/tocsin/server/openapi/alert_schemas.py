@@ -1,4 +1,4 @@
-"""Schemas of what alerts make of events: notifications, mutes, deliveries, backtests, noise, explanations."""
+"""Schemas of what alerts make of events: notifications, mutes, deliveries, backtests, noise, history, explanations."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tocsin.server.openapi.json_schema import (
     ref,
     whole,
 )
+from tocsin.store.alerts.history import HistoryKind
 
 _ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
 _SEEN_EVENT: Document = {
@@ -167,6 +168,19 @@ ALERTS: dict[str, Document] = {
             },
         ]
     },
+    "AlertHistory": whole(
+        {
+            "kind": either(*HistoryKind),
+            "offset": COUNT,
+            "eventId": TEXT,
+            **{key: value for key, value in _SEEN_EVENT.items() if key != "semanticChanges"},
+            "version": nullable({"type": "number"}),
+        },
+        {
+            **dict.fromkeys(("notified", "notifiedPeople", "notifiedInApp"), COUNT),
+            "suppressed": nullable(COUNT),
+        },
+    ),
     "Explanation": whole(
         {
             "answer": {"type": "string", "description": "The answer in a sentence or two."},

@@ -122,6 +122,7 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(("backtests.read", "backtests.cancel"), Operation("Backtest")),
     "noise.list_noise": Operation("NoiseOverview"),
     "noise.read_noise": Operation("Noise"),
+    "alert_history.read_history": Operation("AlertHistoryPage"),
     "conditions.validate": Operation("ValidatedCondition", "ConditionRequest"),
     "conditions.validate_in_path": Operation(None),
     "conditions.list_functions": Operation("AlertFunctionList"),

@@ -1,0 +1,107 @@
+"""Route of an alert's history: its edits and what it matched, newest first.
+
+Next: ``store/alerts/history.py``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from tocsin.flow.eventlog.lake import Window
+from tocsin.flow.send.wording import change_lines, headline
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
+from tocsin.server.access.events import as_shown
+from tocsin.server.access.pages import visible_page
+from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.request import Asked, PathId, answer
+from tocsin.server.routes.entities.crud import found
+from tocsin.store.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
+from tocsin.store.cursors import not_a_cursor, place_of, place_text
+from tocsin.store.page_bytes import Portion
+
+ROW = ENTITY_TYPES["eventsubscription"]
+_FIRING, _OTHER = "firing", "other"
+
+router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+
+
+class HistoryQuery(BaseModel):
+    """What is asked of a history; times as in ``server/alerts/time_arguments.py``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: HistoryKind | None = None
+    since: str | None = Field(default=None, max_length=40)
+    until: str | None = Field(default=None, max_length=40)
+    limit: int = Field(default=50, ge=1, le=500)
+    after: str | None = Field(default=None, max_length=100)
+
+    def asked(self, subscription_id: str, now_ms: int) -> HistoryAsked:
+        """Return what that is to the store.
+
+        Raises
+        ------
+        InvalidInput : a limit of the window is no moment
+        """
+        kinds = tuple(HistoryKind) if self.kind is None else (self.kind,)
+        since = None if self.since is None else moment(self.since, "since", now_ms)
+        until = None if self.until is None else moment(self.until, "until", now_ms)
+        return HistoryAsked(subscription_id, kinds, Window(since, until))
+
+
+@router.get("/{subscription_id}/history")
+def read_history(subscription_id: PathId, caller: Asked, query: Annotated[HistoryQuery, Query()]) -> Response:
+    """Return an alert's edits, and the events that it matched with their counts, newest first."""
+    document = found(ROW, Key.by_id(str(subscription_id)), caller)
+    asked = query.asked(document["id"], caller.parts.clock.now_ms())
+    start = _place(query.after) if query.after else None
+
+    def read(last: HistoryEntry | None, most: int) -> Portion[HistoryEntry]:
+        return caller.parts.alert_stores.history.page(asked, limit=most, before=last.place if last else start)
+
+    page = visible_page(read, partial(as_shown, caller.visibility), query.limit)
+    paging = {"after": _cursor(page.last.place)} if page.last and page.has_more else {}
+    return answer({"data": [_shown(one) for one in page.entries], "paging": paging})
+
+
+def _shown(entry: HistoryEntry) -> Document:
+    common = {"kind": entry.kind.value, "offset": entry.log_offset, **_event(entry.event)}
+    if entry.counts is None:
+        return common
+    return {
+        **common,
+        "notified": entry.counts.notified_count,
+        "notifiedPeople": entry.counts.person_count,
+        "notifiedInApp": entry.counts.app_count,
+        "suppressed": entry.counts.suppressed_count,
+    }
+
+
+def _event(event: ChangeEvent) -> Document:
+    wire = event.to_wire()
+    keys = ("eventType", "entityType", "entityId", "entityFullyQualifiedName", "userName", "timestamp")
+    return {
+        "eventId": event.id,
+        **{key: wire.get(key) for key in keys},
+        "version": wire.get("currentVersion"),
+        "title": headline(event),
+        "changes": [line.text for line in change_lines(event)],
+    }
+
+
+def _cursor(place: HistoryPlace) -> str:
+    return place_text(place.log_offset, _FIRING if place.is_firing else _OTHER)
+
+
+def _place(cursor: str) -> HistoryPlace:
+    offset, which = place_of(cursor)
+    if which not in (_FIRING, _OTHER):
+        raise not_a_cursor(cursor)
+    return HistoryPlace(offset, which == _FIRING)

@@ -247,6 +247,9 @@ class Settings(BaseSettings):
     smtp_tls: Literal["none", "starttls", "tls"] = Field(
         default="none", description="Encryption: `none`, `starttls` or `tls`."
     )
+    smtp_connections: int = Field(
+        default=3, ge=1, le=100, description="Maximum connections of one worker to the mail server."
+    )
     smtp_sender: str = Field(default="tocsin@localhost", description="Sender address.")
 
     @classmethod

@@ -14,7 +14,8 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.clock import SystemClock
-from tocsin.flow.send.channels.email.sender import EmailSender, MailServer
+from tocsin.flow.send.channels.email.connections import MailServer
+from tocsin.flow.send.channels.email.sender import EmailSender
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -62,10 +63,11 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
     async with (
         mail_server(mailbox) as port,
         webhook_sender(egress_of(("127.0.0.0/8",))) as webhook,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as email,
         working(
             store_engine,
             replace(LIMITS, lease_s=3.0),
-            senders={Channel.WEBHOOK: webhook, Channel.EMAIL: EmailSender(MailServer("127.0.0.1", port), SENDER)},
+            senders={Channel.WEBHOOK: webhook, Channel.EMAIL: email},
         ),
     ):
         await until(lambda: is_reported(store_engine, alert))

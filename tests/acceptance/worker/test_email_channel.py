@@ -9,8 +9,9 @@ import pytest
 from aiosmtpd.smtp import SMTP, Envelope
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
 
+from tocsin.flow.send.channels.email.connections import MailServer
 from tocsin.flow.send.channels.email.message import MailSettings
-from tocsin.flow.send.channels.email.sender import EmailSender, MailServer
+from tocsin.flow.send.channels.email.sender import EmailSender
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 
@@ -45,8 +46,8 @@ async def mail_server(mailbox: Mailbox) -> AsyncIterator[int]:
 
 
 async def sent_to(port: int, target: str = "dana@example.com") -> Outcome:
-    channel = EmailSender(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER)
-    return await channel.send(dispatch(target=target), DESTINATION, now_ms=NOW_MS)
+    async with EmailSender(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER) as channel:
+        return await channel.send(dispatch(target=target), DESTINATION, now_ms=NOW_MS)
 
 
 async def test_one_mail_arrives_at_one_recipient() -> None:
@@ -97,8 +98,10 @@ async def test_an_address_that_is_none_is_never_tried() -> None:
 
 async def test_a_server_that_offers_no_encryption_gets_nothing_when_it_is_required() -> None:
     mailbox = Mailbox()
-    async with mail_server(mailbox) as port:
-        channel = EmailSender(MailServer("127.0.0.1", port, tls="starttls", timeout_s=5.0), SENDER)
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port, tls="starttls", timeout_s=5.0), SENDER) as channel,
+    ):
         outcome = await channel.send(dispatch(), DESTINATION, now_ms=NOW_MS)
     assert isinstance(outcome, Retry)
     assert mailbox.mails == []

@@ -14,7 +14,8 @@ from tests.company import destination_id
 from tests.notifying import notify_all
 from tests.store.test_access import Small
 
-from tocsin.flow.send.channels.email.sender import EmailSender, MailServer
+from tocsin.flow.send.channels.email.connections import MailServer
+from tocsin.flow.send.channels.email.sender import EmailSender
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, SubscriptionState
@@ -66,10 +67,12 @@ class Shared:
 @asynccontextmanager
 async def mailing(engine: Engine, mailbox: Mailbox) -> AsyncIterator[None]:
     """Run a worker that sends mail to ``mailbox`` while the context lasts."""
-    async with mail_server(mailbox) as port:
-        channel = EmailSender(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER)
-        async with working(engine, senders={Channel.EMAIL: channel}):
-            yield
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER) as channel,
+        working(engine, senders={Channel.EMAIL: channel}),
+    ):
+        yield
 
 
 def said(mailbox: Mailbox) -> list[str]:

@@ -4,8 +4,9 @@ import aiohttp
 from tests.acceptance.worker.senders import webhook_sender
 from tests.unit.flow.send.events import NOW_MS, dispatch
 
+from tocsin.flow.send.channels.email.connections import MailServer
 from tocsin.flow.send.channels.email.message import MailSettings
-from tocsin.flow.send.channels.email.sender import EmailSender, MailServer
+from tocsin.flow.send.channels.email.sender import EmailSender
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.worker.dev_receiver import KEPT_COUNT, Receiver, receiving
@@ -27,8 +28,8 @@ async def test_arrivals_are_printed_and_can_be_read_back() -> None:
         url = f"http://127.0.0.1:{http}"
         for secret in ("s", "wrong", None):
             await webhook.send(dispatch(), destination(f"{url}/hook", secret_key=secret), now_ms=NOW_MS)
-        email = EmailSender(MailServer("127.0.0.1", smtp), MailSettings("tocsin@localhost", url))
-        await email.send(dispatch(), destination(None), now_ms=NOW_MS)
+        async with EmailSender(MailServer("127.0.0.1", smtp), MailSettings("tocsin@localhost", url)) as email:
+            await email.send(dispatch(), destination(None), now_ms=NOW_MS)
         async with aiohttp.ClientSession() as session, session.get(f"{url}/received") as answer:
             received = (await answer.json())["received"]
     named = "webhook  /hook  entityUpdated acme.shop.public.orders  webhook-id 0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"

@@ -29,8 +29,9 @@ async def _opened(settings: Settings, unsubscribe_key: bytes) -> AsyncIterator[S
     from tocsin.flow.send.channels.email.message import MailSettings  # the libraries of mail, for workers alone
     from tocsin.flow.send.channels.email.sender import EmailSender, mail_server_of
 
-    sender = MailSettings(settings.smtp_sender, settings.base_url(), unsubscribe_key)
-    yield EmailSender(mail_server_of(settings), sender)
+    mails = MailSettings(settings.smtp_sender, settings.base_url(), unsubscribe_key)
+    async with EmailSender(mail_server_of(settings), mails) as sender:
+        yield sender
 
 
 EMAIL = ChannelType(

@@ -6,12 +6,12 @@ Next: ``flow/track/attempts.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Self
 
 import aiosmtplib
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.email.connections import MailConnections, MailServer
 from tocsin.flow.send.channels.email.message import MailSettings, render_mail
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.outcome import of_reason, of_smtp_code
@@ -23,35 +23,33 @@ from tocsin.settings import Settings
 _DETAIL_LIMIT = 500
 
 
-@dataclass(frozen=True)
-class MailServer:
-    """Where mail is handed over. ``timeout_s`` holds for each step of the talk."""
-
-    host: str
-    port: int = 25
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    tls: Literal["none", "starttls", "tls"] = "none"
-    timeout_s: float = 30.0
-
-
 class EmailSender:
-    """Sends change events as mail, one message per recipient. ``server`` None: mail waits until there is one."""
+    """Sends change events as mail, one message per recipient; close it when done.
+
+    ``server`` None: mail waits until there is one.
+    """
 
     def __init__(self, server: MailServer | None, sender: MailSettings) -> None:
-        self._server = server
+        self._connections = MailConnections(server) if server else None
         self._sender = sender
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._connections is not None:
+            await self._connections.close()
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
-        if self._server is None:
+        if self._connections is None:
             return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is configured (smtp_host)")
         try:
             message = render_mail(dispatch, self._sender, now_ms=now_ms)
         except InvalidInput as error:
             return of_reason(OutcomeReason.BAD_ADDRESS, detail=error.message)
         try:
-            _, reply = await aiosmtplib.send(message, **_options(self._server))
+            reply = await self._connections.send(message)
         except (aiosmtplib.SMTPException, OSError) as error:
             return _outcome(error)
         return of_smtp_code(250, detail=clean_line(reply, limit=_DETAIL_LIMIT))
@@ -67,19 +65,8 @@ def mail_server_of(settings: Settings) -> MailServer | None:
         user=settings.smtp_user,
         password=settings.smtp_password.get_secret_value() if settings.smtp_password else None,
         tls=settings.smtp_tls,
+        connections=settings.smtp_connections,
     )
-
-
-def _options(server: MailServer) -> dict[str, Any]:  # Any: the options of aiosmtplib.send, each of its own type
-    return {
-        "hostname": server.host,
-        "port": server.port,
-        "username": server.user,
-        "password": server.password,
-        "use_tls": server.tls == "tls",
-        "start_tls": server.tls == "starttls",
-        "timeout": server.timeout_s,
-    }
 
 
 def _outcome(error: Exception) -> Outcome:

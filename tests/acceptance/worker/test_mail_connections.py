@@ -1,0 +1,178 @@
+"""Tests of connections to mail servers: how many there are, and that they are encrypted and logged in."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+from tests.unit.flow.send.events import NOW_MS, dispatch
+
+from tocsin.flow.send.channels.email.connections import MailServer
+from tocsin.flow.send.channels.email.message import MailSettings
+from tocsin.flow.send.channels.email.sender import EmailSender
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.subscription import Category, Channel, Destination
+
+DESTINATION = Destination(id="d", category=Category.OWNERS, type=Channel.EMAIL)
+TLS = ("starttls", "tls")
+pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH")  # aiosmtpd does not know that it is encrypted already
+
+
+class PostOffice:
+    """A mail server: what it takes, over how many connections, of which each may bring so many mails.
+
+    With a ``certificate`` it is encrypted as ``tls`` says and asks for user and password.
+    """
+
+    def __init__(self, *, most_each: int = 1_000, tls: str = "none", certificate: Path | None = None) -> None:
+        self.receivers: list[str] = []
+        self.connections: list[SMTP] = []
+        self._most_each, self._tls, self._context = most_each, tls, None
+        if certificate is not None:
+            self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            self._context.load_cert_chain(certificate)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[int]:
+        at_once = self._context if self._tls == "tls" else None
+        server = await asyncio.get_running_loop().create_server(self._connected, "localhost", 0, ssl=at_once)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
+
+    def hang_up(self) -> None:
+        """Close all connections."""
+        for one in self.connections:
+            if one.transport:
+                one.transport.close()
+
+    def _connected(self) -> SMTP:
+        options: dict[str, Any] = {}
+        if self._context is not None:
+            options = {"authenticator": self._known, "auth_required": True, "auth_require_tls": self._tls != "tls"}
+        upgraded = self._context if self._tls == "starttls" else None
+        self.connections.append(SMTP(self, tls_context=upgraded, require_starttls=bool(upgraded), **options))
+        return self.connections[-1]
+
+    def _known(self, _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, who: object) -> AuthResult:
+        return AuthResult(success=who == LoginPassword(b"tocsin", b"s3cret"))
+
+    async def handle_MAIL(  # noqa: N802  aiosmtpd's
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        session.mails = getattr(session, "mails", 0) + 1
+        if session.mails > self._most_each:
+            return "421 4.4.2 enough for one connection"
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
+
+    async def handle_RCPT(self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _: Any) -> str:  # noqa: N802
+        if address.startswith("gone"):
+            return "550 no such user"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802
+        self.receivers += envelope.rcpt_tos
+        return "250 OK"
+
+
+@asynccontextmanager
+async def sending(office: PostOffice, **options: Any) -> AsyncIterator[EmailSender]:
+    async with office.opened() as port:
+        server = replace(MailServer("localhost", port, timeout_s=5.0), **options)
+        async with EmailSender(server, MailSettings("tocsin@acme.example", "http://t.example")) as sender:
+            yield sender
+
+
+async def sent(sender: EmailSender, name: str) -> Outcome:
+    return await sender.send(to(f"{name}@example.com"), DESTINATION, now_ms=NOW_MS)
+
+
+def to(target: str) -> Dispatch:
+    return dispatch(target=target)
+
+
+async def test_many_mails_go_over_one_connection_and_over_few_at_once() -> None:
+    office = PostOffice()
+    async with sending(office, connections=2) as sender:
+        for number in range(10):
+            assert isinstance(await sent(sender, f"a{number}"), Delivered)
+        assert (len(office.receivers), len(office.connections)) == (10, 1)
+        outcomes = await asyncio.gather(*(sent(sender, f"b{number}") for number in range(50)))
+        assert {type(one) for one in outcomes} == {Delivered}
+    assert (len(set(office.receivers)), len(office.connections)) == (60, 2)
+
+
+async def test_a_connection_that_the_server_has_closed_costs_no_mail() -> None:
+    office = PostOffice()
+    async with sending(office) as sender:
+        for name in ("dana", "erin", "finn"):
+            assert isinstance(await sent(sender, name), Delivered)
+            office.hang_up()
+            await asyncio.sleep(0.01)
+    assert (len(office.receivers), len(office.connections)) == (3, 3)
+
+
+async def test_a_server_that_takes_so_many_mails_per_connection_gets_the_next_over_another() -> None:
+    office = PostOffice(most_each=2)
+    async with sending(office) as sender:
+        for number in range(6):
+            assert isinstance(await sent(sender, f"a{number}"), Delivered)
+    assert (len(office.receivers), len(office.connections)) == (6, 3)
+
+
+async def test_a_refused_recipient_says_nothing_about_the_next_on_the_same_connection() -> None:
+    office = PostOffice()
+    async with sending(office) as sender:
+        outcomes = [await sent(sender, name) for name in ("dana", "gone", "erin")]
+    assert [type(one) for one in outcomes] == [Delivered, Rejected, Delivered]
+    assert (outcomes[1].reason, outcomes[1].detail) == (OutcomeReason.MAIL_REFUSED, "no such user")  # type: ignore[union-attr]
+    assert office.receivers == ["dana@example.com", "erin@example.com"]
+    assert len(office.connections) == 1
+
+
+@pytest.mark.parametrize("tls", TLS)
+@pytest.mark.parametrize(("password", "kind"), [("s3cret", Delivered), ("wr0ng", Retry)])
+async def test_mail_goes_encrypted_to_a_server_that_we_log_in_to(
+    tls: str, password: str, kind: type, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    certificate = await certificate_in(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))  # the authorities that this machine trusts
+    office = PostOffice(tls=tls, certificate=certificate)
+    async with sending(office, tls=tls, user="tocsin", password=password) as sender:
+        outcomes = [await sent(sender, name) for name in ("dana", "erin")]
+    assert [type(one) for one in outcomes] == [kind, kind], outcomes
+    assert len(office.receivers) == (2 if kind is Delivered else 0)
+    assert not any(secret in str(outcomes) for secret in ("s3cret", "wr0ng"))
+
+
+@pytest.mark.parametrize("tls", TLS)
+async def test_a_server_whose_certificate_nobody_vouches_for_gets_nothing(tls: str, tmp_path: Path) -> None:
+    office = PostOffice(tls=tls, certificate=await certificate_in(tmp_path))
+    async with sending(office, tls=tls, user="tocsin", password="s3cret") as sender:
+        outcome = await sent(sender, "dana")
+    assert isinstance(outcome, Retry)
+    assert (outcome.reason, office.receivers) == (OutcomeReason.MAIL_DEFERRED, [])
+
+
+async def certificate_in(folder: Path) -> Path:
+    """Make a key and a certificate for localhost in one file."""
+    files = folder / "key.pem", folder / "certificate.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
+    make += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(files[0]), "-out", str(files[1])]
+    await asyncio.to_thread(subprocess.run, make, check=True, capture_output=True)
+    both = folder / "both.pem"
+    both.write_bytes(files[0].read_bytes() + files[1].read_bytes())
+    return both

@@ -81,7 +81,7 @@ def test_a_backtest_is_drawn_with_the_people_it_would_have_notified(alerts: Page
         alerts.get_by_role("button", name="Backtest").click()
         answer = alerts.locator("#backtest")
         expect(answer.locator(".answer")).to_have_text(
-            "30 of 1,200 events match, about 1 asset; 4 of them notify nobody. It would have sent 60 notifications"
+            "30 of 1,200 events match, on 1 asset; 4 of them notify nobody. It would have sent 60 notifications"
             " to 2 recipients (Email 60); 5 duplicates merged."
         )
     assert taken[0].alert["name"] == "Described"

@@ -129,7 +129,9 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     closed = explained(ann[1], event, user="ann", subscription="Important")
-    assert closed["answer"].startswith("No: of the alerts that reach ann, Important did not match: its rules are false")
+    assert closed["answer"].startswith(
+        "No: Important would have notified ann because ann owns it, but it did not match: its rules are false"
+    )
     assert (of(closed, "Important")["matched"], of(closed, "Important")["obstacles"]) == (False, [])
     answer = explained(administrator, event, user="ann", subscription="Important")
     assert not of(answer, "Important")["matched"]
@@ -141,7 +143,7 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     ]
     assert answer["notified"]["total"] == 0
     assert answer["answer"].startswith(
-        "No: of the alerts that reach ann, Important did not match: the rule matters is false"
+        "No: Important would have notified ann because ann owns it, but it did not match: the rule matters is false"
     )
     administrator.put("/events/subscriptions", json={**_wire(answer, administrator), "enabled": False})
     assert "the alert is disabled" in explained(ann[1], event, user="ann", subscription="Important")["answer"]

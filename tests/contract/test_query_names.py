@@ -16,7 +16,7 @@ from tests.serving import Json
         ("/tables/name/warehouse.shop.public.orders?field=owners", "did you mean fields?"),
         ("/events?entity_type=table", "did you mean entityType"),
         ("/search/query?q=x&siz=3", "did you mean size?"),
-        ("/system/version?verbose=true", "takes no query parameter"),
+        ("/system/version?verbose=true", "unknown query parameter; this route takes none"),
     ],
 )
 def test_an_unknown_parameter_is_refused(administrator: httpx.Client, orders: Json, path: str, said: str) -> None:

@@ -47,7 +47,7 @@ class Bars:
     def title(self) -> str:
         """Return what is drawn."""
         each = {1: "day", 7: "week"}.get(self.days, f"{self.days} days")
-        return f"Matches per {each}" + ("" if self.days == 1 else ", by its first day")
+        return f"Matches per {each}" + ("" if self.days == 1 else ", starting on")
 
 
 def backtest(
@@ -155,7 +155,7 @@ def _summary(ended: Document) -> Text:
     if not result["matched"]:
         return text.append(".")
     silent = f"; {result['notifiedNobody']:,} of them notify nobody" if result["notifiedNobody"] else ""
-    text.append(f", about {counted(result['assetCount'], 'asset')}{silent}. ")
+    text.append(f", on {counted(result['assetCount'], 'asset')}{silent}. ")
     text.append(f"It would have sent {sent} to {people}")
     through = ", ".join(f"{one['channel']} {one['notified']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")

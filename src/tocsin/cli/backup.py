@@ -48,7 +48,7 @@ def restore(
     force: Annotated[bool, typer.Option("--force", help="Replace a store that already has data.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Replace the store by a backup. Stop server, pipeline and worker first.
+    """Replace the store with a backup. Stop server, pipeline and worker first.
 
     All files are verified before anything changes. Events without notifications at the time of the backup get them now;
     messages sent after the backup may be repeated, with the same webhook-id. Example: tocsin restore /backups/monday

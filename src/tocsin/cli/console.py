@@ -61,7 +61,7 @@ class Screen:
             rows.add_row("Mails and webhooks", Text(welcome.dev_receiver, style="cyan"))
         if welcome.server:
             rows.add_row("For the command line", Text(f"export TOCSIN_SERVER={welcome.server}"))
-        rows.add_row("End", "Ctrl-C")
+        rows.add_row("Stop", "Ctrl-C")
         self._console.print(Panel(rows, title="Tocsin is ready", expand=False))
 
     def farewell(self, welcome: Welcome) -> None:

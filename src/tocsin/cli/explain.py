@@ -24,7 +24,7 @@ _MOST_ALERTS = 100
 _MOST_VALUES = 4
 _MOST_CHANGES = 10
 
-EventId = Annotated[str | None, typer.Argument(metavar="[EVENT]", help="Id of a change event.")]
+EventId = Annotated[str | None, typer.Argument(metavar="EVENT", help="Id of a change event.")]
 OfAsset = Annotated[str | None, typer.Option("--asset", help="Explain the latest event of this asset.")]
 OfAlert = Annotated[str | None, typer.Option("--alert", help="Only this alert (name or id).")]
 EveryAlert = Annotated[

@@ -19,7 +19,7 @@ from tocsin.model.entity import Document
 _LENGTH = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
-Asset = Annotated[str | None, typer.Argument(metavar="[ASSET]", help="Fully qualified name of an asset.")]
+Asset = Annotated[str | None, typer.Argument(metavar="ASSET", help="Fully qualified name of an asset.")]
 OfAlert = Annotated[str | None, typer.Option("--alert", help="Name of an alert.")]
 Length = Annotated[str | None, typer.Option("--for", help="For how long: 8h, 7d, 2w. Default: permanently.")]
 OnlyMail = Annotated[bool, typer.Option("--mail", help="Mute mail only; in-app notifications continue.")]

@@ -200,8 +200,8 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
     near = [trace for trace in alerts if trace.reached and not trace.match.matched]
     if near:
         nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
-        reason = nearest.reached[0].ways[0].reason.sentence(name)
-        return f"of the alerts that reach {name}, {_missed(nearest)} (reason otherwise: {reason})"
+        because = nearest.reached[0].ways[0].reason.because(name)
+        return f"{nearest.subscription.name} would have notified {name} because {because}, but it {_missed(nearest)}"
     matching = [trace.subscription.name for trace in alerts if trace.match.matched]
     if matching:
         return f"{_listed(matching)} matched, but {name} is not among the recipients"
@@ -209,12 +209,12 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
 
 
 def _missed(trace: AlertTrace) -> str:
-    return f"{trace.subscription.name} did not match: {(trace.match.obstacles() or ['its rules are false'])[0]}"
+    return f"did not match: {(trace.match.obstacles() or ['its rules are false'])[0]}"
 
 
 def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
     if len(alerts) == count == 1:
-        return _missed(alerts[0])
+        return f"{alerts[0].subscription.name} {_missed(alerts[0])}"
     return f"none of {count} alerts matched" if count else "there are no alerts"
 
 

@@ -62,7 +62,16 @@ class Reason(WireModel):
 
     def sentence(self, name: str | None = None) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
-        return f"{_because(self, name)} (alert {self.subscription_name})"
+        return f"{self.because(name)} (alert {self.subscription_name})"
+
+    def because(self, name: str | None = None) -> str:
+        """Return the reason without its alert: ``ana owns it``."""
+        distance = "1 hop" if self.hops == 1 else f"{self.hops} hops"
+        asset = "it" if self.hops == 0 else f"{self.via or 'an asset'}, {distance} downstream"
+        through = f" through team {self.team}" if self.team else ""
+        to_reader, about = _SENTENCES[self.kind]
+        sentence = to_reader if name is None else about
+        return sentence.format(asset=asset, through=through, team=self.team, name=name)
 
 
 _SENTENCES = {
@@ -78,15 +87,6 @@ _SENTENCES = {
     ReasonKind.EXTERNAL: ("the alert names this address", "the alert names this address"),
 }
 """What each kind of reason says to the recipient, and about them."""
-
-
-def _because(reason: Reason, name: str | None) -> str:
-    distance = "1 hop" if reason.hops == 1 else f"{reason.hops} hops"
-    asset = "it" if reason.hops == 0 else f"{reason.via or 'an asset'}, {distance} downstream"
-    through = f" through team {reason.team}" if reason.team else ""
-    to_reader, about = _SENTENCES[reason.kind]
-    sentence = to_reader if name is None else about
-    return sentence.format(asset=asset, through=through, team=reason.team, name=name)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ function summary(result) {
   const silent = result.notifiedNobody ? `; ${result.notifiedNobody.toLocaleString("en")} of them notify nobody` : "";
   const through = result.channels.map((one) => `${one.channel} ${one.notified.toLocaleString("en")}`).join(", ");
   return (
-    `${head}, about ${amount(result.assetCount, "asset")}${silent}. It would have sent ` +
+    `${head}, on ${amount(result.assetCount, "asset")}${silent}. It would have sent ` +
     `${amount(result.notified, "notification")} to ${amount(result.recipientCount, "recipient")}${through ? ` (${through})` : ""}; ` +
     `${amount(result.merged, "duplicate")} merged.`
   );

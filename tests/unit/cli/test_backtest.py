@@ -108,7 +108,7 @@ def test_many_days_are_drawn_by_weeks_and_months() -> None:
     days = [{"date": "2026-01-01", "matched": 1}, {"date": "2026-03-31", "matched": 2}]
     weekly = bars(days, {})
     assert len(weekly.counts) == 13 and sum(count for _, count in weekly.counts) == 3
-    assert weekly.title == "Matches per week, by its first day"
+    assert weekly.title == "Matches per week, starting on"
     long_ago = round(datetime(2019, 1, 1, tzinfo=UTC).timestamp() * 1000)
     longest = bars(days, {"since": long_ago})
     assert len(longest.counts) <= MOST_BARS and sum(count for _, count in longest.counts) == 3

@@ -1,8 +1,8 @@
-"""Due time of a notification: now, at a time, with others in one message, or never. Decided here only.
+"""Due time of a new notification: now, at a time, with others in one message, or never. Decided here only.
 
-Pure. The pipeline asks when it writes a notification, the worker again when it sends the message. What a group of
-notifications has got lately is in the store: there ``Paced`` is carried out (``store/outbox/gathering.py``).
-Next: ``flow/schedule/messages.py``.
+Pure. The pipeline asks when it writes a notification, the worker again when it sends the message. ``Paced`` depends on
+the recipient's latest messages, so ``store/outbox/gathering.py`` turns it into a time. Retries have their due times
+from ``flow/track/attempts.py``. Next: ``flow/schedule/messages.py``.
 """
 
 from __future__ import annotations

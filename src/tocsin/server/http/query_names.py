@@ -47,8 +47,8 @@ async def check_query_names(request: Request) -> None:
         known |= frozenset(filters_of(BY_COLLECTION[request.path_params["collection"]].name))
     for name in request.query_params:
         if name not in known and name not in WITHOUT_EFFECT:
-            said = f"unknown query parameter; {meant(name, sorted(known))}" if known else "takes no query parameter"
-            raise InvalidInput(said, field=name)
+            hint = meant(name, sorted(known)) if known else "this route takes none"
+            raise InvalidInput(f"unknown query parameter; {hint}", field=name)
 
 
 def query_names(route: APIRoute) -> frozenset[str]:

@@ -47,7 +47,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a worker works with. ``jitter`` gives numbers in [0, 1)."""
+    """What a worker works with.
+
+    ``jitter`` gives numbers in [0, 1), ``intervals_s`` by channel the least time between two messages to one address.
+    """
 
     messages: Messages
     sessions: Sessions
@@ -56,6 +59,7 @@ class Parts:
     senders: Mapping[str, Sender]
     failure_reports: FailureReports
     limits: Limits = field(default_factory=Limits)
+    intervals_s: Mapping[str, float] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
     steady: Steady = steady_s
     jitter: Callable[[], float] = random.random
@@ -107,5 +111,6 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
             lease_s=settings.worker_lease_s,
             poll_s=settings.worker_poll_s,
         ),
+        intervals_s={name.value: one.interval_s for name, one in CHANNELS.items() if one.interval_s},
         owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
     )

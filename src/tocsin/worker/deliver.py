@@ -81,7 +81,7 @@ class Worker:
         self._claim_unknown = False
         self._stopping = False
         self._last_served = ""
-        self._lanes = Lanes(parts.limits.per_destination)
+        self._lanes = Lanes(parts.limits.per_destination, parts.intervals_s, steady=parts.steady)
         self._pauses = Pauses()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -240,6 +240,7 @@ class Worker:
     async def _finish_tasks(self) -> None:
         """Let what is in flight finish, as far as it does within the time of grace; begin nothing more."""
         self._stopping = True
+        self._lanes.stop_waiting()
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=self._parts.limits.grace_s)
             await _cancelled(late)

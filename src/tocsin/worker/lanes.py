@@ -1,4 +1,4 @@
-"""Lanes of destinations: how many messages each gets at once, and what waits for a free one.
+"""Lanes of destinations: how many messages each gets at once and how soon after another, and what waits for its turn.
 
 What waits can be withdrawn while its destination is paused. Next: ``worker/deliver.py``.
 """
@@ -6,21 +6,31 @@ What waits can be withdrawn while its destination is paused. Next: ``worker/deli
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Container
+from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 
+from tocsin.clock import Steady, steady_s
 from tocsin.model.message import Message
+
+_MOST_TURNS = 10_000
 
 _Place = tuple[str, asyncio.Task[None] | None]
 
 
 class Lanes:
-    """So many lanes per destination; a message has one for as long as it is sent."""
+    """So many lanes per destination; a message has one for as long as it is sent.
 
-    def __init__(self, limit: int) -> None:
+    ``intervals_s`` gives, by channel, the least seconds between two messages to one address, from whichever alerts.
+    """
+
+    def __init__(
+        self, limit: int, intervals_s: Mapping[str, float] | None = None, *, steady: Steady = steady_s
+    ) -> None:
         self._free: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(limit))
         self._waiting: dict[str, _Place] = {}
+        self._turns = _Turns(intervals_s or {}, steady)
 
     @asynccontextmanager
     async def lane(self, message: Message, *, is_probe: bool = False) -> AsyncIterator[None]:
@@ -29,6 +39,7 @@ class Lanes:
         self._waiting[message.id] = place
         try:
             async with self._free[message.destination_id]:
+                await self._turns.turn(message)
                 self._leave(message.id, place)
                 yield
         finally:
@@ -42,6 +53,34 @@ class Lanes:
             task.cancel()
         return [one for one, _ in found]
 
+    def stop_waiting(self) -> None:
+        """Let everybody pass without waiting for a turn: the worker ends and begins nothing more."""
+        self._turns.over.set()
+
     def _leave(self, message_id: str, place: _Place) -> None:
         if self._waiting.get(message_id) is place:
             del self._waiting[message_id]
+
+
+class _Turns:
+    """When the next message may go to each address of a channel that limits its rate."""
+
+    def __init__(self, intervals_s: Mapping[str, float], steady: Steady) -> None:
+        self.over = asyncio.Event()
+        self._intervals_s = intervals_s
+        self._steady = steady
+        self._next_s: dict[tuple[str, str], float] = {}
+
+    async def turn(self, message: Message) -> None:
+        """Return when it is the message's turn."""
+        interval_s = self._intervals_s.get(message.channel, 0.0)
+        if not interval_s:
+            return
+        address, now_s = (message.channel, message.target or message.destination_id), self._steady()
+        turn_s = max(now_s, self._next_s.get(address, now_s))
+        self._next_s[address] = turn_s + interval_s
+        if len(self._next_s) > _MOST_TURNS:
+            self._next_s = {one: at_s for one, at_s in self._next_s.items() if at_s > now_s}
+        if turn_s > now_s:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.over.wait(), turn_s - now_s)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.unit.flow.send.events import dispatch
 
+from tocsin.clock import steady_s
 from tocsin.model.message import Message
 from tocsin.worker.lanes import Lanes
 
@@ -14,12 +15,12 @@ from tocsin.worker.lanes import Lanes
 class Sending:
     """Messages that are sent until ``over`` is set, and which have begun."""
 
-    def __init__(self, limit: int) -> None:
-        self.lanes, self.over, self.begun = Lanes(limit), asyncio.Event(), list[str]()
+    def __init__(self, limit: int, intervals_s: dict[str, float] | None = None) -> None:
+        self.lanes, self.over, self.begun = Lanes(limit, intervals_s), asyncio.Event(), list[str]()
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
-    async def add(self, name: str, destination_id: str = "d", *, is_probe: bool = False) -> None:
-        message = replace(dispatch().message, id=name, destination_id=destination_id)
+    async def add(self, name: str, destination_id: str = "d", *, target: str = "", is_probe: bool = False) -> None:
+        message = replace(dispatch().message, id=name, destination_id=destination_id, target=target, channel="Slack")
         self.tasks[name] = asyncio.create_task(self._send(message, is_probe=is_probe))
         await asyncio.sleep(0)
 
@@ -66,3 +67,39 @@ async def test_a_message_that_comes_back_is_sent_once() -> None:
     await sending.finish()
     assert first.cancelled()
     assert sending.begun == ["one", "two"]
+
+
+async def test_one_address_gets_its_messages_one_after_the_other_whichever_alert_they_are_of() -> None:
+    sending = Sending(8, {"Slack": 0.2})
+    sending.over.set()
+    started_s = steady_s()
+    for name, destination_id, target in (
+        ("one", "d", "a"),
+        ("two", "e", "a"),
+        ("three", "d", "a"),
+        ("other", "d", "b"),
+    ):
+        await sending.add(name, destination_id, target=target)
+    await sending.finish()
+    assert sending.begun == ["one", "other", "two", "three"]
+    assert steady_s() - started_s >= 0.4
+
+
+async def test_what_waits_for_its_turn_is_withdrawn_as_well() -> None:
+    sending = Sending(8, {"Slack": 60.0})
+    await sending.add("one")
+    await sending.add("two")
+    assert sending.lanes.withdraw({"d"}) == ["two"]
+    await sending.finish()
+    assert sending.begun == ["one"]
+
+
+async def test_a_worker_that_ends_waits_for_no_turn() -> None:
+    sending = Sending(8, {"Slack": 60.0})
+    sending.over.set()
+    for name in ("one", "two", "three"):
+        await sending.add(name)
+    sending.lanes.stop_waiting()
+    async with asyncio.timeout(10):
+        await sending.finish()
+    assert sorted(sending.begun) == ["one", "three", "two"]

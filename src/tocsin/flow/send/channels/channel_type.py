@@ -33,6 +33,7 @@ class ChannelType:
     check : checks a destination's configuration when an alert is saved
     targets : the addresses outside that a destination names itself: what a test of it writes to
     gathering : how one of its messages carries several notifications
+    interval_s : the least seconds between two messages of a worker to one address, as the vendor asks
     open_sender : opens what sends; None for what stays inside Tocsin
     secret_maps : keys of the configuration below which every value is secret, and what is not, by its name there
     secret_texts : keys of the configuration whose value is secret; the secret part of an ``endpoint`` always is
@@ -44,6 +45,7 @@ class ChannelType:
     check: Check
     targets: Callable[[Destination], tuple[str, ...]]
     gathering: Gathering = Gathering.NONE
+    interval_s: float = 0.0
     open_sender: OpenSender | None = None
     secret_maps: tuple[tuple[str, frozenset[str]], ...] = ()
     secret_texts: tuple[str, ...] = ()

@@ -38,5 +38,6 @@ GOOGLE_CHAT = ChannelType(
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.SUMMARY,
+    interval_s=1.0,
     open_sender=_opened,
 )

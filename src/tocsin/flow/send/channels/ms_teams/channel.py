@@ -37,5 +37,6 @@ MS_TEAMS = ChannelType(
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.SUMMARY,
+    interval_s=0.25,
     open_sender=_opened,
 )

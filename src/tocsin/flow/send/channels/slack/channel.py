@@ -36,5 +36,6 @@ SLACK = ChannelType(
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.SUMMARY,
+    interval_s=1.0,
     open_sender=_opened,
 )

@@ -12,17 +12,17 @@ from tocsin.cli.main import app
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PRINTED = [
-    (page.name, text)
+    (page.name, form, text)
     for page in sorted(DOCS.glob("*.md"))
-    for text in re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
-    if "[[alerts]]" in text
+    for form, text in re.findall(r"```(toml|yaml)\n(.*?)```", page.read_text(), re.DOTALL)
+    if "[[alerts]]" in text or re.search(r"^(- +|  - )?name:", text, re.MULTILINE)
 ]
 
 
-@pytest.mark.parametrize(("page", "text"), PRINTED, ids=[page for page, _ in PRINTED])
-def test_every_alert_file_that_a_page_prints_is_valid(page: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / "alerts.toml").write_text(text)
-    answer = CliRunner().invoke(app, ["conditions", "check", str(tmp_path / "alerts.toml")])
+@pytest.mark.parametrize(("page", "form", "text"), PRINTED, ids=[page for page, _, _ in PRINTED])
+def test_every_alert_file_that_a_page_prints_is_valid(page: str, form: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / f"alerts.{form}").write_text(text)
+    answer = CliRunner().invoke(app, ["conditions", "check", str(tmp_path / f"alerts.{form}")])
     assert (answer.exit_code, answer.output) == (0, "")
 
 

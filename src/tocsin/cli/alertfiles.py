@@ -1,4 +1,4 @@
-"""Parser of alert files, JSON or TOML, one alert or several; and what of an alert belongs into one.
+"""Parser of alert files, YAML, JSON or TOML, one alert or several; and what of an alert belongs into one.
 
 Next: ``cli/alerts.py``.
 """
@@ -6,15 +6,23 @@ Next: ``cli/alerts.py``.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from tocsin.cli.yaml_documents import YamlDocument, placed_json, read_yaml
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import nearest
+
+SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+"""How files of alerts end."""
 
 _LIST_KEY = "alerts"
 _WRITTEN_BY_THE_SERVER = frozenset(
@@ -22,7 +30,6 @@ _WRITTEN_BY_THE_SERVER = frozenset(
     "provider".split()
 )
 _OF_A_LABEL = ("tagFQN", "source", "labelType", "state")
-_ENDINGS = (".json", ".toml")
 _KEYS = (
     "name|displayName|description|alertType|enabled|owners|domains|tags|extension|"
     "trigger|resources|input|filteringRules|destinations|alerts"
@@ -30,30 +37,72 @@ _KEYS = (
 _COMMENTS = r"(?:\s|#[^\n]*\n)*"
 _JSON = re.compile(r'\s*(?:\{\s*(?:"[^"]*"\s*:|\})|\[\s*[\]{])')
 _TOML = re.compile(rf"{_COMMENTS}(?:\[\[\s*[A-Za-z]|\[\s*(?:{_KEYS})\b|(?:{_KEYS})(?:\.\w+)*\s*=(?!=))")
+_YAML = re.compile(rf"{_COMMENTS}(?:---\s)?{_COMMENTS}(?:-\s+)?(?:{_KEYS})\s*:(?:\s|$)")
 """How alerts begin, and conditions do not."""
+
+_VARIABLE = re.compile(r"\$\$(?=\{)|\$\{([^}]*)\}?")
+_NAME_OF_A_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class FiledAlert:
+    """An alert and where it is written: what the file is called, the path in it, and the file with its places."""
+
+    document: Document
+    file: str
+    path: str = ""
+    whole: Callable[[], YamlDocument | None] = lambda: None
+
+    @property
+    def name(self) -> str:
+        """The name of the alert."""
+        return str(self.document["name"])
+
+    @property
+    def where(self) -> str:
+        """File and line, as errors and plans print it."""
+        whole = self.whole()
+        return self.file if whole is None else f"{self.file}:{whole.place(self.path).line}"
 
 
 def holds_alerts(text: str, source: str) -> bool:
     """Return whether ``text`` is alerts, not conditions: by the file's name, or on standard input by how it begins."""
-    return source.endswith(_ENDINGS) or (source == "-" and any(form.match(text) for form in (_JSON, _TOML)))
+    return source.endswith(SUFFIXES) or (source == "-" and any(form.match(text) for form in (_JSON, _TOML, _YAML)))
 
 
-def parse_alerts(text: str, source: str) -> list[Document]:
-    """Return the alerts that ``text`` holds; ``source`` names it, and its suffix distinguishes TOML from JSON.
+def read_alerts(paths: Sequence[str]) -> list[FiledAlert]:
+    """Return the alerts of files, of folders with all below them, and of standard input (``-``).
 
     Raises
     ------
-    InvalidInput : neither JSON nor TOML, or something in it is not an alert with a name
+    NotFound : there is no such file or folder
+    InvalidInput : what ``parse_alerts`` refuses, no file in a folder, or two alerts of one name
     """
-    parsed = _parse(text, source)
-    source = named(source)
-    alerts = _listed(parsed, source) if isinstance(parsed, dict) else parsed
-    if not isinstance(alerts, list) or not alerts:
-        raise InvalidInput(f"{source} contains no alerts.")
+    found: dict[str, FiledAlert] = {}
+    for file in [file for path in paths for file in _files(path)]:
+        for alert in parse_alerts(text_of(file), file):
+            if alert.name in found:
+                raise InvalidInput(f"{alert.where}: alert {alert.name} is in {found[alert.name].where}, too.")
+            found[alert.name] = alert
+    return [*found.values()]
+
+
+def parse_alerts(text: str, source: str) -> list[FiledAlert]:
+    """Return the alerts that ``text`` holds; ``source`` names it, and its suffix says what it is.
+
+    ``${NAME}`` in a destination is the environment variable of that name.
+
+    Raises
+    ------
+    InvalidInput : not YAML, JSON or TOML, or something in it is not an alert with a name, or a variable is not set
+    """
+    alerts = [alert for parsed in _parse(text, source) for alert in _listed(*parsed, named(source))]
+    if not alerts:
+        raise InvalidInput(f"{named(source)} contains no alerts.")
     for number, alert in enumerate(alerts, start=1):
-        if not isinstance(alert, dict) or not isinstance(alert.get("name"), str):
-            raise InvalidInput(f"{source}: alert {number} has no name.", field="name")
-    return alerts
+        if not isinstance(alert.document, dict) or not isinstance(alert.document.get("name"), str):
+            raise InvalidInput(f"{alert.where}: alert {number} has no name.", field="name")
+    return [_with_variables(alert) for alert in alerts]
 
 
 def text_of(file: str) -> str:
@@ -85,9 +134,10 @@ def exported(alert: Document) -> Document:
     return {key: value for key, value in kept.items() if value not in ([], {})}
 
 
-def _named_by(reference: Document) -> Document:
-    name = "fullyQualifiedName" if reference["type"] == "domain" else "name"
-    return {"type": reference["type"], name: reference[name]}
+def with_escapes(alert: Document) -> Document:
+    """Return an alert for a file, so that nothing in its destinations reads as a variable."""
+    escaped = _mapped(alert.get("destinations"), "", lambda text, _place: text.replace("${", "$${"))
+    return alert if escaped is None else alert | {"destinations": escaped}
 
 
 def named(source: str) -> str:
@@ -95,15 +145,40 @@ def named(source: str) -> str:
     return "standard input" if source == "-" else source
 
 
-def _parse(text: str, source: str) -> Any:  # Any: what a file may hold; parse_alerts checks it
-    is_toml = source.endswith(".toml") or (source == "-" and _is_toml(text))
+def _named_by(reference: Document) -> Document:
+    name = "fullyQualifiedName" if reference["type"] == "domain" else "name"
+    return {"type": reference["type"], name: reference[name]}
+
+
+def _files(path: str) -> list[str]:
+    """Return the file, or the files of alerts in a folder and below it, but for hidden ones."""
+    folder = Path(path)
+    if path == "-" or not folder.is_dir():
+        return [path]
+    below = (one for one in folder.rglob("*") if one.suffix in SUFFIXES and one.is_file())
+    files = sorted(str(one) for one in below if not any(part[0] == "." for part in one.relative_to(folder).parts))
+    if not files:
+        raise InvalidInput(f"folder {path} contains no files of alerts ({', '.join(SUFFIXES)}).")
+    return files
+
+
+_Parsed = tuple[Any, Callable[[], YamlDocument | None]]  # Any: what a file may hold; parse_alerts checks it
+
+
+def _parse(text: str, source: str) -> list[_Parsed]:
+    """Return the documents of a file, each with what finds places in it; only YAML has several."""
+    form = _form(text, source)
     try:
-        # A TOML file may hold dates, of which an alert has none: to the server they are texts.
-        parsed = json.loads(json.dumps(tomllib.loads(text), default=str)) if is_toml else json.loads(text)
-        json.dumps(parsed, ensure_ascii=False).encode()
+        parsed = _yaml(text) if form == "YAML" else [_toml(text) if form == "TOML" else _json(text)]
+        json.dumps([value for value, _ in parsed], ensure_ascii=False).encode()
+    except InvalidInput as error:
+        place, _, said = error.message.partition(": ")
+        line = int(place.partition(":")[0])
+        raise InvalidInput(f"{named(source)}:{place}: {said}.{_hint_of_quotes(text, line, form)}") from error
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        kind = "TOML" if is_toml else "JSON"
-        raise InvalidInput(f"{named(source)} is not valid {kind}: {error}.{_hint_of_quotes(text, error)}") from error
+        found = re.search(r"line (\d+)", str(error))
+        hint = _hint_of_quotes(text, int(found[1]), form) if found else ""
+        raise InvalidInput(f"{named(source)} is not valid {form}: {error}.{hint}") from error
     except RecursionError as error:
         raise InvalidInput(f"{named(source)} is nested too deeply.") from error
     except UnicodeEncodeError as error:
@@ -112,26 +187,95 @@ def _parse(text: str, source: str) -> Any:  # Any: what a file may hold; parse_a
     return parsed
 
 
-def _hint_of_quotes(text: str, error: tomllib.TOMLDecodeError | json.JSONDecodeError) -> str:
+def _form(text: str, source: str) -> str:
+    """Return YAML, JSON or TOML: by the suffix, on standard input by how it begins."""
+    if source != "-":
+        return "TOML" if source.endswith(".toml") else "YAML" if source.endswith((".yaml", ".yml")) else "JSON"
+    if _TOML.match(text) is not None:
+        return "TOML"
+    return "JSON" if text.lstrip()[:1] in ("{", "[") else "YAML" if _YAML.match(text) else "TOML"
+
+
+def _yaml(text: str) -> list[_Parsed]:
+    return [(document.value, partial(_itself, document)) for document in read_yaml(text)]
+
+
+def _itself(document: YamlDocument) -> YamlDocument:
+    return document
+
+
+def _json(text: str) -> _Parsed:
+    value = json.loads(text)
+    return value, cache(partial(placed_json, text, value))
+
+
+def _toml(text: str) -> _Parsed:
+    # A TOML file may hold dates, of which an alert has none: to the server they are texts.
+    return json.loads(json.dumps(tomllib.loads(text), default=str)), lambda: None
+
+
+def _hint_of_quotes(text: str, number: int, form: str) -> str:
     """Return a hint where the quotes of a condition end the string that contains it; empty for all else."""
-    found = re.search(r"line (\d+)", str(error))
-    lines = dict(enumerate(text.splitlines(), start=1))
-    line = lines.get(int(found[1]), "") if found else ""
-    is_condition = re.search(r"""\bcondition"?\s*[=:]\s*(["']).*\1.*\1""", line)
-    return " Within double quotes, write the quotes of a condition as '." if is_condition else ""
+    line = dict(enumerate(text.splitlines(), start=1)).get(number, "")
+    if re.search(r"""\bcondition"?\s*[=:]\s*(["']).*\1.*\1""", line):
+        return " Within double quotes, write the quotes of a condition as '."
+    is_bare = form == "YAML" and re.search(r"\bcondition\s*:\s*[^\s\"|>]", line)
+    return " Put the condition between double quotes, and write the quotes in it as '." if is_bare else ""
 
 
-def _is_toml(text: str) -> bool:
-    """Return whether standard input is TOML: there a list of tables may begin with a bracket, too."""
-    return text.lstrip()[:1] not in ("{", "[") or _TOML.match(text) is not None
+def _listed(
+    parsed: Any, whole: Callable[[], YamlDocument | None], source: str
+) -> Iterator[FiledAlert]:  # Any: as above
+    """Yield the alerts of the list, of the list under ``alerts``, or the one alert that the document is."""
+    path = ""
+    if isinstance(parsed, dict) and parsed:
+        written = next((key for key in parsed if nearest(key, (_LIST_KEY,))), None)
+        if _LIST_KEY not in parsed and "name" not in parsed and written is not None:
+            raise InvalidInput(f"{source} contains no alerts: unknown key {written}; did you mean {_LIST_KEY}?")
+        path, parsed = (_LIST_KEY, parsed[_LIST_KEY]) if _LIST_KEY in parsed else ("", parsed)
+    if isinstance(parsed, list):
+        yield from (FiledAlert(one, source, f"{path}[{index}]", whole) for index, one in enumerate(parsed))
+    elif isinstance(parsed, dict) and parsed and not path:
+        yield FiledAlert(parsed, source, "", whole)
+    elif parsed:
+        raise InvalidInput(f"{source} contains no alerts.")
 
 
-def _listed(parsed: Document, source: str) -> Any:  # Any: as above
-    """Return the list under ``alerts``, or the one alert that the file is."""
-    written = next((key for key in parsed if nearest(key, (_LIST_KEY,))), None)
-    if _LIST_KEY not in parsed and "name" not in parsed and written is not None:
-        raise InvalidInput(f"{source} contains no alerts: unknown key {written}; did you mean {_LIST_KEY}?")
-    return parsed.get(_LIST_KEY, [parsed] if parsed else [])
+def _with_variables(alert: FiledAlert) -> FiledAlert:
+    """Return the alert with the values of environment variables in its destinations."""
+
+    def filled(text: str, field: str) -> str:
+        def value(found: re.Match[str]) -> str:
+            return "$" if found[1] is None else _variable(found[1], found[0].endswith("}"))
+
+        try:
+            return _VARIABLE.sub(value, text)
+        except InvalidInput as error:
+            whole = alert.whole()
+            place = whole.place(f"{alert.path}.{field}") if whole else None
+            where = f"{alert.file}:{place.line}:{place.column}" if place else alert.file
+            raise InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field) from error
+
+    filled_in = _mapped(alert.document.get("destinations"), "destinations", filled)
+    document = alert.document if filled_in is None else alert.document | {"destinations": filled_in}
+    return FiledAlert(document, alert.file, alert.path, alert.whole)
+
+
+def _variable(name: str, is_closed: bool) -> str:
+    if not is_closed or not _NAME_OF_A_VARIABLE.fullmatch(name):
+        raise InvalidInput("after ${ the name of an environment variable and } must follow; $${ is a literal ${")
+    if not os.environ.get(name):
+        raise InvalidInput(f"environment variable {name} is not set")
+    return os.environ[name]
+
+
+def _mapped(value: Any, place: str, change: Callable[[str, str], str]) -> Any:  # Any: a JSON value
+    """Return a JSON value with every text in it changed; ``change`` gets the text and its place."""
+    if isinstance(value, dict):
+        return {key: _mapped(one, f"{place}.{key}", change) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_mapped(one, f"{place}[{index}]", change) for index, one in enumerate(value)]
+    return change(value, place) if isinstance(value, str) else value
 
 
 def _standard_input() -> str:

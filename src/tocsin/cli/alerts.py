@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from tocsin.cli.alertfiles import exported, parse_alerts, text_of
+from tocsin.cli.alert_plan import PlannedAlert, Step, located, plan_alerts, shown, summary
+from tocsin.cli.alertfiles import exported, read_alerts, with_escapes
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
-from tocsin.cli.condition_errors import pointed
-from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.cli.exit_codes import CHANGES
+from tocsin.cli.output import AsJson, console, show_json, show_rows
+from tocsin.cli.yaml_documents import to_yaml
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
@@ -21,45 +26,85 @@ app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=Tru
 
 app.command()(backtest)
 
-_REMARKS = "remarks"
-
+Files = Annotated[
+    list[str], typer.Argument(help="YAML, JSON or TOML files, or folders of them; - reads standard input.")
+]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Delete all alerts that no file contains, but for those of the system.")
+]
 NameOfAlert = Annotated[str, typer.Argument(help="Name of the alert.")]
 
 
 @app.command()
-def apply(
-    file: Annotated[str, typer.Argument(help="A JSON or TOML file; - reads standard input.")],
+def plan(
+    files: Files,
     *,
+    prune: Prune = False,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit with 8 if there is something to change.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create or update the alerts of a file, by name.
+    """Show what tocsin alerts apply would change, field by field, without changing it.
 
-    A JSON file contains one alert or a list; a TOML file one alert, or several in a list called alerts. Warns of
-    conditions that are always true, never true, or evaluated for every event.
+    The server checks every alert as it would on saving. Secrets are masked; those that would change are named.
     """
-    documents = parse_alerts(text_of(file), file)
+    filed = read_alerts(files)
     with Client() as client:
-        rows = [_apply(client, document) for document in documents]
+        planned = plan_alerts(client, filed, prune=prune)
     if as_json:
-        show_json(rows)
-        return
-    show_rows([{key: value for key, value in row.items() if key != _REMARKS} for row in rows], as_json=False)
-    for row in rows:
-        for one in row[_REMARKS]:
-            typer.echo(f"warning: {row['name']}: {one['field']}: {one['message']}")
+        show_json([one.to_wire(is_done=False) for one in planned])
+    else:
+        _show(planned)
+    if detailed_exitcode and _pending(planned):
+        raise typer.Exit(CHANGES)
+
+
+@app.command()
+def apply(
+    files: Files,
+    *,
+    prune: Prune = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask on a terminal before writing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Create or update the alerts of files, by name, after showing what changes.
+
+    If one alert is refused, nothing is written. Applying the same files again changes nothing. Warns of conditions that
+    are always true, never true, or evaluated for every event.
+    """
+    filed = read_alerts(files)
+    with Client() as client:
+        planned = plan_alerts(client, filed, prune=prune)
+        if not as_json:
+            _show(planned)
+            if _pending(planned) and not yes and sys.stdin.isatty() and not typer.confirm("Apply this?"):
+                typer.echo("Nothing was written.")
+                return
+        done = [_done(client, one) for one in planned]
+    if as_json:
+        show_json([one.to_wire(is_done=True) for one in done])
+    elif _pending(done):
+        typer.echo(f"Applied: {summary(done, is_done=True)}")
 
 
 @app.command()
 def export(
     names: Annotated[list[str] | None, typer.Argument(help="Names of alerts; all alerts by default.")] = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
-    """Print alerts as a JSON file for tocsin alerts apply. Secrets are masked."""
+    """Print alerts as a YAML file for tocsin alerts apply. Secrets are masked."""
     with Client() as client:
         known = {alert.name: alert.document for alert in client.list_subscriptions(fields="*")}
     for name in names or ():
         if name not in known:
             raise NotFound(f"alert {name} not found{hint(name, known)}")
-    show_json([exported(known[name]) for name in names or known])
+    alerts = [with_escapes(exported(known[name])) for name in names or known]
+    if as_json:
+        show_json(alerts)
+    else:
+        typer.echo(to_yaml({"alerts": alerts}), nl=False)
 
 
 @app.command("list")
@@ -108,24 +153,31 @@ def _switch(name: str, *, is_on: bool) -> None:
     typer.echo(f"Alert {name} is {'enabled' if is_on else 'disabled'}.")
 
 
-def _apply(client: Client, document: Document) -> Document:
-    name = document["name"]
-    before = _version(client, name)
-    try:
-        applied = client.apply_subscription(document)
-    except InvalidInput as error:
-        raise pointed(InvalidInput(f"{name}: {error.message}", field=error.field), document) from error
-    after = applied.alert.document.get("version")
-    outcomes = {None: "created", after: "unchanged"}
-    outcome = outcomes.get(before, "updated")
-    return {"name": name, "outcome": outcome, "id": applied.alert.id, _REMARKS: list(applied.remarks)}
+def _show(planned: Sequence[PlannedAlert]) -> None:
+    screen = console()
+    for line in (line for one in planned for line in shown(one)):
+        screen.print(line, soft_wrap=True)
+    for one in planned:
+        for remark in one.remarks:
+            typer.echo(f"warning: {one.name}: {remark['field']}: {remark['message']}")
+    typer.echo(summary(planned, is_done=False))
 
 
-def _version(client: Client, name: str) -> float | None:
-    try:
-        return float(client.get_subscription(name).document["version"])
-    except NotFound:
-        return None
+def _pending(planned: Sequence[PlannedAlert]) -> bool:
+    return any(one.step is not Step.UNCHANGED for one in planned)
+
+
+def _done(client: Client, planned: PlannedAlert) -> PlannedAlert:
+    """Do what is planned for an alert; the id of a new one is known afterwards."""
+    if planned.step is Step.DELETE:
+        client.delete_subscription(planned.id)
+    elif planned.filed is not None and planned.step is not Step.UNCHANGED:
+        try:
+            applied = client.apply_subscription(planned.filed.document)
+        except (InvalidInput, NotFound) as error:
+            raise located(error, planned.filed) from error
+        return replace(planned, id=applied.alert.id)
+    return planned
 
 
 def _row(alert: Entity) -> Document:

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tocsin.cli.alertfiles import parse_alerts, text_of
+from tocsin.cli.alertfiles import SUFFIXES, FiledAlert, parse_alerts, text_of
 from tocsin.cli.assets import find_alert
-from tocsin.cli.condition_errors import pointed
+from tocsin.cli.condition_errors import refused
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.cli.progress import ReportProgress, progress_bar
 from tocsin.client import Client
@@ -29,7 +29,6 @@ from tocsin.model.phrases import counted
 MOST_BARS = 45
 """Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""
 
-_SUFFIXES = (".json", ".toml")
 _WAIT_S = 1
 _NOBODY_COMES_S = 30.0
 _WIDEST = 60
@@ -53,7 +52,7 @@ class Bars:
 def backtest(
     alert: Annotated[
         str,
-        typer.Argument(help="A JSON or TOML file with one alert, - for standard input, or the name of a stored alert."),
+        typer.Argument(help="A file with one alert, - for standard input, or the name of a stored alert."),
     ],
     *,
     since: Annotated[
@@ -69,9 +68,9 @@ def backtest(
     with Client() as client:
         asked_for = _alert(client, alert)
         try:
-            asked = client.start_backtest(asked_for, since=since, until=until)
+            asked = client.start_backtest(_document(asked_for), since=since, until=until)
         except InvalidInput as error:
-            raise pointed(error, asked_for)  # noqa: B904  # the same error, with a note
+            raise (refused(error, asked_for) if isinstance(asked_for, FiledAlert) else error) from error
         with progress_bar("Backtest") as report:
             ended = _ended(client, asked, report)
     if ended["state"] != "done":
@@ -82,9 +81,13 @@ def backtest(
         draw(ended, console())
 
 
-def _alert(client: Client, given: str) -> Document:
+def _document(alert: FiledAlert | Document) -> Document:
+    return alert.document if isinstance(alert, FiledAlert) else alert
+
+
+def _alert(client: Client, given: str) -> FiledAlert | Document:
     """Return the alert of a file, or the ``id`` of a stored one; a name with a suffix of such files is a file's."""
-    if given != "-" and not Path(given).exists() and not given.endswith(_SUFFIXES):
+    if given != "-" and not Path(given).exists() and not given.endswith(SUFFIXES):
         try:
             return {"id": find_alert(client, given).id}
         except NotFound as error:

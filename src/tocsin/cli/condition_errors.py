@@ -1,20 +1,31 @@
-"""Error display for conditions: the line of the text, with a caret below the position. Next: ``cli/conditions.py``."""
+"""Error display for alerts and conditions: file, line and column, and the line with a caret below the position.
+
+Next: ``cli/conditions.py``.
+"""
 
 from __future__ import annotations
 
 import re
 
+from tocsin.cli.alertfiles import FiledAlert
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
+_AROUND = 60
 _FIELD = r"filteringRules\.(?P<key>rules|actions)\[(?P<index>\d+)\]\.condition"
 _AT = re.compile(_FIELD)
-_SAID = re.compile(rf"(?P<field>{_FIELD}): (?:Rule .*?: )?Line (?P<line>\d+), column (?P<column>\d+): ", re.S)
+_SAID = re.compile(
+    rf"(?P<field>{_FIELD}): (?:Rule .*?: )?(?P<place>Line (?P<line>\d+), column (?P<column>\d+): )", re.S
+)
+_ANY_FIELD = re.compile(r"(?P<field>[A-Za-z_][^\s:.\[\]]*(?:\.[^\s:.\[\]]+|\[\d+\])*): ")
 
 
 def below(source: str, column: int) -> tuple[str, str]:
-    """Return a line of a condition and a caret below ``column``, from 1."""
-    return f"  {source}", f"  {' ' * (column - 1)}^"
+    """Return a line of a condition and a caret below ``column``, from 1; of a long line, what is around it."""
+    start = max(0, column - 1 - _AROUND) if len(source) > 2 * _AROUND else 0
+    end = max(start + 2 * _AROUND, column)
+    cut = f"{'…' if start else ''}{source[start:end]}{'…' if end < len(source) else ''}"
+    return f"  {cut}", f"  {' ' * (column - 1 - start + bool(start))}^"
 
 
 def condition_at(alert: Document, field: str) -> str:
@@ -25,10 +36,26 @@ def condition_at(alert: Document, field: str) -> str:
     return str(rule.get("condition", "")) if isinstance(rule, dict) else ""
 
 
-def pointed(error: InvalidInput, alert: Document) -> InvalidInput:
-    """Return what a server refused of an alert, with a note of the condition and a caret where it is one."""
-    found = _SAID.search(error.message)
-    lines = condition_at(alert, found["field"]).split("\n") if found else []
-    if found and int(found["line"]) <= len(lines) and lines[0]:
-        error.add_note("\n".join(below(lines[int(found["line"]) - 1], int(found["column"]))))
-    return error
+def field_of(message: str) -> str | None:
+    """Return the field that a message begins with, None if it begins with none."""
+    found = _ANY_FIELD.match(message)
+    return found["field"] if found else None
+
+
+def refused(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
+    """Return what was refused of an alert of a file, with its place there, and a caret where it is a condition."""
+    whole, said = alert.whole(), _SAID.search(error.message)
+    written = condition_at(alert.document, said["field"]).split("\n") if said else []
+    is_written = said is not None and written != [""] and int(said["line"]) <= len(written)
+    if whole is None or (said is not None and not is_written):
+        located = InvalidInput(f"{alert.where}: {alert.name}: {error.message}", field=error.field)
+        if said and is_written:
+            located.add_note("\n".join(below(written[int(said["line"]) - 1], int(said["column"]))))
+        return located
+    path = f"{alert.path}.{said['field'] if said else field_of(error.message) or ''}"
+    place = whole.place_within(path, int(said["line"]), int(said["column"])) if said else whole.place(path)
+    message = error.message.replace(said["place"], "", 1) if said else error.message
+    located = InvalidInput(f"{alert.file}:{place.line}:{place.column}: {alert.name}: {message}", field=error.field)
+    if said:
+        located.add_note("\n".join(below(place.source, place.column)))
+    return located

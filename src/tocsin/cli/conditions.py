@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated
 
 import typer
 
-from tocsin.cli.alertfiles import holds_alerts, named, parse_alerts, text_of
-from tocsin.cli.condition_errors import below, condition_at
+from tocsin.cli.alertfiles import FiledAlert, holds_alerts, named, parse_alerts, text_of
+from tocsin.cli.condition_errors import below, condition_at, field_of
 from tocsin.cli.exit_codes import exit_code
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
@@ -65,7 +65,7 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            help="A file with one condition per line, or with alerts (.json, .toml); - reads standard input."
+            help="A file with one condition per line, or with alerts (.yaml, .json, .toml); - reads standard input."
         ),
     ],
     *,
@@ -81,7 +81,7 @@ def check(
     text = text_of(file)
     are_alerts = holds_alerts(text, file)
     if are_alerts:
-        found = [[*_of_alert(alert, f"{named(file)}: {alert['name']}")] for alert in parse_alerts(text, file)]
+        found = [[*_of_alert(alert)] for alert in parse_alerts(text, file)]
     else:
         found = [[*_of_line(number, line, named(file))] for number, line in _conditions(text)]
     findings = [*chain.from_iterable(found)]
@@ -123,22 +123,38 @@ def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
     yield from (ConditionFinding(file, one.message, one.kind, line=number, column=1) for one in remarks)
 
 
-def _of_alert(alert: Document, place: str) -> Iterator[ConditionFinding]:
+def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
     from tocsin.server.alerts.offers import remarks_on
     from tocsin.server.alerts.request import readable
 
     try:
-        remarks = remarks_on(readable(alert))
+        remarks = remarks_on(readable(alert.document))
     except InvalidCondition as error:
-        written = condition_at(alert, error.field or "")
-        source = dict(enumerate(written.split("\n"), start=1)).get(error.line, "")
-        yield _refused(error, f"{place}: {error.field}", source, error.line)
+        yield _condition_refused(error, alert)
     except InvalidInput as error:
-        yield ConditionFinding(
-            f"{place}: {error.field}" if error.field else place, error.message, "invalidAlert", is_error=True
-        )
+        message = f"{error.field}: {error.message}" if error.field else error.message
+        yield _at(alert, field_of(message), message, "invalidAlert", is_error=True)
     else:
-        yield from (ConditionFinding(f"{place}: {one.field}", one.message, one.kind) for one in remarks)
+        yield from (_at(alert, one.field, f"{one.field}: {one.message}", one.kind) for one in remarks)
+
+
+def _at(alert: FiledAlert, field: str | None, message: str, kind: str, *, is_error: bool = False) -> ConditionFinding:
+    """Return a finding with its line and column in the file, if those are known."""
+    whole = alert.whole()
+    place = whole.place(f"{alert.path}.{field or ''}") if whole else None
+    found = ConditionFinding(alert.file, f"{alert.name}: {message}", kind, is_error=is_error)
+    return replace(found, line=place.line, column=place.column) if place else found
+
+
+def _condition_refused(error: InvalidCondition, alert: FiledAlert) -> ConditionFinding:
+    whole, field = alert.whole(), error.field or ""
+    written = condition_at(alert.document, field)
+    if whole is None or not written:
+        source = dict(enumerate(written.split("\n"), start=1)).get(error.line, "")
+        return _refused(error, f"{alert.file}: {alert.name}: {field}", source, error.line)
+    place = whole.place_within(f"{alert.path}.{field}", error.line, error.column)
+    finding = _refused(error, alert.file, place.source, place.line)
+    return replace(finding, column=place.column, message=f"{alert.name}: {field}: {finding.message}")
 
 
 def _refused(error: InvalidCondition, place: str, source: str, line: int) -> ConditionFinding:

@@ -37,12 +37,14 @@ EXITS = (
     Exit(5, "conflict: already exists, or the port is taken", (Conflict,)),
     Exit(6, "a required service or package is unavailable", (Unavailable,)),
     Exit(7, "the store is damaged, or an audit has findings", (StoreDamaged,)),
+    Exit(8, "`tocsin alerts plan --detailed-exitcode`: there is something to change"),
     Exit(130, "interrupted by Ctrl-C"),
 )
 """Every exit code there is."""
 
 FAULT = 1
 DAMAGED = 7
+CHANGES = 8
 INTERRUPTED = 130
 
 

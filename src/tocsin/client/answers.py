@@ -56,10 +56,14 @@ class Entity:
 
 @dataclass(frozen=True)
 class Applied:
-    """An alert that was saved; each of ``remarks`` says, in ``message``, what its maker may not mean, and where."""
+    """An alert that was saved; each of ``remarks`` says, in ``message``, what its maker may not mean, and where.
+
+    ``changed_secrets`` are the places of secrets that a dry run found to be new.
+    """
 
     alert: Entity
     remarks: tuple[Document, ...] = ()
+    changed_secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -222,11 +222,14 @@ def create_subscription(document: Document) -> Call[Entity]:
     return create(_SUBSCRIPTION, document)
 
 
-def apply_subscription(document: Document) -> Call[Applied]:
-    """Create an alert or update the one of that name to this state, and return remarks about it."""
-    read = _entity(_SUBSCRIPTION)
-    path = _collection(_SUBSCRIPTION)
-    return Call("PUT", path, lambda row: Applied(read(row)), body=document, read_headers=_remarked)
+def apply_subscription(document: Document, *, dry_run: bool = False) -> Call[Applied]:
+    """Create an alert or update the one of that name to this state, and return remarks about it.
+
+    With ``dry_run`` only return the alert as it would be, and which of its secrets would change.
+    """
+    read, path = _entity(_SUBSCRIPTION), _collection(_SUBSCRIPTION)
+    query = {"dryRun": "true"} if dry_run else {}
+    return Call("PUT", path, lambda row: Applied(read(row)), query, body=document, read_headers=_remarked)
 
 
 def get_subscription(name: str) -> Call[Entity]:
@@ -375,7 +378,8 @@ def _entity(entity_type: str) -> Callable[[Document], Entity]:
 
 
 def _remarked(applied: Applied, headers: Mapping[str, str]) -> Applied:
-    return replace(applied, remarks=tuple(json.loads(headers.get("x-tocsin-remarks", "[]"))))
+    remarks, changed = (headers.get(name, "[]") for name in ("x-tocsin-remarks", "x-tocsin-changed-secrets"))
+    return replace(applied, remarks=tuple(json.loads(remarks)), changed_secrets=tuple(json.loads(changed)))
 
 
 def _followed(answer: dict[str, list[Document]]) -> tuple[Entity, ...]:

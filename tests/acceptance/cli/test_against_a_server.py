@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+import yaml
 from tests.acceptance.cli.conftest import WITHIN_S, Shell
 
 from tocsin.client import Client
@@ -114,7 +115,7 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     assert destination["statusDetails"]["status"] == "active"
 
     logged_in.json("alerts", "apply", "-", given=MORE)
-    exported = logged_in.run("alerts", "export", "OwnersOfTables", "Hook").stdout
+    exported = logged_in.run("alerts", "export", "OwnersOfTables", "Hook", "--json").stdout
     assert "s3cret" not in exported
     _, hook = json.loads(exported)
     assert (hook["displayName"], hook["owners"]) == ("To a webhook", [{"type": "user", "name": "ada"}])
@@ -122,13 +123,85 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     applied = logged_in.json("alerts", "apply", "-", given=exported)
     assert [row["outcome"] for row in applied] == ["unchanged", "unchanged"]
     everything = logged_in.run("alerts", "export").stdout
-    assert {"OwnersOfTables", "Hook"} <= {one["name"] for one in json.loads(everything)}
+    assert {"OwnersOfTables", "Hook"} <= {one["name"] for one in yaml.safe_load(everything)["alerts"]}
     assert {row["outcome"] for row in logged_in.json("alerts", "apply", "-", given=everything)} == {"unchanged"}
     assert logged_in.run("alerts", "export", "Hok").returncode == 3
 
     wrong = logged_in.run("alerts", "apply", "-", given=ALERT.replace("fieldChanged", "fieldChangde"))
     assert wrong.returncode == 2
     assert "fieldChanged" in wrong.stderr
+
+
+FILED = """
+- name: Tests
+  alertType: Observability
+  filteringRules:
+    resources: [testCase]
+    rules:
+      - {effect: include, condition: "testStatus == 'Failed'"}
+  destinations:
+    - {category: Owners, type: Email}
+- name: Hooked
+  alertType: Notification
+  description: |
+    costs ${HOME}, told
+    at once
+  filteringRules: {resources: [table]}
+  destinations:
+    - category: External
+      type: Webhook
+      config: {endpoint: "http://127.0.0.1:9/hook", secretKey: "${HOOK_SECRET}", headers: {X-Key: "a $${b}"}}
+"""
+
+
+def test_alerts_are_kept_as_code(logged_in: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "alerts"
+    folder.mkdir()
+    (folder / "ours.yaml").write_text(FILED)
+    secret = Shell(logged_in.folder, {**logged_in.environment, "HOOK_SECRET": "s3cret"})
+    assert "environment variable HOOK_SECRET is not set" in logged_in.run("alerts", "plan", str(folder)).stderr
+
+    planned = secret.run("alerts", "plan", str(folder), "--detailed-exitcode")
+    assert (planned.returncode, "+ create Tests" in planned.stdout, "2 to create" in planned.stdout) == (8, True, True)
+    assert "s3cret" not in planned.stdout
+    assert secret.run("alerts", "status", "Tests").returncode == 3, "a plan creates nothing"
+    assert {row["outcome"] for row in secret.json("alerts", "apply", str(folder))} == {"created"}
+
+    events = logged_in.run("events", "tail", "--since", "start", "--once").stdout
+    again = secret.run("alerts", "apply", str(folder))
+    assert (again.returncode, again.stdout) == (0, "0 to create, 0 to update, 0 to delete, 2 unchanged.\n")
+    assert logged_in.run("events", "tail", "--since", "start", "--once").stdout == events, "it makes no event"
+
+    exported = folder / "exported.yaml"
+    exported.write_text(logged_in.run("alerts", "export").stdout)
+    (folder / "ours.yaml").unlink()
+    no_changes = logged_in.run("alerts", "plan", str(folder), "--prune", "--detailed-exitcode")
+    assert (no_changes.returncode, "0 to create, 0 to update, 0 to delete" in no_changes.stdout) == (0, True)
+
+    exported.unlink()
+    rotated = Shell(logged_in.folder, {**logged_in.environment, "HOOK_SECRET": "an0ther"})
+    hooked = FILED[FILED.index("- name: Hooked") :].replace("Notification", "Notification\n  retries: 5")
+    (folder / "hooked.yaml").write_text(hooked)
+    planned = rotated.run("alerts", "plan", str(folder), "--prune")
+    assert planned.stdout.splitlines()[:3] == [
+        f"~ update Hooked  ({folder}/hooked.yaml:1)",
+        "    retries: 3 → 5",
+        "    destinations[0].config.secretKey: ********* → ********* (another secret)",
+    ]
+    assert "- delete Tests" in planned.stdout
+    outcomes = {row["name"]: row["outcome"] for row in rotated.json("alerts", "apply", str(folder), "--prune")}
+    assert outcomes == {"Hooked": "updated", "Tests": "deleted"}
+    assert logged_in.run("alerts", "status", "Tests").returncode == 3
+
+    (folder / "hooked.yaml").write_text(FILED.replace("testStatus", "testStatos"))
+    refused = rotated.run("alerts", "apply", str(folder))
+    column = FILED.splitlines()[6].index("testStatus") + 1
+    said, _, caret = refused.stderr.splitlines()
+    assert refused.returncode == 2
+    assert said.startswith(
+        f"tocsin: {folder}/hooked.yaml:7:{column}: Tests: filteringRules.rules[0].condition: unknown"
+    )
+    assert caret.index("^") == 2 + column - 1
 
 
 def test_people_and_bots_are_made_beside_the_server(logged_in: Shell) -> None:

@@ -157,13 +157,15 @@ def test_alerts_of_a_file_are_created_updated_or_left(run: Run, small_server: Sm
     path = f"{API}/events/subscriptions"
     small_server.answer("GET", f"{path}/name/old", {"id": "1", "version": 0.1})
     small_server.answer("GET", f"{path}/name/same", {"id": "2", "version": 0.2})
-    after = [{"id": "1", "version": 0.2}, {"id": "2", "version": 0.2}, {"id": "3", "version": 0.1}]
-    small_server.answer("PUT", path, *after)
+    after = [{"id": "1", "version": 0.2}, {"id": "2", "version": 0.2}, {"id": "?", "version": 0.1}]
+    small_server.answer("PUT", path, *after, {"id": "1", "version": 0.2}, {"id": "3", "version": 0.1})
     file = tmp_path / "alerts.json"
     file.write_text(json.dumps([{**ALERT, "name": name} for name in ("old", "same", "new")]))
     ended = run("alerts", "apply", str(file), "--json")
-    outcomes = {row["name"]: row["outcome"] for row in json.loads(ended.out)}
-    assert outcomes == {"old": "updated", "same": "unchanged", "new": "created"}
+    outcomes = {row["name"]: (row["outcome"], row["id"]) for row in json.loads(ended.out)}
+    assert outcomes == {"old": ("updated", "1"), "same": ("unchanged", "2"), "new": ("created", "3")}
+    puts = [(asked.body["name"], asked.query) for asked in small_server.asked if asked.method == "PUT"]
+    assert puts == [(name, {"dryRun": "true"}) for name in ("old", "same", "new")] + [("old", {}), ("new", {})]
 
 
 def test_alerts_come_from_standard_input_too(
@@ -182,7 +184,7 @@ def test_what_is_worth_knowing_about_an_alert_is_printed(run: Run, small_server:
     file = tmp_path / "alert.json"
     file.write_text(json.dumps(ALERT))
     said = run("alerts", "apply", str(file)).out.splitlines()
-    assert said[-1] == f"warning: {ALERT['name']}: filteringRules.rules[0]: This condition is never true"
+    assert f"warning: {ALERT['name']}: filteringRules.rules[0]: This condition is never true" in said
     assert json.loads(run("alerts", "apply", str(file), "--json").out)[0]["remarks"] == [never]
 
 
@@ -200,6 +202,14 @@ category = "Owners"
 type = "Email"
 """
 
+YAML = """
+name: owners
+alertType: Notification
+destinations:
+- {category: Owners, type: Email}
+"""
+NEWLINE = "\n"
+
 
 @pytest.mark.parametrize(
     ("text", "source"),
@@ -210,10 +220,14 @@ type = "Email"
         (TOML, "a.toml"),
         (TOML, "-"),
         (TOML.replace("[[alerts]]", "").replace("alerts.", ""), "-"),
+        (YAML, "a.yaml"),
+        (YAML, "-"),
+        (f"---\n{YAML}---\n", "a.yml"),
+        (f"# ours\nalerts:\n  - {YAML.strip().replace(NEWLINE, NEWLINE + '    ')}", "-"),
     ],
 )
 def test_an_alert_reads_the_same_in_every_form(text: str, source: str) -> None:
-    assert parse_alerts(text, source) == [ALERT]
+    assert [alert.document for alert in parse_alerts(text, source)] == [ALERT]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "[1]", '{"alertType": "Custom"}', "7"])
@@ -285,7 +299,7 @@ def test_an_alert_that_is_refused_is_named(run: Run, small_server: SmallServer, 
     file = tmp_path / "alert.json"
     file.write_text(json.dumps(ALERT))
     ended = run("alerts", "apply", str(file))
-    assert (ended.code, ended.err) == (2, "tocsin: owners: alertTyp: unknown key\n")
+    assert (ended.code, ended.err) == (2, f"tocsin: {file}:1:1: owners: alertTyp: unknown key\n")
 
 
 def test_a_misspelt_type_gets_only_the_nearest_as_suggestion(run: Run) -> None:
@@ -318,7 +332,7 @@ def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPat
             " Within double quotes, write the quotes of a condition as '.",
         ),
         (b"\xff\xfe", "cannot be read: byte 1 is not UTF-8."),
-        (None, "cannot be read: is a directory."),
+        (None, "contains no files of alerts (.yaml, .yml, .json, .toml)."),
     ],
 )
 def test_a_file_without_alerts_is_refused_with_a_reason(
@@ -327,7 +341,8 @@ def test_a_file_without_alerts_is_refused_with_a_reason(
     file = tmp_path / "alerts.toml"
     file.mkdir() if content is None else file.write_bytes(content)
     ended = run("alerts", "apply", str(file))
-    assert (ended.code, ended.err) == (2, f"tocsin: {file} {says}\n")
+    what = f"folder {file}" if content is None else file
+    assert (ended.code, ended.err) == (2, f"tocsin: {what} {says}\n")
 
 
 @pytest.mark.parametrize(("command", "method", "path"), [("apply", "PUT", ""), ("backtest", "POST", "/backtest")])
@@ -342,7 +357,10 @@ def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
     file.write_text(json.dumps(alert))
     ended = run("alerts", command, str(file))
     assert ended.code == 2
-    assert ended.err.endswith(f"{said}\n    b == 1\n    ^\n")
+    column = json.dumps(alert).index("b == 1") + 1
+    said, source, caret = ended.err.splitlines()
+    assert said == f"tocsin: {file}:1:{column}: owners: filteringRules.rules[0].condition: {rule}unknown field 'b'"
+    assert source[caret.index("^") :].startswith("b == 1")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from tocsin.cli.conditions import ConditionFinding, summary
 from tocsin.cli.main import app
+from tocsin.cli.yaml_documents import to_yaml
 
 
 def check(file: Path, text: str, *options: str) -> Result:
@@ -50,11 +51,16 @@ def test_alerts_are_checked_as_they_would_be_saved(tmp_path: Path) -> None:
     assert answer.exit_code == 2
     found = json.loads(answer.output)["findings"]
     assert [one["error"] for one in found] == [False, True, True]
-    assert found[1]["place"].endswith("alerts.json: wrong: filteringRules.rules[0].condition:1:1")
+    written = json.dumps([right, wrong, named])
+    assert found[1]["place"].endswith(f"alerts.json:1:{written.index('a == 1') + 1}")
+    assert found[1]["message"].startswith("wrong: filteringRules.rules[0].condition: unknown field 'a'")
     assert "filterByFqn needs the argument fqnList" in found[2]["message"]
     spoken = check(tmp_path / "alerts.json", json.dumps([wrong]))
-    place = f"{tmp_path / 'alerts.json'}: wrong: filteringRules.rules[0].condition:1:1"
-    assert spoken.output.splitlines() == [f"{place}: unknown field 'a'", "  a == 1", "  ^"]
+    column = json.dumps([wrong]).index("a == 1") + 1
+    said, source, caret = spoken.output.splitlines()
+    assert said == f"{tmp_path / 'alerts.json'}:1:{column}: wrong: filteringRules.rules[0].condition: unknown field 'a'"
+    assert source.startswith("  …") and source.endswith("…")
+    assert source[caret.index("^") :].startswith("a == 1")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '[{"name": 1}]', '{"name": "a", "filteringRules": {"resources": 1}}'])
@@ -124,8 +130,10 @@ condition = "isBt()"
     ("text", "says"),
     [
         (ALERTS_AS_TOML, "standard input: ours: filteringRules.rules[0].condition"),
-        (json.dumps(ruled("ours", "isBt()")), "standard input: ours: filteringRules.rules[0].condition"),
-        (json.dumps([ruled("ours", "isBt()")]), "standard input: ours: filteringRules.rules[0].condition"),
+        (json.dumps(ruled("ours", "isBt()")), "standard input:1:130: ours: filteringRules.rules[0].condition"),
+        (json.dumps([ruled("ours", "isBt()")]), "standard input:1:131: ours: filteringRules.rules[0].condition"),
+        (to_yaml(ruled("ours", "isBt()")), "standard input:8:16: ours: filteringRules.rules[0].condition"),
+        ("- name: ours\n  alertTyp: Custom\n", "standard input:2:3: ours: alertTyp: unknown key"),
         ('name = "ours"\nalertType = "Custm"\n', "standard input: ours: alertType"),
         ("[filteringRules]\nresources = []\n", "standard input: alert 1 has no name"),
         ("tier = 'a'\n", "standard input:1:6: unexpected '='"),

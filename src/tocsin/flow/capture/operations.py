@@ -6,7 +6,9 @@ All writes to the catalogue go through here. Next: ``flow/eventlog``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from decimal import Decimal
+from typing import Self
 
 import uuid_utils
 
@@ -19,7 +21,7 @@ from tocsin.flow.capture.consolidation import begun_at
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.redaction import Redaction, hidden_in
-from tocsin.flow.capture.rollback import Rehearsed, RolledBack, roll_back
+from tocsin.flow.capture.rollback import RolledBack, roll_back
 from tocsin.flow.capture.upsert import change, create, ensure, kind_of, put
 from tocsin.flow.capture.write import Ids, Record, Rules
 from tocsin.model.entity import Document
@@ -65,11 +67,18 @@ class EntityWrites:
     ) -> None:
         self.bounds = bounds
         self._is_history = is_history
+        self._is_rehearsal = False
         self._consolidate_ms = consolidate_ms
         self._catalogue = catalogue
         self._permits = permits
         self._clock = clock
         self._ids = Ids(new_id, event_id)
+
+    def rehearsal(self) -> Self:
+        """Return the same writes, of which nothing is kept: each only returns what it would have written."""
+        rehearsing = copy(self)
+        rehearsing._is_rehearsal = True
+        return rehearsing
 
     def create(self, entity_type: str, request: Document, *, actor: Actor) -> Written:
         """Create an entity.
@@ -210,14 +219,9 @@ class EntityWrites:
             if past is None:
                 raise NotFound(f"{entity_type} {old.fqn} has no version {version}")
             outcome[:] = [roll_back(record, old, past)]
-            if dry_run:
-                raise Rehearsed(outcome[0])
             return outcome[0].written
 
-        try:
-            self._write(work, actor)
-        except Rehearsed as rehearsed:
-            return rehearsed.outcome
+        (self.rehearsal() if dry_run else self)._write(work, actor)
         return outcome[0]
 
     def on_live(
@@ -273,15 +277,28 @@ class EntityWrites:
 
     def _attempt(self, work: Work, actor: Actor, at_ms: int | None) -> Written:
         self.bounds.ledger.check(actor)
-        with self._catalogue.transaction() as transaction:
-            now_ms = self._clock.now_ms() if at_ms is None else at_ms
-            permit = in_place(self._permits(actor), transaction)
-            record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds, self.rules)
-            record.is_recorded = self._is_history or at_ms is not None
-            written = work(record)
-            transaction.append(record.events)
+        try:
+            with self._catalogue.transaction() as transaction:
+                now_ms = self._clock.now_ms() if at_ms is None else at_ms
+                permit = in_place(self._permits(actor), transaction)
+                record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds, self.rules)
+                record.is_recorded = self._is_history or at_ms is not None
+                written = work(record)
+                if self._is_rehearsal:
+                    raise _RehearsedError(written)
+                transaction.append(record.events)
+        except _RehearsedError as rehearsed:
+            return rehearsed.written
         self.bounds.ledger.add(actor, record.events)
         return written
+
+
+class _RehearsedError(Exception):
+    """A write was tried and must not be kept."""
+
+    def __init__(self, written: Written) -> None:
+        super().__init__()
+        self.written = written
 
 
 class _NotComputed(Exception):

@@ -46,14 +46,6 @@ class RolledBack:
     left_out: tuple[LeftOut, ...]
 
 
-class Rehearsed(Exception):
-    """A write was tried and must not be kept."""
-
-    def __init__(self, outcome: RolledBack) -> None:
-        super().__init__()
-        self.outcome = outcome
-
-
 def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     """Bring an entity back to ``past``, one of its versions; one that is soft-deleted comes back with all under it.
 

@@ -28,7 +28,7 @@ from tocsin.server.alerts.destinations import Names, check_destination, check_se
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.http.errors import describe_validation
-from tocsin.store.alerts.masking import holds_mask, masked_map, split_secrets
+from tocsin.store.alerts.masking import differing, holds_mask, masked_map, split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
 DEFAULTS: Document = {
@@ -90,6 +90,17 @@ def checked_alert(
         kept[destination["id"]] = _mask(destination, secrets, index)
     _check_distinct(list(kept.values()))
     return Alert(document, kept, remarks_on(_check(document, names)))
+
+
+def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document]) -> list[str]:
+    """Return the places of secrets in ``alert`` that differ from the ``known`` ones of a destination it had before."""
+    had = {destination["id"] for destination in before.get("destinations", ())}
+    return [
+        f"destinations[{index}].config.{'.'.join(place)}"
+        for index, destination in enumerate(alert.document["destinations"])
+        if destination["id"] in had
+        for place in differing(alert.secrets.get(destination["id"], {}), known.get(destination["id"], {}))
+    ]
 
 
 def checked_destination(given: object, names: Names) -> Destination:

@@ -8,7 +8,7 @@ Next: ``store/alerts/subscriptions.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tocsin.errors import InvalidInput, StaleSecrets
@@ -71,6 +71,16 @@ def holds_mask(config: Document) -> bool:
 
     _mapped(config, note)
     return any(MASK in text for text in found)
+
+
+def differing(secrets: Document, known: Document) -> Iterator[KeyPath]:
+    """Yield the places of the secrets that are not the known ones."""
+    for key, value in secrets.items():
+        if isinstance(value, dict):
+            inner = known.get(key)
+            yield from ((key, *rest) for rest in differing(value, inner if isinstance(inner, dict) else {}))
+        elif value != known.get(key):
+            yield (key,)
 
 
 def with_secrets(config: Document, known: Document) -> Document:

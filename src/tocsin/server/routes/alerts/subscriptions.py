@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.catalogue.alerts.editors import add_editor
@@ -30,7 +31,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials
-from tocsin.server.alerts.request import Alert, checked_alert, checked_destination
+from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, checked_destination
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
@@ -46,6 +47,8 @@ _MOST_TRIALS = 20
 _MOST_REMARKS = 10
 REMARKS = "X-Tocsin-Remarks"
 """The header that says of a saved alert what its maker may not mean: a JSON list of kind, message and field."""
+CHANGED_SECRETS = "X-Tocsin-Changed-Secrets"
+"""The header of a dry run that names the secrets which would change, a JSON list: masked, they look the same."""
 
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
@@ -59,15 +62,21 @@ def create(body: DocumentBody, caller: Asked) -> Response:
 
 
 @router.put("")
-def create_or_update(body: DocumentBody, caller: Asked) -> Response:
-    """Create or update an alert by name; omitted keys stay unchanged."""
+def create_or_update(
+    body: DocumentBody, caller: Asked, *, dry_run: Annotated[bool, Query(alias="dryRun")] = False
+) -> Response:
+    """Create or update an alert by name; omitted keys stay unchanged. `dryRun=true` only returns the result."""
     name = body.get("name")
     before = _named(name, caller) if isinstance(name, str) else None
-    if before is None:
-        require(caller, Operation.CREATE, ROW)
-        alert = _checked(body, None, caller)
-        return _answered(_create(alert, caller), alert, caller)
-    return _change(Key.by_id(before["id"]), caller, lambda document: put_over(document, body))
+    if before is not None:
+        write = _rehearsed if dry_run else _replaced
+        return _change(Key.by_id(before["id"]), caller, lambda document: put_over(document, body), write=write)
+    require(caller, Operation.CREATE, ROW)
+    alert = _checked(body, None, caller)
+    if dry_run:
+        created = _writes(caller).rehearsal().create(ROW.name, alert.document, actor=caller.actor)
+        return _answered(Written(created.document, None), alert, caller)
+    return _answered(_create(alert, caller), alert, caller)
 
 
 @router.patch("/name/{name}")
@@ -237,7 +246,12 @@ def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -
 
 
 def _change(
-    key: Key, caller: Caller, change: Callable[[Document], Document], *, if_match: str | None = None
+    key: Key,
+    caller: Caller,
+    change: Callable[[Document], Document],
+    *,
+    if_match: str | None = None,
+    write: Callable[[Document, Alert, Caller], Response] | None = None,
 ) -> Response:
     """Read, change, check and write; retry on a concurrent write."""
     for _ in range(_TRIES):
@@ -247,22 +261,41 @@ def _change(
         _check_writer(before, caller, Operation.EDIT_ALL)
         try:
             alert = _checked(change(before), before, caller)
-            return _answered(_replace(before, alert, caller), alert, caller)
+            return (write or _replaced)(before, alert, caller)
         except PreconditionFailed:
             continue
     raise PreconditionFailed()
 
 
-def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
+def _rehearsed(before: Document, alert: Alert, caller: Caller) -> Response:
+    """Return what ``_replaced`` would, writing nothing; a header names the secrets that would change."""
+    written = _patched(_writes(caller).rehearsal(), before, alert, caller)
+    response = _answered(written, alert, caller)
+    if changed := changed_secrets(alert, before, _known_secrets(before, caller)):
+        response.headers[CHANGED_SECRETS] = json.dumps(changed)
+    return response
+
+
+def _replaced(before: Document, alert: Alert, caller: Caller) -> Response:
     """Write what differs. New secrets come before the alert that needs them, old ones go after it."""
     subscriptions, subscription_id = caller.parts.subscriptions, before["id"]
-    known: dict[str, Document] = {}
-    with suppress(WrongKey):  # all that the alert needs was sent anew, or it would have been refused
-        known = subscriptions.secrets_of(subscription_id)
+    known = _known_secrets(before, caller)
     if alert.secrets != known:  # before what is sent can go to where they lead it
         edited = partial(add_editor, alert_id=subscription_id)
         _writes(caller).within(edited, actor=caller.actor)
     subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
+    written = _patched(_writes(caller), before, alert, caller)
+    subscriptions.keep_secrets(subscription_id, alert.secrets)
+    return _answered(written, alert, caller)
+
+
+def _known_secrets(before: Document, caller: Caller) -> dict[str, Document]:
+    with suppress(WrongKey):  # all that the alert needs was sent anew, or it would have been refused
+        return caller.parts.subscriptions.secrets_of(before["id"])
+    return {}
+
+
+def _patched(writes: Writes, before: Document, alert: Alert, caller: Caller) -> Written:
     gone = [key for key in before if key in _REMOVABLE and key not in alert.document]
     operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in gone]
     operations += [
@@ -270,11 +303,8 @@ def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
         for key, value in alert.document.items()
         if before.get(key) != value
     ]
-    written = _writes(caller).patch(
-        ROW.name, Key.by_id(subscription_id), operations, actor=caller.actor, if_match=etag.strong_tag(before)
-    )
-    subscriptions.keep_secrets(subscription_id, alert.secrets)
-    return written
+    key = Key.by_id(before["id"])
+    return writes.patch(ROW.name, key, operations, actor=caller.actor, if_match=etag.strong_tag(before))
 
 
 def put_over(before: Document, request: Document) -> Document:

@@ -1,0 +1,225 @@
+"""Plans of alerts: what applying files would create, update and delete, field by field, asked of the server.
+
+Next: ``cli/alerts.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rich.text import Text
+
+from tocsin.cli.alertfiles import FiledAlert, exported
+from tocsin.cli.condition_errors import refused
+from tocsin.client import Client
+from tocsin.client.answers import Applied
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.address import MASK
+from tocsin.model.entity import Document
+from tocsin.model.phrases import value_in_words
+
+_LONGEST = 50
+"""Characters of a value that fits beside another one on a line."""
+
+
+class Step(StrEnum):
+    """What happens to an alert."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    UNCHANGED = "unchanged"
+
+    @property
+    def done(self) -> str:
+        """The word for it when it has happened."""
+        return self.value if self is Step.UNCHANGED else f"{self.value}d"
+
+
+_SIGNS = {Step.CREATE: ("+", "green"), Step.UPDATE: ("~", "yellow"), Step.DELETE: ("-", "red")}
+
+
+@dataclass(frozen=True)
+class FieldDifference:
+    """A field that changes: None is nothing, and a secret that changes is a mask on both sides."""
+
+    field: str
+    old: object = None
+    new: object = None
+    is_secret: bool = False
+
+    def to_wire(self) -> Document:
+        """Return it as JSON."""
+        said = {"field": self.field, "old": self.old, "new": self.new}
+        return said | ({"secret": True} if self.is_secret else {})
+
+
+@dataclass(frozen=True)
+class PlannedAlert:
+    """One alert and what happens to it; without ``filed`` it is deleted."""
+
+    step: Step
+    name: str
+    id: str
+    differences: tuple[FieldDifference, ...] = ()
+    remarks: tuple[Document, ...] = ()
+    filed: FiledAlert | None = None
+
+    def to_wire(self, *, is_done: bool) -> Document:
+        """Return it as JSON."""
+        said: Document = {"name": self.name, "outcome": self.step.done if is_done else self.step.value}
+        known = self.step is not Step.CREATE or is_done
+        said |= {"id": self.id} if known else {}
+        said |= {"file": self.filed.where} if self.filed else {}
+        return said | {"changes": [one.to_wire() for one in self.differences], "remarks": [*self.remarks]}
+
+
+def plan_alerts(client: Client, filed: Sequence[FiledAlert], *, prune: bool) -> list[PlannedAlert]:
+    """Return what applying ``filed`` would do; with ``prune`` alerts of the server that are not among them go.
+
+    Raises
+    ------
+    InvalidInput, NotFound : the server refuses alerts; the message says where and why, of all of them
+    """
+    planned: list[PlannedAlert] = []
+    errors: list[InvalidInput | NotFound] = []
+    for alert in filed:
+        try:
+            planned.append(_planned(client, alert))
+        except (InvalidInput, NotFound) as error:
+            errors.append(located(error, alert))
+    if errors:
+        raise _as_one(errors)
+    return planned + ([*_pruned(client, {alert.name for alert in filed})] if prune else [])
+
+
+def located(error: InvalidInput | NotFound, alert: FiledAlert) -> InvalidInput | NotFound:
+    """Return what was refused of an alert with its place in the file."""
+    if isinstance(error, NotFound):
+        return NotFound(f"{alert.where}: {alert.name}: {error.message}")
+    return refused(error, alert)
+
+
+def differences(before: Document, after: Document, place: str = "") -> Iterator[FieldDifference]:
+    """Yield the fields that differ between two states; members of lists are paired by their identity, else by place."""
+    for key in dict.fromkeys((*before, *after)):
+        path = f"{place}.{key}" if place else key
+        yield from _between(before.get(key), after.get(key), path)
+
+
+def secret_differences(applied: Applied) -> Iterator[FieldDifference]:
+    """Yield the secrets that change, which look the same before and after."""
+    yield from (FieldDifference(field, MASK, MASK, is_secret=True) for field in applied.changed_secrets)
+
+
+def shown(planned: PlannedAlert) -> Iterator[Text]:
+    """Yield the lines that people read of it; none if nothing changes."""
+    if planned.step is Step.UNCHANGED:
+        return
+    sign, style = _SIGNS[planned.step]
+    where = f"  ({planned.filed.where})" if planned.filed else ""
+    yield Text(f"{sign} {planned.step} {planned.name}", style=f"bold {style}").append(where, style="dim")
+    for one in planned.differences:
+        yield from (Text(f"    {line}") for line in _lines(one))
+
+
+def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:
+    """Return how many alerts there are of each kind."""
+    counts = {step: sum(one.step is step for one in planned) for step in Step}
+    words = {step: step.done if is_done or step is Step.UNCHANGED else f"to {step}" for step in Step}
+    return ", ".join(f"{count} {words[step]}" for step, count in counts.items()) + "."
+
+
+def _planned(client: Client, alert: FiledAlert) -> PlannedAlert:
+    try:
+        before: Document | None = client.get_subscription(alert.name).document
+    except NotFound:
+        before = None
+    applied = client.apply_subscription(alert.document, dry_run=True)
+    after, remarks = applied.alert.document, applied.remarks
+    if before is None:
+        changed = tuple(differences({}, _without_ids(exported(after))))
+        return PlannedAlert(Step.CREATE, alert.name, "", changed, remarks, alert)
+    changed = (*differences(exported(before), exported(after)), *secret_differences(applied))
+    is_changed = before["version"] != after["version"] or bool(applied.changed_secrets)
+    step = Step.UPDATE if is_changed else Step.UNCHANGED
+    return PlannedAlert(step, alert.name, before["id"], changed if is_changed else (), remarks, alert)
+
+
+def _pruned(client: Client, kept: set[str]) -> Iterator[PlannedAlert]:
+    for alert in client.list_subscriptions():
+        if alert.name not in kept and alert.document.get("provider") != "system":
+            yield PlannedAlert(Step.DELETE, str(alert.name), alert.id)
+
+
+def _as_one(errors: Sequence[InvalidInput | NotFound]) -> InvalidInput | NotFound:
+    if len(errors) == 1:
+        return errors[0]
+    said = InvalidInput(f"{len(errors)} alerts are refused, so nothing was written:")
+    for error in errors:
+        said.add_note("\n".join((error.message, *getattr(error, "__notes__", ()))))
+    return said
+
+
+def _without_ids(alert: Document) -> Document:
+    """Return a new alert without the ids that its destinations would get."""
+    plain = [{key: value for key, value in one.items() if key != "id"} for one in alert.get("destinations", ())]
+    return alert | {"destinations": plain}
+
+
+def _between(old: Any, new: Any, place: str) -> Iterator[FieldDifference]:  # Any: JSON values
+    if old == new:
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from differences(old, new, place)
+    elif _are_members(old) and _are_members(new) and (old or new):
+        yield from _between_members(old, new, place)
+    elif new is not None and isinstance(new, dict) and old is None:
+        yield from differences({}, new, place)
+    else:
+        yield FieldDifference(place, old, new)
+
+
+def _are_members(value: object) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(one, dict) for one in value))
+
+
+def _between_members(old: list[Document] | None, new: list[Document] | None, place: str) -> Iterator[FieldDifference]:
+    left = {_identity(one, index): (index, one) for index, one in enumerate(old or ())}
+    for index, one in enumerate(new or ()):
+        yield from _between(left.pop(_identity(one, index), (0, None))[1], one, f"{place}[{index}]")
+    for index, one in left.values():
+        yield FieldDifference(f"{place}[{index}]", one, None)
+
+
+def _identity(member: Document, index: int) -> object:
+    """Return what makes a member itself: a destination's id, a tag, a person's or domain's name; else its place."""
+    if "id" in member:
+        return member["id"]
+    named = (member.get("tagFQN"), member.get("type"), member.get("fullyQualifiedName") or member.get("name"))
+    return index if "condition" in member or named == (None, None, None) else named
+
+
+def _lines(one: FieldDifference) -> Iterator[str]:
+    old, new = ("" if value is None else value_in_words(value) for value in (one.old, one.new))
+    if one.is_secret:
+        yield f"{one.field}: {old} → {new} (another secret)"
+    elif one.old is None:
+        yield from _indented(one.field, new)
+    elif max(len(old), len(new)) <= _LONGEST and "\n" not in old + new:
+        yield f"{one.field}: {old} → {new or 'nothing'}"
+    else:
+        yield f"{one.field}:"
+        yield from (f"  - {line}" for line in old.splitlines())
+        yield from (f"  + {line}" for line in new.splitlines())
+
+
+def _indented(field: str, value: str) -> Iterator[str]:
+    if "\n" not in value.strip():
+        yield f"{field}: {value}"
+        return
+    yield f"{field}:"
+    yield from (f"  {line}" for line in value.splitlines())

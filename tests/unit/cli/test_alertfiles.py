@@ -1,0 +1,135 @@
+"""Tests of files of alerts: variables, folders, names that occur twice, and places in errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+from tocsin.cli.alertfiles import parse_alerts, read_alerts, with_escapes
+from tocsin.errors import InvalidInput
+
+HOOK = """
+- name: hook
+  description: costs ${NOT_A_VARIABLE}
+  destinations:
+    - category: External
+      type: Webhook
+      config:
+        endpoint: https://example.org/${PART}/hook
+        headers: {X-Key: "$${PART} $PART"}
+"""
+
+
+def test_variables_in_destinations_get_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PART", "one: 'two'")
+    (alert,) = parse_alerts(HOOK, "a.yaml")
+    config = alert.document["destinations"][0]["config"]
+    assert config == {"endpoint": "https://example.org/one: 'two'/hook", "headers": {"X-Key": "${PART} $PART"}}
+    assert alert.document["description"] == "costs ${NOT_A_VARIABLE}"
+
+
+@pytest.mark.parametrize("form", ["yaml", "toml"])
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_variable_that_is_not_set_is_refused_with_its_place(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, form: str
+) -> None:
+    monkeypatch.delenv("PART", raising=False)
+    if value is not None:
+        monkeypatch.setenv("PART", value)
+    toml = '[[alerts]]\nname = "hook"\n[[alerts.destinations]]\nconfig.endpoint = "${PART}"\n'
+    with pytest.raises(InvalidInput) as refused:
+        parse_alerts(HOOK if form == "yaml" else toml, f"a.{form}")
+    place = "a.yaml:8:9" if form == "yaml" else "a.toml"
+    said = "hook: destinations[0].config.endpoint: environment variable PART is not set"
+    assert refused.value.message == f"{place}: {said}"
+
+
+@pytest.mark.parametrize("wrong", ["${}", "${a-b}", "${PART", "${PART:-x}"])
+def test_what_is_no_variable_is_refused(wrong: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is a literal \$\{"):
+        parse_alerts(HOOK.replace("${PART}", wrong), "a.yaml")
+
+
+def test_what_is_exported_has_no_variables() -> None:
+    alert = {"name": "a", "destinations": [{"config": {"headers": {"X-Key": "${HOME}"}}}]}
+    escaped = with_escapes(alert)
+    assert escaped["destinations"] == [{"config": {"headers": {"X-Key": "$${HOME}"}}}]
+    assert [one.document for one in parse_alerts(str(escaped).replace("'", '"'), "a.json")] == [alert]
+    assert with_escapes({"name": "a"}) == {"name": "a"}
+
+
+def test_folders_are_read_with_all_below_them_but_hidden_files(tmp_path: Path) -> None:
+    (tmp_path / "more/.git").mkdir(parents=True)
+    for path in ("b.yaml", "a.json", "more/c.yml", ".hidden.yaml", "more/.git/d.yaml", "notes.txt"):
+        name = Path(path).stem
+        (tmp_path / path).write_text(f'{{"name": "{name}"}}')
+    found = [(alert.name, alert.where) for alert in read_alerts([str(tmp_path)])]
+    assert found == [
+        (name, f"{tmp_path}/{file}:1") for name, file in (("a", "a.json"), ("b", "b.yaml"), ("c", "more/c.yml"))
+    ]
+
+
+def test_a_name_may_occur_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("name: twice\n")
+    (tmp_path / "b.yaml").write_text("- name: once\n- name: twice\n")
+    with pytest.raises(InvalidInput) as refused:
+        read_alerts([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")])
+    assert refused.value.message == f"{tmp_path}/b.yaml:2: alert twice is in {tmp_path}/a.yaml:1, too."
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name: a\nname: b\n", "2:1: key name is already in line 1."),
+        ('name: a\ncondition: "tags == "a""\n', "Within double quotes, write the quotes of a condition as '."),
+        ("name: a\ncondition: 'a' == b\n", "Put the condition between double quotes, and write the quotes in it as '."),
+        ("- alertType: Custom\n", "1: alert 1 has no name."),
+        ("alert:\n- name: a\n", " contains no alerts: unknown key alert; did you mean alerts?"),
+        ("7\n", " contains no alerts."),
+        ("", " contains no alerts."),
+    ],
+)
+def test_a_yaml_file_without_alerts_is_refused_with_a_reason(text: str, says: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_alerts(text, "a.yaml")
+    assert refused.value.message.startswith("a.yaml")
+    assert refused.value.message.endswith(says)
+
+
+def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_written(
+    run: Run, small_server: SmallServer, tmp_path: Path
+) -> None:
+    path = "/api/v1/events/subscriptions"
+    said = [
+        "filteringRules.rules[0].condition: Line 1, column 3: unknown field 'b'",
+        "destinations[1].typ: unknown key; did you mean type?",
+        "retries: must be between 0 and 100",
+    ]
+    small_server.answer("PUT", path, *({"code": 400, "message": one} for one in said), status=400)
+    (tmp_path / "a.yaml").write_text(
+        "- name: one\n"
+        "  filteringRules:\n"
+        "    rules:\n"
+        "      - condition: |\n"
+        "          ! b\n"
+        "- name: two\n"
+        "  destinations:\n"
+        "    - type: Email\n"
+        "    - typ: Email\n"
+        "- name: three\n"
+        "  alertType: Custom\n"
+    )
+    ended = run("alerts", "apply", "a.yaml")
+    assert ended.code == 2
+    assert ended.err.splitlines() == [
+        "tocsin: 3 alerts are refused, so nothing was written:",
+        "a.yaml:5:13: one: filteringRules.rules[0].condition: unknown field 'b'",
+        "            ! b",
+        "              ^",
+        "a.yaml:9:7: two: destinations[1].typ: unknown key; did you mean type?",
+        "a.yaml:10:3: three: retries: must be between 0 and 100",
+    ]
+    assert {asked.query.get("dryRun") for asked in small_server.asked if asked.method == "PUT"} == {"true"}

@@ -75,6 +75,19 @@ class InvalidCondition(InvalidInput):
         return named
 
 
+class InvalidTemplate(InvalidInput):
+    """The template is invalid, or exceeds a limit.
+
+    ``line`` and ``column`` count from 1.
+    """
+
+    code = "INVALID_TEMPLATE"
+
+    def __init__(self, message: str | None = None, *, line: int = 1, column: int = 1, field: str | None = None) -> None:
+        self.line, self.column = line, column
+        super().__init__(message, field=field)
+
+
 class InvalidSetting(InvalidInput):
     """A setting has an invalid value."""
 

@@ -48,6 +48,9 @@ NO_ASSET = {
     "GET /events/subscriptions/backtest/{backtest_id}": "one's own; the pipeline makes it, which is not here",
     "GET /{collection}/documentation/csv": "the same for everybody",
     "POST /conditions/validate": "says whether a text is a rule",
+    "GET /notificationTemplates/helpers": "the language of templates",
+    "POST /notificationTemplates/render": "an event as the caller may read it (``test_templates.py``)",
+    "POST /notificationTemplates/validate": "says whether texts are templates",
 }
 """Routes that read and show no asset, each with its reason."""
 

@@ -298,6 +298,8 @@ MAKES: dict[str, str] = {
 NO_ASSET: frozenset[str] = frozenset(
     {
         "POST /conditions/validate",
+        "POST /notificationTemplates/render",
+        "POST /notificationTemplates/validate",
         "POST /events/subscriptions/backtest",
         "DELETE /events/subscriptions/backtest/{backtest_id}",
         "POST /events/subscriptions/testDestination",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
+from tocsin.model.template import NOTIFICATION_TEMPLATE, USER
 
 ALL_RESOURCES = "all"
 
@@ -76,7 +77,12 @@ def includes(granted: Operation, asked: Operation) -> bool:
 
 
 def changed(entity_type: str, before: Document, after: Document, keys: Iterable[str]) -> frozenset[Operation]:
-    """Return what bringing ``before`` to ``after`` needs, looking at these top-level keys only."""
+    """Return what bringing ``before`` to ``after`` needs, looking at these top-level keys only.
+
+    A notification template that people have made has an operation of its own.
+    """
+    if entity_type == NOTIFICATION_TEMPLATE and before.get("provider", USER) == USER:
+        return frozenset(Operation.EDIT_USER_NOTIFICATION_TEMPLATE for key in keys if before.get(key) != after.get(key))
     return frozenset(need for key in keys for need in _needs(entity_type, key, before.get(key), after.get(key)))
 
 

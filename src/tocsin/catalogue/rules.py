@@ -15,6 +15,7 @@ from tocsin.catalogue.lineage import edges
 from tocsin.catalogue.people import teams
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
+from tocsin.catalogue.templates.texts import with_checked_texts
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.prepare import checked, draft_of
 from tocsin.flow.capture.references import Resolver
@@ -44,7 +45,7 @@ class CatalogueRules(Rules):
     def complete(
         self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document
     ) -> Document:
-        """Check policies, teams, labels and custom properties; spell out shorthands."""
+        """Check policies, teams, templates, labels and custom properties; spell out shorthands."""
         transaction, whole = (
             record.transaction,
             with_checked_rules(record.transaction, with_certificate_dates(fields, record.at_ms)),
@@ -60,6 +61,8 @@ class CatalogueRules(Rules):
                 whole = teams.with_checked_teams(transaction, whole, old)
             case "testCase":
                 check_purpose(transaction, whole, old)
+            case "notificationTemplate":
+                whole = with_checked_texts(whole, old, record.actor)
         whole = with_checked_labels(transaction, expanded(kind.name, resolver, whole, old), old, resolver.permit)
         check_extension(transaction, kind.name, whole, old)
         return whole

@@ -6,10 +6,11 @@ Next: ``flow/send/channels/webhook/payload.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
@@ -24,13 +25,14 @@ class Dispatch:
     """A claimed message with its notifications, in log order: at least one.
 
     ``batch_size`` is the alert's: how many of them the message shows at most, or, of an alert that ``sends_arrays``,
-    a request to a webhook carries.
+    a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it.
     """
 
     message: Message
     entries: tuple[Entry, ...]
     batch_size: int = 100
     sends_arrays: bool = False
+    texts: Mapping[str, RichText] = field(default_factory=dict)
 
     @property
     def first(self) -> Entry:

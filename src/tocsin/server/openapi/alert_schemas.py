@@ -19,6 +19,7 @@ from tocsin.server.openapi.json_schema import (
     array,
     either,
     nullable,
+    page,
     ref,
     whole,
 )
@@ -136,6 +137,12 @@ ALERTS: dict[str, Document] = {
         }
     ),
     "AlertResourceName": whole({"name": TEXT, "supportedFilters": array(TEXT)}),
+    "TemplateHelper": whole({"name": TEXT, "description": TEXT, "usages": array(OPEN)}),
+    "TemplateHelperPage": page(ref("TemplateHelper")),
+    "TemplateValidation": whole({"isValid": FLAG, "subjectError": nullable(TEXT), "bodyError": nullable(TEXT)}),
+    "TemplateRendering": whole(
+        {"validation": ref("TemplateValidation")}, {"render": whole({"subject": TEXT, "body": TEXT})}
+    ),
     "NoiseRow": {
         "type": "object",
         "required": ["id", "name", "noise", "notified"],

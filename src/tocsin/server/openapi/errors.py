@@ -42,7 +42,19 @@ ERRORS: dict[str, Document] = {
 _LOG_IN = frozenset({"users.login", "openid.begin", "openid.come_back"})
 _CONFLICTING_READS = frozenset({"events.list_events"})
 _WITHOUT_CONFLICTS = frozenset(
-    {"users", "tokens", "mutes", "inbox", "conditions", "search", "backtests", "unsubscribe", "openid", "permissions"}
+    {
+        "users",
+        "tokens",
+        "mutes",
+        "inbox",
+        "conditions",
+        "search",
+        "backtests",
+        "unsubscribe",
+        "openid",
+        "permissions",
+        "templates",
+    }
 )
 """Modules of routes that change nothing that somebody else could have changed."""
 

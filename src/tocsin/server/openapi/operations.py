@@ -128,6 +128,9 @@ OPERATIONS: dict[str, Operation] = {
     "conditions.list_functions": Operation("AlertFunctionList"),
     "conditions.list_names": Operation("AlertResourceNamePage"),
     "conditions.list_resources": Operation("AlertResourcePage"),
+    "templates.list_helpers": Operation("TemplateHelperPage"),
+    "templates.validate": Operation("TemplateValidation", "TemplateTexts"),
+    "templates.render": Operation("TemplateRendering", "TemplateRenderRequest"),
     # feed
     "threads.list_threads": Operation("ThreadPage"),
     "threads.create_thread": Operation("Thread", "ThreadRequest"),

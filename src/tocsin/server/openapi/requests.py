@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE, REACTIONS
 from tocsin.catalogue.quality.incidents import STATUSES
+from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import LineageSource
 from tocsin.model.mute import MuteKind
 from tocsin.model.subscription import Channel
+from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
 from tocsin.model.thread import TaskType, ThreadType
+from tocsin.server.alerts.template_previews import PREVIEWED
 from tocsin.server.openapi.json_schema import (
     COUNT,
     DAY,
@@ -39,6 +42,10 @@ _TYPED: Document = {
     "properties": {"type": either(*ENTITY_TYPES), "id": ID, "fullyQualifiedName": TEXT},
 }
 _LINK: Document = {"type": "string", "examples": ["<#E::table::warehouse.shop.public.orders::columns::email>"]}
+_TEMPLATE: dict[str, Document] = {
+    "templateSubject": {"type": "string", "minLength": 1, "maxLength": LONGEST_SUBJECT},
+    "templateBody": {"type": "string", "minLength": 1, "maxLength": LONGEST_BODY},
+}
 _ALERT_WINDOW: Document = {
     key: {"type": ["string", "integer"], "description": "`30d`, a date, or epoch milliseconds.", "examples": ["30d"]}
     for key in ("since", "until")
@@ -84,6 +91,17 @@ REQUESTS: dict[str, Document] = {
         "description": "The id of an alert, or the fields of a new one; other fields replace those of the alert.",
         "properties": {"id": ID, **_ALERT_WINDOW, "condition": TEXT, "resources": array(TEXT), "filteringRules": OPEN},
     },
+    "TemplateTexts": closed(_TEMPLATE, required=list(_TEMPLATE)),
+    "TemplateRenderRequest": closed(
+        {
+            **_TEMPLATE,
+            "resource": {"type": "string", "description": "The type of a made-up asset.", "examples": ["table"]},
+            "eventType": either(*EventType),
+            "eventId": {**ID, "description": "A real event, in place of a made-up one."},
+            "channel": either(*PREVIEWED),
+        },
+        required=list(_TEMPLATE),
+    ),
     "Resumption": closed({"status": {"const": "active"}}, required=["status"]),
     "TrialRequest": closed({"destination": ref("DestinationRequest")}, required=["destination"]),
     "TrialsRequest": closed(

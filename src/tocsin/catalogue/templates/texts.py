@@ -1,0 +1,26 @@
+"""Rules of notification templates: they can be read, and who provides them is not what somebody says.
+
+Next: ``flow/send/templates/parse.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.flow.send.templates.message_text import check_template
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM as TOCSIN
+from tocsin.model.people import Actor
+from tocsin.model.template import SYSTEM, USER, Template
+
+
+def with_checked_texts(fields: Document, old: Document, actor: Actor) -> Document:
+    """Return a template whose subject and body can be read, with the provider it had; a new one is the user's.
+
+    Raises
+    ------
+    InvalidTemplate : one of them cannot be read; ``field`` says which
+    """
+    subject, body = (str(fields.get(key) or "") for key in ("templateSubject", "templateBody"))
+    template = Template(str(fields.get("name")), subject, body)
+    check_template(template)
+    is_ours = actor == TOCSIN and fields.get("provider") == SYSTEM
+    return {**fields, "provider": old.get("provider") or (SYSTEM if is_ours else USER)}

@@ -1,0 +1,113 @@
+"""Text of messages by templates: what a template says of each notification, or why it does not.
+
+A notification whose template fails keeps its default text, and the attempt records why.
+Next: ``flow/send/message_content.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from tocsin.errors import InvalidTemplate
+from tocsin.flow.send.channels.webhook.payload import as_seed
+from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.templates.budget import LIMITS, Budget
+from tocsin.flow.send.templates.parse import parse
+from tocsin.flow.send.templates.render import Context, render_html, render_line
+from tocsin.flow.send.templates.rich_text import RichText, blocks_of
+from tocsin.flow.send.text_blocks import clean_line
+from tocsin.flow.send.wording import change_lines, headline, link_to
+from tocsin.model.message import Entry
+from tocsin.model.template import Template
+
+SUBJECT_LIMIT = 256
+"""Most characters of a rendered subject; channels cut it shorter."""
+
+PUBLISHER = "Tocsin"
+
+_MESSAGE_SECONDS = 3.0
+T = TypeVar("T")
+TemplateOf = Callable[[Entry], Template | None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a message goes to and its links lead: a channel, and the address of Tocsin's page."""
+
+    channel: str
+    base_url: str
+
+
+def check_template(template: Template) -> None:
+    """Check that a template can be read; raise ``InvalidTemplate`` with its field where it cannot."""
+    for field, text in (("templateSubject", template.subject), ("templateBody", template.body)):
+        _with_field(field, partial(parse, text))
+
+
+def rendered(template: Template, entry: Entry, place: Place) -> RichText:
+    """Return what a template says of a notification.
+
+    Raises
+    ------
+    InvalidTemplate : it fails, exceeds a limit or says nothing; ``field`` says which part
+    """
+    context = context_of(entry, place)
+    subject = _with_field("templateSubject", lambda: render_line(template.subject, context, Budget()))
+    body = blocks_of(_with_field("templateBody", lambda: render_html(template.body, context, Budget())))
+    if not body:
+        raise InvalidTemplate("the template says nothing of this event", field="templateBody")
+    return RichText(clean_line(subject, limit=SUBJECT_LIMIT) or headline(entry.event, entry.reasons), body)
+
+
+def context_of(entry: Entry, place: Place) -> Context:
+    """Return what a template can name: upstream's context, and the default text with its reasons."""
+    event, wire = entry.event, as_seed(entry.event)
+    return {
+        "event": {key: value for key, value in wire.items() if key != "entity"},
+        "entity": wire.get("entity") or {},
+        "baseUrl": place.base_url,
+        "publisherName": PUBLISHER,
+        "emailingEntity": PUBLISHER,
+        "channel": place.channel.lower(),
+        "headline": headline(event, entry.reasons),
+        "changes": [{"text": line.text, "oldValue": line.old, "newValue": line.new} for line in change_lines(event)],
+        "reason": why(entry.reasons),
+        "link": link_to(event, place.base_url),
+    }
+
+
+def with_texts(dispatch: Dispatch, template_of: TemplateOf, place: Place, *, shown: int) -> tuple[Dispatch, str]:
+    """Return a message with the texts of the templates of its first ``shown`` notifications, and what went wrong.
+
+    All renderings of one message share the time that one message may take.
+    """
+    texts: dict[str, RichText] = {}
+    problems: list[str] = []
+    whole = Budget(replace(LIMITS, seconds=_MESSAGE_SECONDS))
+    for entry in dispatch.entries[:shown]:
+        template = template_of(entry)
+        if template is None:
+            continue
+        try:
+            whole.look()
+            texts[entry.notification_id] = rendered(template, entry, place)
+        except InvalidTemplate as error:
+            problems.append(f"template {template.name}: {error.field or 'templateBody'}: {error.message}")
+    return replace(dispatch, texts=texts) if texts else dispatch, _said(problems)
+
+
+def _said(problems: Sequence[str]) -> str:
+    if not problems:
+        return ""
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{problems[0]}{more}; the default text was used"
+
+
+def _with_field(field: str, work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except InvalidTemplate as error:
+        raise InvalidTemplate(error.message, line=error.line, column=error.column, field=field) from None

@@ -1,0 +1,189 @@
+"""Interpreter of notification templates: a tree and a context become text, within a budget.
+
+Texts of the context are escaped, in ``{{…}}`` and in ``{{{…}}}``: only functions make markup. A bare name is looked up
+in the contexts around it as well, as upstream's Handlebars does. Next: ``flow/send/templates/rich_text.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tocsin.errors import InvalidTemplate
+from tocsin.flow.send.templates.arguments import Arguments
+from tocsin.flow.send.templates.budget import Budget
+from tocsin.flow.send.templates.functions import FUNCTIONS
+from tocsin.flow.send.templates.parse import parse
+from tocsin.flow.send.templates.rich_text import plain_of
+from tocsin.flow.send.templates.syntax import Block, Call, Expression, Literal, Node, Output, Path, Text, refused
+from tocsin.flow.send.templates.values import Value, escaped, opens_block, size_of, step_into, text_of
+
+_SIZE_PER_STEP = 64
+Context = Mapping[str, Value]
+
+
+def render_html(template: str, context: Context, budget: Budget) -> str:
+    """Return what a template makes of a context, as HTML in which the context's texts are escaped.
+
+    Raises
+    ------
+    InvalidTemplate : it is none, or uses more than its budget; says where
+    """
+    return _Renderer(context, budget, escaped).rendered(parse(template))
+
+
+def render_line(template: str, context: Context, budget: Budget) -> str:
+    """Return what a template makes of a context, as plain text. Raises as ``render_html``."""
+    return _Renderer(context, budget, plain_of).rendered(parse(template))
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A context that a block opens, inside of another.
+
+    ``names`` are its block parameters, ``variables`` what begins with ``@``.
+    """
+
+    this: Value
+    outer: _Frame | None = None
+    names: Mapping[str, Value] = field(default_factory=dict)
+    variables: Mapping[str, Value] = field(default_factory=dict)
+
+
+class _Renderer:
+    """Renders one template."""
+
+    def __init__(self, context: Context, budget: Budget, shown: Callable[[str], str]) -> None:
+        self._root, self._budget, self._shown = dict(context), budget, shown
+        self._parts: list[str] = []
+
+    def rendered(self, nodes: Sequence[Node]) -> str:
+        self._render(nodes, _Frame(self._root))
+        return "".join(self._parts)
+
+    def _render(self, nodes: Sequence[Node], frame: _Frame) -> None:
+        for node in nodes:
+            try:
+                self._one(node, frame)
+            except InvalidTemplate as error:
+                if isinstance(node, Text) or error.message.startswith("Line "):
+                    raise
+                raise refused(f"{error.message[:1].lower()}{error.message[1:]}", node.at) from None
+
+    def _one(self, node: Node, frame: _Frame) -> None:
+        self._budget.step()
+        match node:
+            case Text(text):
+                self._write(text)
+            case Output(value):
+                self._write(self._shown(self._text_of(self._value(value, frame))))
+            case Block():
+                self._block(node, frame)
+
+    def _write(self, text: str) -> None:
+        self._budget.write(len(text))
+        self._parts.append(text)
+
+    def _text_of(self, value: Value) -> str:
+        text = text_of(value)
+        self._budget.step(len(text) // _SIZE_PER_STEP)
+        return text
+
+    def _block(self, block: Block, frame: _Frame) -> None:
+        value = self._value(block.value, frame)
+        match block.kind:
+            case "if" | "unless":
+                with_zero = bool(self._named(block.named, frame).get("includeZero"))
+                is_open = opens_block(value, with_zero=with_zero) == (block.kind == "if")
+                self._render(block.body if is_open else block.otherwise, frame)
+            case "each":
+                self._each(block, value, frame)
+            case "section" if isinstance(value, list):
+                self._each(block, value, frame)
+            case _ if not opens_block(value):
+                self._render(block.otherwise, frame)
+            case "section" if not isinstance(value, dict):
+                self._render(block.body, frame)
+            case _:
+                self._render(block.body, _Frame(value, frame, dict(zip(block.names, [value], strict=False))))
+
+    def _each(self, block: Block, value: Value, frame: _Frame) -> None:
+        is_empty = True
+        for inner in _members(block, value, frame):
+            is_empty = False
+            self._budget.step()
+            self._render(block.body, inner)
+        if is_empty:
+            self._render(block.otherwise, frame)
+
+    def _value(self, expression: Expression, frame: _Frame) -> Value:
+        self._budget.step()
+        match expression:
+            case Literal(value):
+                return value
+            case Path():
+                return self._found(expression, frame)
+            case Call():
+                return self._called(expression, frame)
+
+    def _called(self, call: Call, frame: _Frame) -> Value:
+        values = tuple(self._value(one, frame) for one in call.arguments) or (frame.this,)
+        self._budget.step(sum(map(size_of, values)) // _SIZE_PER_STEP)
+        given = Arguments(values, self._budget, self._root, self._named(call.named, frame))
+        result = FUNCTIONS[call.name].apply(given)
+        self._budget.make(size_of(result))
+        return result
+
+    def _named(self, named: Sequence[tuple[str, Expression]], frame: _Frame) -> dict[str, Value]:
+        return {name: self._value(one, frame) for name, one in named}
+
+    def _found(self, path: Path, frame: _Frame) -> Value:
+        for _ in range(path.up):
+            frame = frame.outer or frame
+        if path.is_private:
+            return self._private(path.steps, frame)
+        if not path.steps:
+            return frame.this
+        value = _scoped(frame, path.steps[0]) if path.is_scoped else self._looked_up(frame, path.steps[0])
+        return _at(value, path.steps[1:])
+
+    def _private(self, steps: Sequence[str], frame: _Frame) -> Value:
+        if steps[:1] == ("root",):
+            return _at(self._root, steps[1:])
+        around: _Frame | None = frame
+        while around is not None and steps:
+            if steps[0] in around.variables:
+                return _at(around.variables[steps[0]], steps[1:])
+            around = around.outer
+        return None
+
+    def _looked_up(self, frame: _Frame, name: str) -> Value:
+        around: _Frame | None = frame
+        while around is not None:
+            self._budget.step()
+            if (value := _scoped(around, name)) is not None:
+                return value
+            around = around.outer
+        return None
+
+
+def _members(block: Block, value: Value, frame: _Frame) -> Iterator[_Frame]:
+    """Yield the context of each member of a list or object."""
+    if not isinstance(value, list | dict):
+        return
+    last = len(value) - 1
+    keyed = value.items() if isinstance(value, dict) else enumerate(value)
+    for index, (key, member) in enumerate(keyed):
+        names = dict(zip(block.names, (member, key), strict=False))
+        variables = {"index": index, "key": key, "first": index == 0, "last": index == last}
+        yield _Frame(member, frame, names, variables)
+
+
+def _scoped(frame: _Frame, name: str) -> Value:
+    return frame.names[name] if name in frame.names else step_into(frame.this, name)
+
+
+def _at(value: Value, steps: Sequence[str]) -> Value:
+    for step in steps:
+        value = step_into(value, step)
+    return value

@@ -1,0 +1,136 @@
+"""Scanner of notification templates: the text between tags, and what the tags say, each with its position.
+
+``{{~`` and ``~}}`` take the white space beside a tag with them; after a backslash ``{{`` is no tag. Next:
+``flow/send/templates/parse.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tocsin.flow.send.templates.syntax import Position, refused
+
+_SIGNS = "#^/>&!*"
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<text>"[^"]*"|'[^']*')
+    |(?P<number>-?\d+(?:\.\d+)?(?=[\s)}~]|$))
+    |(?P<named>[\w-]+)(?=\s*=)\s*=
+    |(?P<path>@?(?:\.\./)*(?:\./)?(?:\.?\[[^\]]*\]|\.\.?|[\w-]+)(?:[./](?:\[[^\]]*\]|[\w-]+))*)
+    |(?P<bar>\|)
+    |(?P<open>\()
+    |(?P<close>\))""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word of a tag; ``kind`` is a group of the pattern."""
+
+    kind: str
+    text: str
+    at: Position
+
+
+@dataclass(frozen=True)
+class Tag:
+    """What stands between braces: its sign (``#``, ``/``, ``^``, ``&``, or none) and its words."""
+
+    sign: str
+    words: tuple[Token, ...]
+    at: Position
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A tag as it stands in the text, from its first brace to its last."""
+
+    sign: str
+    inner: tuple[int, int]
+    span: tuple[int, int]
+    takes_before: bool
+    takes_after: bool
+
+
+class Scanner:
+    """Scans one template."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def parts(self) -> Iterator[str | Tag]:
+        """Yield texts and tags in their order; comments are left out.
+
+        Raises
+        ------
+        InvalidTemplate : a tag has no end, or holds what is no word
+        """
+        end, takes_space = 0, False
+        while True:
+            opened = self._text.find("{{", end)
+            if opened < 0:
+                yield _stripped(self._text[end:], before=takes_space)
+                return
+            if opened > end and self._text[opened - 1] == "\\":
+                yield _stripped(self._text[end : opened - 1], before=takes_space) + "{{"
+                end, takes_space = opened + 2, False
+                continue
+            found = self._tag(opened)
+            yield _stripped(self._text[end:opened], before=takes_space, after=found.takes_before)
+            end, takes_space = found.span[1], found.takes_after
+            if found.sign != "!":
+                yield Tag(found.sign, tuple(self._words(*found.inner)), self.place(opened))
+
+    def place(self, offset: int) -> Position:
+        """Return the position of a character."""
+        line = bisect_right(self._lines, offset)
+        return Position(line, offset - self._lines[line - 1] + 1)
+
+    def _tag(self, opened: int) -> _Found:
+        text, at = self._text, opened + 2
+        if text.startswith("{{", at):
+            raise refused("raw blocks are not supported; write \\{{ for braces", self.place(opened))
+        takes_before = text.startswith("~", at)
+        at += takes_before
+        if text.startswith("!--", at):
+            return self._comment(opened, at + 3, takes_before)
+        is_triple = text.startswith("{", at)
+        sign = "&" if is_triple else text[at : at + 1] if text[at : at + 1] in tuple(_SIGNS) else ""
+        at += len(sign)
+        closing = "}}}" if is_triple else "}}"
+        closed = text.find(closing, at)
+        if closed < 0 or (sign != "!" and "{{" in text[at:closed]):
+            raise refused(f"this tag has no end; write {closing}", self.place(opened))
+        takes_after = closed > at and text[closed - 1] == "~"
+        span = (opened, closed + len(closing))
+        return _Found(sign, (at, closed - takes_after), span, takes_before, takes_after)
+
+    def _comment(self, opened: int, at: int, takes_before: bool) -> _Found:
+        closed = self._text.find("--", at)
+        while closed >= 0 and not self._text.startswith(("--}}", "--~}}"), closed):
+            closed = self._text.find("--", closed + 1)
+        if closed < 0:
+            raise refused("this comment has no end; write --}}", self.place(opened))
+        takes_after = self._text.startswith("--~", closed)
+        span = (opened, closed + (5 if takes_after else 4))
+        return _Found("!", (at, closed), span, takes_before, takes_after)
+
+    def _words(self, start: int, end: int) -> Iterator[Token]:
+        while start < end:
+            match = _TOKEN.match(self._text, start, end)
+            if match is None:
+                raise refused(f"unexpected {self._text[start]!r}", self.place(start))
+            kind = str(match.lastgroup)
+            if kind != "space":
+                yield Token(kind, match.group(kind), self.place(start))
+            start = match.end()
+
+
+def _stripped(text: str, *, before: bool, after: bool = False) -> str:
+    text = text.lstrip() if before else text
+    return text.rstrip() if after else text

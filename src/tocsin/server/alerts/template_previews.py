@@ -1,0 +1,116 @@
+"""Validation and rendering of templates that somebody is writing: requests of upstream's forms, and their answers.
+
+Next: ``server/routes/alerts/templates.py``.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tocsin.errors import InvalidInput, InvalidTemplate
+from tocsin.flow.send.templates.html_text import to_html
+from tocsin.flow.send.templates.message_text import Place, rendered
+from tocsin.flow.send.templates.parse import parse
+from tocsin.flow.send.templates.rich_text import RichText
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
+from tocsin.model.message import Entry
+from tocsin.model.phrases import meant
+from tocsin.model.subscription import Channel
+from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT, Template
+from tocsin.server.access.events import shown_event
+from tocsin.server.alerts.template_samples import sample_event
+from tocsin.server.http.request import Caller
+
+_TEXTS = {"templateSubject": LONGEST_SUBJECT, "templateBody": LONGEST_BODY}
+_LONGEST_RESOURCE = 128
+_NEW = "new template"
+_NO_NOTIFICATION = "00000000-0000-0000-0000-000000000000"
+
+
+def template_of(request: Document) -> Template:
+    """Return the template of a request, unread; raise ``InvalidInput`` where a text is missing or too long."""
+    for key, most in _TEXTS.items():
+        text = request.get(key)
+        if not isinstance(text, str) or not 0 < len(text) <= most:
+            raise InvalidInput(f"must be a text of 1 to {most:,} characters", field=key)
+    return Template(_NEW, request["templateSubject"], request["templateBody"])
+
+
+def validated(template: Template) -> Document:
+    """Return upstream's ``notificationTemplateValidationResponse``."""
+    return _validation(_error(template.subject), _error(template.body))
+
+
+def failed(error: InvalidTemplate) -> Document:
+    """Return the validation of a template that can be read and fails on an event."""
+    said = {error.field: error.message}
+    return _validation(said.get("templateSubject"), said.get("templateBody"))
+
+
+def entry_of(request: Document, caller: Caller) -> Entry:
+    """Return the notification that a preview is about: of ``eventId``, or of a made-up event.
+
+    Raises
+    ------
+    InvalidInput : neither ``eventId`` nor ``resource`` can be used
+    NotFound : there is no such event that the caller may see
+    """
+    return Entry(_NO_NOTIFICATION, 0, _event_of(request, caller))
+
+
+def preview(template: Template, entry: Entry, place: Place) -> tuple[Document, RichText | None]:
+    """Return upstream's ``notificationTemplateRenderResponse``, and what the template says if it says something."""
+    validation = validated(template)
+    if not validation["isValid"]:
+        return {"validation": validation}, None
+    try:
+        text = rendered(template, entry, place)
+    except InvalidTemplate as error:
+        return {"validation": failed(error)}, None
+    return {"validation": validation, "render": {"subject": text.subject, "body": to_html(text.body)}}, text
+
+
+def channel_of(request: Document) -> str:
+    """Return the channel that a request names, mail if none; raise ``InvalidInput`` for none of ours."""
+    name = request.get("channel", Channel.EMAIL.value)
+    if name not in PREVIEWED:
+        raise InvalidInput(f"unknown channel {name!r}; {meant(name, PREVIEWED)}", field="channel")
+    return str(name)
+
+
+PREVIEWED = tuple(one.value for one in (Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT))
+"""Channels whose messages templates word."""
+
+
+def _event_of(request: Document, caller: Caller) -> ChangeEvent:
+    event_id, resource = request.get("eventId"), request.get("resource")
+    if event_id is not None:
+        return shown_event(_id(event_id), caller).event
+    if not isinstance(resource, str) or not 0 < len(resource) <= _LONGEST_RESOURCE:
+        said = f"must be a type of entity, of at most {_LONGEST_RESOURCE} characters, unless eventId names an event"
+        raise InvalidInput(said, field="resource")
+    kind = request.get("eventType")
+    if kind is not None and kind not in tuple(EventType):
+        raise InvalidInput(f"unknown event type {kind!r}; {meant(kind, tuple(EventType))}", field="eventType")
+    now_ms = caller.parts.clock.now_ms()
+    return sample_event(resource, None if kind is None else EventType(kind), caller.actor, now_ms)
+
+
+def _id(given: object) -> str:
+    try:
+        return str(UUID(given if isinstance(given, str) else ""))
+    except ValueError as error:
+        raise InvalidInput("must be the id of a change event, a UUID", field="eventId") from error
+
+
+def _error(text: str) -> str | None:
+    try:
+        parse(text)
+    except InvalidTemplate as error:
+        return error.message
+    return None
+
+
+def _validation(subject: str | None, body: str | None) -> Document:
+    return {"isValid": subject is None and body is None, "subjectError": subject, "bodyError": body}

@@ -1,0 +1,59 @@
+"""Made-up events, for a look at what a template says where no real one is at hand.
+
+Next: ``server/alerts/template_previews.py``.
+"""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.entity import FIRST_VERSION, Document
+from tocsin.model.people import Actor
+
+_TAG: Document = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+_OWNER: Document = {"id": str(uuid4()), "type": "user", "name": "sample.owner", "displayName": "Sample Owner"}
+_OLD, _NEW = "Orders of the shop.", "Orders of the shop, one row per order."
+
+
+def sample_event(resource: str, event_type: EventType | None, actor: Actor, now_ms: int) -> ChangeEvent:
+    """Return an event of this type, ``entityUpdated`` if none is given, about a made-up asset of a type."""
+    kind, name = event_type or EventType.ENTITY_UPDATED, f"sample_{resource}"
+    fqn = f"sample.shop.public.{name}"
+    return ChangeEvent(
+        id=str(uuid4()),
+        event_type=kind,
+        entity_type=resource,
+        entity_id=str(uuid4()),
+        entity_fully_qualified_name=fqn,
+        previous_version=None if kind is EventType.ENTITY_CREATED else FIRST_VERSION,
+        current_version=FIRST_VERSION,
+        user_name=actor.name,
+        user_id=actor.id,
+        timestamp=now_ms,
+        change_description=_changes(resource, kind),
+        entity=_entity(resource, name, fqn),
+    )
+
+
+def _changes(resource: str, kind: EventType) -> ChangeDescription | None:
+    if kind is EventType.ENTITY_CREATED:
+        return None
+    if kind is EventType.ENTITY_SOFT_DELETED:
+        return ChangeDescription(fields_updated=(FieldChange(name="deleted", old_value=False, new_value=True),))
+    if resource == "testCase":
+        result = {"timestamp": 1_767_225_600_000, "testCaseStatus": "Failed", "result": "3 of 100 rows are null"}
+        return ChangeDescription(fields_added=(FieldChange(name="testCaseResult", new_value=result),))
+    return ChangeDescription(
+        fields_added=(FieldChange(name="tags", new_value=[_TAG]),),
+        fields_updated=(FieldChange(name="description", old_value=_OLD, new_value=_NEW),),
+        fields_deleted=(FieldChange(name="owners", old_value=[_OWNER]),),
+    )
+
+
+def _entity(resource: str, name: str, fqn: str) -> Document:
+    entity: Document = {"id": str(uuid4()), "name": name, "displayName": name.replace("_", " ").title()}
+    entity |= {"fullyQualifiedName": fqn, "description": _NEW, "tags": [_TAG], "owners": [_OWNER]}
+    if resource == "table":
+        entity["columns"] = [{"name": "order_id", "dataType": "BIGINT"}, {"name": "email", "dataType": "STRING"}]
+    return entity

@@ -1,0 +1,161 @@
+"""Tests of notification templates by HTTP: upstream's requests and answers, rights, and rendering of real events."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from tests.contract import standards
+from tests.contract.test_access import restrict
+from tests.serving import Json, Served
+
+TEXTS = {"templateSubject": "{{event.entityType}} {{entity.name}}", "templateBody": "<p>{{entity.description}}</p>"}
+
+
+def make(client: httpx.Client, name: str = "Mine", **more: object) -> Json:
+    answer = client.post("/notificationTemplates", json={"name": name, **TEXTS, **more})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_a_template_of_ones_own_has_the_provider_user(administrator: httpx.Client) -> None:
+    assert make(administrator)["provider"] == "user"
+    assert make(administrator, "Claimed", provider="system")["provider"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "says"),
+    [
+        ("templateSubject", "{{#if a}}", "templateSubject: Line 1, column 1: this block has no end"),
+        ("templateBody", "\n{{> x}}", "templateBody: Line 2, column 1: partials"),
+        ("templateSubject", "", "templateSubject"),
+        ("templateSubject", "x" * 257, "templateSubject"),
+        ("templateBody", "x" * 65_537, "templateBody"),
+        ("templateBody", 7, "templateBody"),
+    ],
+)
+def test_a_template_that_cannot_be_read_is_not_stored(
+    administrator: httpx.Client, key: str, text: object, says: str
+) -> None:
+    refused = administrator.post("/notificationTemplates", json={"name": "Broken", **TEXTS, key: text})
+    assert refused.status_code == 400, refused.text
+    assert says in refused.json()["message"]
+    made = make(administrator)
+    patch = [{"op": "replace", "path": f"/{key}", "value": text}]
+    assert administrator.patch(f"/notificationTemplates/{made['id']}", json=patch).status_code == 400
+
+
+def test_validation_says_where_a_text_is_wrong(administrator: httpx.Client) -> None:
+    good = administrator.post("/notificationTemplates/validate", json=TEXTS).json()
+    assert good == {"isValid": True, "subjectError": None, "bodyError": None}
+    bad = administrator.post(
+        "/notificationTemplates/validate", json={"templateSubject": "{{x", "templateBody": "{{eqq a b}}"}
+    ).json()
+    assert bad == {
+        "isValid": False,
+        "subjectError": "Line 1, column 1: this tag has no end; write }}",
+        "bodyError": "Line 1, column 3: unknown helper 'eqq'; did you mean eq?",
+    }
+    for given in ({}, {"templateSubject": "x"}, {**TEXTS, "templateBody": ""}, {**TEXTS, "templateBody": 1}):
+        assert administrator.post("/notificationTemplates/validate", json=given).status_code == 400
+
+
+def test_rendering_uses_a_made_up_event(administrator: httpx.Client) -> None:
+    said = administrator.post("/notificationTemplates/render", json={**TEXTS, "resource": "table"}).json()
+    assert said == {
+        "validation": {"isValid": True, "subjectError": None, "bodyError": None},
+        "render": {"subject": "table sample_table", "body": "<p>Orders of the shop, one row per order.</p>"},
+    }
+    body = "{{#each changes}}{{text}};{{/each}}"
+    given = {"templateSubject": "x", "templateBody": body, "resource": "testCase", "eventType": "entityUpdated"}
+    assert "failed" in administrator.post("/notificationTemplates/render", json=given).json()["render"]["body"]
+    for kind in ("entityCreated", "entitySoftDeleted", "threadCreated", "destinationFailing"):
+        answer = administrator.post("/notificationTemplates/render", json={**TEXTS, "resource": "x", "eventType": kind})
+        assert answer.json()["validation"]["isValid"], answer.text
+
+
+@standards.needed
+def test_answers_obey_upstreams_schemas(administrator: httpx.Client) -> None:
+    for texts in (TEXTS, {**TEXTS, "templateBody": "{{x"}):
+        request = {**texts, "resource": "table", "eventType": "entityUpdated"}
+        assert standards.problems("api/events/notificationTemplateRenderRequest.json", request) == []
+        said = administrator.post("/notificationTemplates/render", json=request).json()
+        assert standards.problems("api/events/notificationTemplateRenderResponse.json", said) == []
+
+
+def test_what_fails_on_an_event_is_said(administrator: httpx.Client) -> None:
+    given = {**TEXTS, "templateBody": "{{#if missing}}x{{/if}}", "resource": "table"}
+    said = administrator.post("/notificationTemplates/render", json=given).json()
+    assert said["validation"]["bodyError"] == "the template says nothing of this event"
+    assert "render" not in said
+    given["templateBody"] = "{{#each entity}}" * 8 + "{{@root}}" + "{{/each}}" * 8
+    assert administrator.post("/notificationTemplates/render", json=given).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({}, "resource"),
+        ({"resource": ""}, "resource"),
+        ({"resource": "x" * 129}, "resource"),
+        ({"resource": "table", "eventType": "entityUpdatd"}, "did you mean entityUpdated?"),
+        ({"resource": "table", "channel": "Slak"}, "did you mean Slack?"),
+        ({"resource": "table", "channel": ["Slack"]}, "channel"),
+        ({"eventId": "x"}, "eventId"),
+        ({"eventId": 1}, "eventId"),
+    ],
+)
+def test_bad_requests_are_refused_with_their_place(administrator: httpx.Client, more: Json, says: str) -> None:
+    refused = administrator.post("/notificationTemplates/render", json={**TEXTS, **more})
+    assert refused.status_code == 400, refused.text
+    assert says in refused.json()["message"]
+
+
+def test_a_real_event_is_rendered_for_who_may_see_it(served: Served, administrator: httpx.Client, orders: Json) -> None:
+    (event,) = administrator.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]
+    given = {"templateSubject": "{{entity.name}}", "templateBody": "{{event.eventType}}", "eventId": event["id"]}
+    said = administrator.post("/notificationTemplates/render", json=given).json()
+    assert said["render"] == {"subject": "orders", "body": "<p>entityCreated</p>"}
+    mallory_id, mallory = served.person("mallory")
+    with mallory:
+        _may_not_see(administrator, mallory_id, mallory, given)
+
+
+def _may_not_see(administrator: httpx.Client, mallory_id: str, mallory: httpx.Client, given: Json) -> None:
+    assert mallory.post("/notificationTemplates/render", json=given).status_code == 403
+    allow = {"name": "writes", "effect": "allow", "operations": ["Create"], "resources": ["notificationTemplate"]}
+    hide = {"name": "hidden", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]}
+    restrict(administrator, mallory_id, allow, hide)
+    assert mallory.post("/notificationTemplates/render", json=given).status_code == 404
+    assert mallory.post(
+        "/notificationTemplates/render", json={**given, "eventId": None, "resource": "table"}
+    ).is_success
+
+
+def test_who_may_edit_peoples_templates_may_not_edit_ours(served: Served, administrator: httpx.Client) -> None:
+    made = make(administrator)
+    ben_id, ben = served.person("ben")
+    with ben:
+        _edits(administrator, ben_id, ben, made)
+
+
+def _edits(administrator: httpx.Client, ben_id: str, ben: httpx.Client, made: Json) -> None:
+    patch = [{"op": "replace", "path": "/templateBody", "value": "<b>x</b>"}]
+    assert ben.patch(f"/notificationTemplates/{made['id']}", json=patch).status_code == 403
+    rule = {
+        "name": "words",
+        "effect": "allow",
+        "operations": ["EditUserNotificationTemplate"],
+        "resources": ["notificationTemplate"],
+    }
+    restrict(administrator, ben_id, rule)
+    assert ben.patch(f"/notificationTemplates/{made['id']}", json=patch).json()["templateBody"] == "<b>x</b>"
+    assert ben.post("/notificationTemplates/validate", json=TEXTS).is_success
+    assert ben.post("/notificationTemplates", json={"name": "New", **TEXTS}).status_code == 403
+
+
+def test_the_helpers_are_listed(administrator: httpx.Client) -> None:
+    listed = administrator.get("/notificationTemplates/helpers").json()
+    assert listed["paging"]["total"] == 24
+    eq = next(one for one in listed["data"] if one["name"] == "eq")
+    assert eq["description"] == "whether two values are equal"
+    assert eq["usages"] == [{"syntax": "{{eq a b}}", "example": "{{#if (eq name 'tags')}}tags{{/if}}"}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import select
 import socket
 from collections.abc import Iterator
@@ -68,6 +69,16 @@ def status_on(made: socket.socket) -> int:
     answered = answer_on(made)
     assert answered.startswith(b"HTTP/1.1 "), answered
     return int(answered.split(b" ", 2)[1])
+
+
+def refusal_on(made: socket.socket) -> int:
+    """Return the status of a response that must have the shape of all errors."""
+    answered = answer_on(made)
+    header, _, body = answered.partition(b"\r\n\r\n")
+    status = int(header.split(b" ", 2)[1])
+    assert b"content-type: application/json" in header
+    assert (set(json.loads(body)), json.loads(body)["code"]) == ({"code", "message"}, status)
+    return status
 
 
 def head(served: Served, path: str, length: int, *, token: str = "", method: str = "POST") -> bytes:
@@ -193,7 +204,25 @@ def test_an_open_request_outlives_the_time_of_a_header(small: Served) -> None:
 def test_a_long_header_is_refused(small: Served) -> None:
     with connected(small) as made:
         made.sendall(b"GET /api/v1/healthcheck HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 3_000)
-        assert status_on(made) == 431
+        assert refusal_on(made) == 431
+
+
+@limited()
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /api/v1/" + b"a" * 66_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/v1/a b HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /api/v1/é HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
+        b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nno header\r\n\r\n",
+        b"PUT /api/v1/tables HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n",
+        b"Hello.\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_is_refused_in_the_shape_of_all_errors(small: Served, sent: bytes) -> None:
+    with connected(small) as made:
+        made.sendall(sent)
+        assert refusal_on(made) == 400
 
 
 @limited(connections=20, connections_per_source=3, trusted_proxies=())
@@ -219,7 +248,7 @@ def test_where_nobody_idle_can_make_room_one_more_connection_is_refused(small: S
             assert b" 200 " in made.recv(4096)
         with connected(small) as made:
             made.sendall(HEALTH)
-            assert status_on(made) == 503
+            assert refusal_on(made) == 503
 
 
 @limited(trusted_proxies=())

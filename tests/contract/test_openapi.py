@@ -117,6 +117,19 @@ def test_a_token_is_required_where_the_document_says_so(described: Described, ad
         assert stranger.get("/tables").status_code == 401
 
 
+def test_reads_that_name_something_in_their_query_say_404(described: Described, administrator: httpx.Client) -> None:
+    nowhere = "00000000-0000-0000-0000-000000000007"
+    named = [one for one in described.operations() if one[1] == "get" and "{" not in one[0]]
+    assert len(named) > 60
+    for name, _, operation in named:
+        texts = [one for one in operation["parameters"] if one["schema"].get("type") == "string"]
+        required = {one["name"]: "nothing" for one in texts if one.get("required")}
+        for parameter in (one["name"] for one in texts):
+            for value in ("nothing", nowhere):
+                answer = administrator.get(name.removeprefix("get /api/v1"), params={**required, parameter: value})
+                assert described.problem(answer) is None
+
+
 def _is_said(schema: Json, document: Json) -> bool:
     """Return whether a schema says more than that there is a value."""
     if "$ref" in schema:

@@ -36,12 +36,20 @@ def event_format() -> str:
     return "default"
 
 
-@pytest.fixture
-def served(sqlite_engine: Engine, founded: Founded, event_format: str) -> Iterator[Served]:
-    """A running server; skips when the official client is not there."""
+@pytest.fixture(scope="session")
+def api_version() -> str:
+    """The version that the official client is of, and so its server must be; skips when the client is not there."""
     if not PYTHON.exists():
         pytest.skip(MISSING)
-    settings = server_settings(event_format=event_format)
+    command = [str(PYTHON), "-c", "import importlib.metadata as m; print(m.version('openmetadata-ingestion'))"]
+    installed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return ".".join([*installed.split(".")[:2], "0"])
+
+
+@pytest.fixture
+def served(sqlite_engine: Engine, founded: Founded, event_format: str, api_version: str) -> Iterator[Served]:
+    """A running server of the official client's version."""
+    settings = server_settings(event_format=event_format, api_version=api_version)
     with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as server:
         yield server
 

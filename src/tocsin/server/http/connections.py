@@ -11,8 +11,10 @@ import asyncio
 import ipaddress
 from collections import Counter
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
+import orjson
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -23,8 +25,28 @@ from tocsin.settings import Settings
 _MOST_UNREAD = 32 * 1024 * 1024
 """Bytes of a body that are read after the response: a client that gets 413 has often sent the body already."""
 
-_FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n"
-_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+def _refusal(status: HTTPStatus, message: str, *headers: str) -> bytes:
+    """Return a whole response in the shape of all errors, before there is a request to respond to."""
+    body = orjson.dumps({"code": int(status), "message": message})
+    lines = [
+        f"HTTP/1.1 {int(status)} {status.phrase}",
+        "content-type: application/json",
+        f"content-length: {len(body)}",
+        "connection: close",
+        "x-content-type-options: nosniff",
+        "cache-control: no-store",
+        *headers,
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+_FULL = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections; wait and try again.", "retry-after: 1")
+_LARGE = _refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large; see header_bytes.")
+_MALFORMED = _refusal(
+    HTTPStatus.BAD_REQUEST,
+    "This is no HTTP/1.1 request: send a shorter address, percent-encode what it may not contain, check the headers.",
+)
 
 
 class Connections:
@@ -143,6 +165,12 @@ class GuardedProtocol(HttpToolsProtocol):
         elif self._header_bytes > self._settings.header_bytes:
             self.transport.write(_LARGE)
             self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Respond to what cannot be read as a request, in the shape of all errors."""
+        del msg  # uvicorn's own text, always the same
+        self.transport.write(_MALFORMED)
+        self.transport.close()
 
     def on_headers_complete(self) -> None:
         """Begin a body, which has a time of its own."""

@@ -26,6 +26,7 @@ _SAID = {
     "412": "`If-Match` names another state than the stored one.",
     "413": "The body, or what would come of it, is too large.",
     "429": "The sender has sent too much; `Retry-After` says when to go on.",
+    "431": "The headers are too large.",
     "503": "The store does not respond; `Retry-After` says when to try again.",
 }
 _WAIT: Document = {"Retry-After": {"description": "Seconds to wait.", "schema": TEXT}}
@@ -57,6 +58,9 @@ _WITHOUT_CONFLICTS = frozenset(
     }
 )
 """Modules of routes that change nothing that somebody else could have changed."""
+
+_NAMING_READS = frozenset({"graph.read_map", "permissions.list_permissions", "permissions.list_of_policies"})
+"""Routes whose query parameters name what may not be there."""
 
 _FORBIDDEN_NOBODY = frozenset(
     {
@@ -90,14 +94,14 @@ def asks_for_token(route: APIRoute) -> bool:
 
 
 def _statuses(name: str, module: str, route: APIRoute, method: str, *, is_read: bool) -> Iterator[str]:
-    yield from ("400", "406")
+    yield from ("400", "406", "431")
     if asks_for_token(route):
         yield from ("401", "429")
         if name not in _FORBIDDEN_NOBODY:
             yield "403"
     if name in _LOG_IN:
         yield from ("401", "429")
-    if "{" in route.path_format.replace("{collection}", "") or method != "GET":
+    if "{" in route.path_format.replace("{collection}", "") or method != "GET" or name in _NAMING_READS:
         yield "404"
     if (method != "GET" and module not in _WITHOUT_CONFLICTS) or name in _CONFLICTING_READS:
         yield "409"

@@ -88,6 +88,20 @@ class SmallCompany:
         written = self.writes.add_pipeline_status(f"airflow.{pipeline}", report, actor=SYSTEM)
         return written.event.to_wire() if written.event else None
 
+    def test_case(self, table: str, name: str = "has_rows", **fields: object) -> Document:
+        """Put a test of a table."""
+        definition = {"name": "hasRows", "entityType": "TABLE", "testPlatforms": ["OpenMetadata"]}
+        self.writes.upsert("testDefinition", definition, actor=SYSTEM)
+        link = f"<#E::table::pg.store.public.{table}>"
+        return self.put("testCase", {"name": name, "entityLink": link, "testDefinition": "hasRows", **fields})
+
+    def result(self, table: str, status: str, name: str = "has_rows") -> Document | None:
+        """Report the result of a test of a table a second later; return the event's document."""
+        self.clock.advance(1_000)
+        report = {"timestamp": self.clock.now_ms(), "testCaseStatus": status}
+        written = self.writes.add_test_result(f"pg.store.public.{table}.{name}", report, actor=SYSTEM)
+        return written.event.to_wire() if written.event else None
+
     def key(self, name: str) -> Key:
         """Return by what an entity is found."""
         return Key.by_id(self.ids[name])

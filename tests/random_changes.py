@@ -1,4 +1,4 @@
-"""Random changes of the small company: owners, followers, lineage, teams, descriptions, hard deletions."""
+"""Random changes of the small company: owners, followers, lineage, teams, descriptions, tests, hard deletions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.company import PEOPLE, SmallCompany
 from tocsin.errors import TocsinError
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 
 TABLES = ("orders", "revenue", "profit")
 TEAMS = ("shop", "tills")
@@ -79,12 +80,25 @@ def describe(company: SmallCompany, chance: Random) -> None:
     company.describe(chance.choice(TABLES), f"{chance.random()}", by=chance.choice(PEOPLE))
 
 
+def test(company: SmallCompany, chance: Random) -> None:
+    """Make a test of a table, report a result of it, follow it, or delete it for good."""
+    table = chance.choice(TABLES)
+    case = company.test_case(table)
+    match chance.randrange(4):
+        case 0:
+            company.writes.follow("testCase", case["id"], company.ids[chance.choice(PEOPLE)], actor=SYSTEM)
+        case 1:
+            company.writes.delete("testCase", Key.by_id(case["id"]), actor=SYSTEM, hard=True)
+        case _:
+            company.result(table, chance.choice(("Success", "Failed")))
+
+
 def replace(company: SmallCompany, chance: Random) -> None:
     """Delete a table for good, and make one of its name."""
     name = chance.choice(TABLES)
-    company.writes.delete("table", company.key(name), actor=SYSTEM, hard=True)
+    company.writes.delete("table", company.key(name), actor=SYSTEM, hard=True, recursive=True)
     owners = [owner(company, chance)] if chance.random() < 0.5 else []
     company.table(name, owners=owners)
 
 
-STEPS: tuple[Step, ...] = (own, follow, connect, join, nest, describe, describe, replace)
+STEPS: tuple[Step, ...] = (own, follow, connect, join, nest, describe, describe, test, test, replace)

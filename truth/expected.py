@@ -183,7 +183,7 @@ class Audience:
         person = way.person
         if person in self.bots or person == self.facts.event.actor or not self._may_see(person):
             return False
-        about = (alert.name, self.facts.asset, self.facts.event.key, way.node)
+        about = (alert.name, self.facts.asset, self._tested, self.facts.event.key, way.node)
         if any((person, one, channel) in self.world.mutes for one in about for channel in ("", destination.channel)):
             return False
         return not alert.relations or alert.matches(self.facts, self.held(alert, person))
@@ -193,10 +193,21 @@ class Audience:
         depth = ALL if destination.depth is None else destination.depth
         for kind, receiver in _asked(alert, destination):
             goes_downstream = kind in ("owner", "follower")
-            nodes = self.world.reach(self.facts.asset, depth) if goes_downstream else {self.facts.asset: 0}
+            nodes = self._reach(depth) if goes_downstream else {self.facts.asset: 0}
             for node, hops in nodes.items():
                 for principal in self._principals(kind, receiver, node):
                     yield from (Way(person, kind, team, node, hops) for person, team in self._expanded(principal))
+
+    def _reach(self, depth: int) -> dict[Key, int]:
+        """Return what an event concerns and what lies downstream; a test lies where its table does."""
+        start = self._tested or self.facts.asset
+        return {self.facts.asset: 0} | {node: hops for node, hops in self.world.reach(start, depth).items() if hops}
+
+    @property
+    def _tested(self) -> Key | None:
+        """Return the table that is tested, if the event is of a test case."""
+        entity_type, fqn = self.facts.event.key
+        return ("table", fqn.rpartition(".")[0]) if entity_type == "testCase" else None
 
     def _expanded(self, principal: Principal) -> Iterator[tuple[str, str]]:
         kind, name = principal
@@ -210,8 +221,9 @@ class Audience:
             case "owner":
                 return self.world.inherited(node, "owners")
             case "follower":
-                known = self.world.entities.get(node)
-                return [("user", one) for one in sorted(known.followers)] if known else []
+                places = {node, self._tested if node == self.facts.event.key else node}
+                known = [self.world.entities[one] for one in places if one in self.world.entities]
+                return [("user", one) for one in sorted({name for one in known for name in one.followers})]
             case "admin":
                 return [("user", ADMIN)]
             case "user" | "team":

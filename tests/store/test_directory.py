@@ -7,8 +7,9 @@ from sqlalchemy import Engine, event, insert
 from tests.company import SmallCompany
 
 from tocsin.flow.eventlog.selection import EventSelection
-from tocsin.flow.resolve.directory import DownstreamStep, Principal
+from tocsin.flow.resolve.directory import NO_END, DownstreamStep, Principal
 from tocsin.model.notification import ReasonKind
+from tocsin.model.stored import Key
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import membership
@@ -60,6 +61,40 @@ def test_stakeholders_are_owners_or_followers(company: SmallCompany, directory: 
     assert list(directory.stakeholders({orders}, ReasonKind.FOLLOWER)) == [
         Principal(ReasonKind.FOLLOWER, company.ids["cem"], "user", node_id=orders, since_offset=followed)
     ]
+
+
+def test_a_test_has_the_followers_of_its_table_and_reaches_what_that_feeds(
+    company: SmallCompany, directory: SqlDirectory
+) -> None:
+    case, orders = company.test_case("orders")["id"], company.ids["orders"]
+    company.writes.follow("testCase", case, company.ids["ana"], actor=company.actor("ana"))
+    followers = list(directory.stakeholders({case, orders}, ReasonKind.FOLLOWER))
+    assert {(one.principal_id, one.node_id) for one in followers} == {
+        (company.ids["cem"], orders),
+        (company.ids["cem"], case),
+        (company.ids["ana"], case),
+    }
+    assert {(step.node_fqn, step.hops) for step in directory.reach({case}, 5)} == {
+        ("", 0),
+        ("pg.store.public.revenue", 1),
+    }
+    assert [one.principal_id for one in directory.stakeholders({case}, ReasonKind.OWNER)] == [company.ids["shop"]]
+
+
+def test_a_test_that_was_deleted_still_has_them(company: SmallCompany, directory: SqlDirectory) -> None:
+    case = company.test_case("orders")["id"]
+    company.writes.delete("testCase", Key.by_id(case), actor=company.actor("ana"), hard=True)
+    assert [one.principal_id for one in directory.stakeholders({case}, ReasonKind.FOLLOWER)] == [company.ids["cem"]]
+    assert "pg.store.public.revenue" in {step.node_fqn for step in directory.reach({case}, 1)}
+
+
+def test_the_owners_of_a_test_take_the_place_of_those_of_its_table(
+    company: SmallCompany, directory: SqlDirectory
+) -> None:
+    case = company.test_case("orders", owners=[{"type": "user", "name": "dia"}])["id"]
+    nodes = {step.node_id for step in directory.reach({case}, 1) if step.hops == 0}
+    owners = [one for one in directory.stakeholders(nodes, ReasonKind.OWNER) if one.until_offset == NO_END]
+    assert [one.principal_id for one in owners] == [company.ids["dia"]]
 
 
 def test_members_include_nested_teams_once_even_in_a_cycle(company: SmallCompany, directory: SqlDirectory) -> None:

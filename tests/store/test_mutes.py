@@ -96,6 +96,13 @@ def test_who_asks_for_many_people_finds_the_same_mutes(company: SmallCompany) ->
     assert list(SqlDirectory(company.engine).mutes(many, [company.ids["orders"]])) == known != []
 
 
+def test_who_muted_a_table_hears_nothing_of_its_tests(company: SmallCompany) -> None:
+    case = company.test_case("orders")["id"]
+    muted = mute(company, "cem", "orders")
+    found = SqlDirectory(company.engine).mutes({company.ids["cem"]}, {case})
+    assert {one.about_id for one in found} == {muted.about_id, case}
+
+
 def test_what_is_muted_of_an_alert_ends_with_it(company: SmallCompany) -> None:
     mute(company, "ana", "bell")
     Subscriptions(company.engine).forget(company.ids["bell"])

@@ -78,7 +78,8 @@ class Receiver:
         """Take one webhook request."""
         body = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        event = _event_in(body)
+        events = _events_in(body)
+        event = events[0] if events else {}
         signature = self._judged(body, headers)
         name = event.get("entityFullyQualifiedName") or event.get("entityId") or ""
         self._keep(
@@ -87,6 +88,7 @@ class Receiver:
             f"webhook-id {headers.get('webhook-id', 'none')}  signature {signature}",
             path=request.path,
             event=event,
+            events=events,
             headers=headers,
             webhook_id=headers.get("webhook-id"),
             signature=signature,
@@ -150,9 +152,10 @@ def _print_line(line: str) -> None:
     print(line, flush=True)  # noqa: T201  its lines are what this program is for
 
 
-def _event_in(body: bytes) -> dict[str, Any]:  # Any: whatever JSON somebody sent
+def _events_in(body: bytes) -> list[dict[str, Any]]:  # Any: whatever JSON somebody sent
+    """Return the event that a request brings, or those of an array."""
     try:
-        event = json.loads(body)
+        found = json.loads(body)
     except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}
+        return []
+    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]

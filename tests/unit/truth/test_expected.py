@@ -11,7 +11,7 @@ from truth.facts import Event
 from truth.history import History, Json, Key
 from truth.predicted import events_of
 from truth.script import HIDDEN, READERS, Script
-from truth.steps import ADMIN, Change, Edge, Follow, Make, MuteAsset, Remove, SetAlert, Step, SwitchAlert
+from truth.steps import ADMIN, Change, Edge, Follow, Make, MuteAsset, Remove, Report, SetAlert, Step, SwitchAlert
 from truth.world import World
 
 ORDERS, DAILY = ("table", "s.d.p.orders"), ("table", "s.d.p.daily")
@@ -142,3 +142,18 @@ def test_a_lost_event_is_a_surprise() -> None:
     script = script_with(BELLS, described())
     log: list[list[Event]] = [[] for _ in (*script.founding, *script.steps)]
     assert len(expected(script, log, at_the_end=False).surprises) == len(log)
+
+
+def test_a_test_concerns_the_followers_of_its_table_and_what_that_feeds() -> None:
+    case = ("testCase", "s.d.p.orders.rows")
+    destinations = (Destination("Followers", BELL), Destination("Owners", MAIL, depth=None))
+    alert = Alert("Tests", ("testCase",), (), destinations)
+    made = (Make(ADMIN, case, {}), Follow("ben", "ben", ORDERS, begins=True))
+    told = {
+        ("ben", "follower", "", "", 0),
+        *((f"{who}@history.example.org", "owner", "shop", "", 0) for who in ("ann", "ben")),
+        ("cem@history.example.org", "owner", "", DAILY[1], 1),
+    }
+    assert heard(judged(script_with(alert, *made, Report(ADMIN, case, "Failed"))), "Tests") == told
+    quiet = judged(script_with(alert, *made, MuteAsset("ben", ORDERS, BELL), Report(ADMIN, case, "Failed")))
+    assert heard(quiet, "Tests") == told - {("ben", "follower", "", "", 0)}

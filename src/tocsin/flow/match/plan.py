@@ -14,6 +14,7 @@ from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import FieldValue, Node, Present
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
 from tocsin.conditions.streaks import asks_of_streaks, durations_asked, without_reports
+from tocsin.conditions.test_results import TEST_CASE, without_results
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.model.change import LoggedEvent
@@ -27,6 +28,8 @@ from tocsin.model.subscription import (
 from tocsin.model.thread import RESOURCES as THREADS
 
 ALL_RESOURCES = "all"
+_REPORTING = frozenset({"pipeline", "ingestionPipeline"})
+"""Types that report runs; besides them only test cases report anything."""
 
 _checked = lru_cache(maxsize=20_000)(checked)
 """Conditions are read again and again, whenever any alert changes; they mean the same every time."""
@@ -39,7 +42,8 @@ class Plan:
     Attributes
     ----------
     subscription_id : whose plan it is
-    resources : types of entity or thread it is about; ``all`` means every type, none at all matches nothing
+    resources : types of entity or thread it is about; ``all`` means every type, none at all matches nothing; of tables
+        with a condition on test results also ``testCase``
     node : the condition that rules and actions add up to; None when there is none
     created_at_ms : when the alert was made, epoch milliseconds
     since_offset : the first log offset that it covers; earlier events match nothing
@@ -81,11 +85,7 @@ class Plan:
     @property
     def about(self) -> Node:
         """Return the condition that an event is about one of its resources: a type of entity, or of thread."""
-        if ALL_RESOURCES in self.resources:
-            return ALWAYS
-        threads = tuple(THREADS[one] for one in self.resources if one in THREADS)
-        entities = tuple(one for one in self.resources if one not in THREADS)
-        return disjoined(has("entityType", entities), has("threadType", threads))
+        return _about(self.resources)
 
     @property
     def asks_of_streaks(self) -> bool:
@@ -126,6 +126,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
     """
     filtering = subscription.filtering_rules or FilteringRules(resources=())
     node = conjoined(_chain("rules", filtering.rules), _chain("actions", filtering.actions))
+    resources, node = _with_results(filtering.resources, node)
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:
         raise InvalidInput(
@@ -133,13 +134,36 @@ def plan_of(subscription: EventSubscription) -> Plan:
         )
     return Plan(
         subscription_id=subscription.id,
-        resources=filtering.resources,
+        resources=resources,
         node=None if node == ALWAYS else node,
         created_at_ms=subscription.created_at_ms,
         since_offset=subscription.since_offset,
         enabled=subscription.enabled,
         questions=questions,
     )
+
+
+def _about(resources: Sequence[str]) -> Node:
+    if ALL_RESOURCES in resources:
+        return ALWAYS
+    threads = tuple(THREADS[one] for one in resources if one in THREADS)
+    entities = tuple(one for one in resources if one not in THREADS)
+    return disjoined(has("entityType", entities), has("threadType", threads))
+
+
+def _with_results(resources: tuple[str, ...], node: Node) -> tuple[tuple[str, ...], Node]:
+    """Return what an alert is about and asks for: one about tables that asks for test results is about tests as well.
+
+    Of a test, only an event counts that would not match without what it reports.
+    """
+    if "table" not in resources or not {ALL_RESOURCES, TEST_CASE}.isdisjoint(resources):
+        return resources, node
+    rest = without_results(node)
+    if rest == node:
+        return resources, node
+    others = rest if _REPORTING.isdisjoint(resources) else without_results(node, keep_reports=True)
+    result = conjoined(has("entityType", (TEST_CASE,)), node, negated(rest))
+    return (*resources, TEST_CASE), disjoined(conjoined(_about(resources), others), result)
 
 
 def _chain(key: str, rules: Sequence[FilteringRule]) -> Node:

@@ -35,7 +35,8 @@ _BY_CATEGORY = {
     Category.MENTIONS: (ReasonKind.MENTION, ReasonKind.PARTICIPANT),
 }
 _BY_QUESTION = {FOLLOWS: ReasonKind.FOLLOWER, OWNS: ReasonKind.OWNER}
-_BY_NAME = {Category.USERS: ReasonKind.USER, Category.TEAMS: ReasonKind.TEAM}
+_BY_NAME = {Category.USERS: (ReasonKind.USER,), Category.TEAMS: (ReasonKind.TEAM,)}
+_BY_ANY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,15 @@ def _depth(destination: Destination) -> int:
 
 
 def _asked(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
-    """Yield (relation, receiver) pairs: the category's own, then what the flags add to it."""
+    """Yield (relation, receiver) pairs: the category's own, then what receivers and flags add to it."""
     config = destination.config
     for relation in _BY_CATEGORY.get(destination.category, ()):
         yield relation, ""
-    if destination.category in _BY_NAME:
-        yield from _named(_BY_NAME[destination.category], config.receivers)
     if destination.category is Category.EXTERNAL:
         yield from _external(destination)
+    else:
+        for relation in _BY_NAME.get(destination.category, _BY_ANY_NAME):
+            yield from _named(relation, config.receivers)
     if config.send_to_owners:
         yield ReasonKind.OWNER, ""
     if config.send_to_followers:

@@ -55,7 +55,7 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
             field=f"{inside}.receivers",
         )
     for index, receiver in enumerate(config.receivers):
-        _check_receiver(receiver, names, f"{inside}.receivers[{index}]")
+        _check_receiver(receiver, destination, names, f"{inside}.receivers[{index}]")
 
 
 def check_secrets(secrets: Document, place: str) -> None:
@@ -84,11 +84,22 @@ def _check_pair(destination: Destination, place: str) -> None:
         )
 
 
-def _check_receiver(receiver: str, names: Names, place: str) -> None:
+def _check_receiver(receiver: str, destination: Destination, names: Names, place: str) -> None:
+    """Refuse what is no address where there must be one, and what is no user or team."""
     if "@" in receiver:
+        if destination.type is Channel.ACTIVITY_FEED:
+            raise InvalidInput(f"{receiver!r} has no inbox; name a user or team, or choose type Email", field=place)
         if not _ADDRESS.fullmatch(receiver):
             raise InvalidInput(f"{receiver!r} is not an e-mail address", field=place)
         return
+    category = destination.category
+    if category is Category.EXTERNAL:
+        raise InvalidInput(f"{receiver!r} is not an e-mail address; users and teams have categories", field=place)
     person = names.by_name(receiver)
-    if (person is None or person.deleted) and not names.team_exists(receiver):
+    is_user, is_team = person is not None and not person.deleted, names.team_exists(receiver)
+    if not (is_user or is_team):
         raise InvalidInput(f"unknown user or team {receiver!r}", field=place)
+    if category is Category.USERS and not is_user:
+        raise InvalidInput(f"{receiver!r} is a team; choose category Teams", field=place)
+    if category is Category.TEAMS and not is_team:
+        raise InvalidInput(f"{receiver!r} is a user; choose category Users", field=place)

@@ -22,10 +22,11 @@ from tocsin.flow.match.remarks import Remark
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
+from tocsin.model.people import Person
 from tocsin.model.phrases import meant
 from tocsin.model.subscription import Destination, EventSubscription, Trigger, TriggerType
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
-from tocsin.server.alerts.filters import rules_of
+from tocsin.server.alerts.named_filters import check_count, with_rules
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.http.errors import describe_validation
 from tocsin.store.alerts.masking import differing, holds_mask, masked_map, split_secrets
@@ -43,7 +44,6 @@ DEFAULTS: Document = {
 _BOUNDS = {"batchSize": (1, 10_000), "retries": (0, 100), "pollInterval": (0, 86_400)}
 _LONGEST_NAME = 256
 _MOST_DESTINATIONS = 100
-_MOST_RULES = 100
 _MOST_CONDITION_BYTES = 65_536
 _UNDERSTOOD = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
 _PASSED_ON = frozenset({"className", "notificationTemplate", "config", "extension", "tags"})
@@ -82,7 +82,7 @@ def checked_alert(
     WrongKey : a mask for a secret that was encrypted with a key which is not configured
     InvalidInput : something cannot work; the message says where and what would
     """
-    document = _settable(_compiled(request, before or {}), (before or {}).get("provider", "user"))
+    document = _settable(request, before or {})
     known = (before or {}).get("destinations", [])
     document["destinations"] = _with_ids(document["destinations"], known, new_id)
     kept: dict[str, Document] = {}
@@ -132,7 +132,7 @@ def readable(request: Document) -> EventSubscription:
     ------
     InvalidInput : something cannot work; the message says where and what would
     """
-    document = _settable(request, "user")
+    document = _settable(request, {})
     document["destinations"] = _with_ids(document["destinations"], (), lambda: str(uuid4()))
     return _check(document, _Anybody())
 
@@ -140,54 +140,25 @@ def readable(request: Document) -> EventSubscription:
 class _Anybody:
     """Names that accept every person, for validation without a catalogue (``Names``)."""
 
-    def by_name(self, _name: str) -> None:
-        return None
+    def by_name(self, name: str) -> Person:
+        return Person("", name)
 
     def team_exists(self, _name: str) -> bool:
         return True
 
 
-def _settable(request: Document, provider: str) -> Document:
+def _settable(request: Document, before: Document) -> Document:
     unknown = sorted(set(request) - _SETTABLE - _WRITTEN_BY_US - _CREATE_ONLY)
     if unknown:
         raise InvalidInput(f"unknown key; {meant(unknown[0], sorted(_SETTABLE))}", field=unknown[0])
+    request = with_rules(request, before)
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
-    document["filteringRules"] = _filtering_rules(request)
-    document["provider"] = provider
+    document["provider"] = before.get("provider", "user")
     if "config" in document:
         document["config"] = masked_map(document["config"])
     if not isinstance(document["destinations"], list) or len(document["destinations"]) > _MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS}", field="destinations")
     return document
-
-
-def _compiled(request: Document, before: Document) -> Document:
-    """Return ``request`` without the rules compiled from its ``input``, when the input has changed and they have not.
-
-    Rules that are given together with an input win: somebody has written them by hand.
-    """
-    rules, chosen = request.get("filteringRules"), request.get("input")
-    if not chosen or chosen == before.get("input") or rules is None or rules != before.get("filteringRules"):
-        return request
-    rest = {key: value for key, value in request.items() if key != "filteringRules"}
-    return {"resources": rules.get("resources"), **rest}
-
-
-def _filtering_rules(request: Document) -> object:
-    """Return the rules as given, or those compiled from upstream's ``resources`` and ``input``."""
-    if request.get("filteringRules") is not None:
-        return request["filteringRules"]
-    chosen = request.get("input") or {}
-    if not isinstance(chosen, dict):
-        raise InvalidInput("must be an object with filters and actions", field="input")
-    rules: Document = {"resources": request.get("resources") or []}
-    for key, given in (("rules", "filters"), ("actions", "actions")):
-        if named := chosen.get(given):
-            if not isinstance(named, list) or not all(isinstance(one, dict) for one in named):
-                raise InvalidInput("must be a list of objects", field=f"input.{given}")
-            _check_count(named, f"input.{given}")
-            rules[key] = rules_of(named, f"input.{given}")
-    return rules
 
 
 def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id: Callable[[], str]) -> list[Document]:
@@ -291,18 +262,13 @@ def _check_amount(rules: object) -> None:
     for key in ("rules", "actions"):
         given = rules.get(key) if isinstance(rules, dict) else None
         if isinstance(given, list):
-            _check_count(given, f"filteringRules.{key}")
+            check_count(given, f"filteringRules.{key}")
             size += sum(len(str(one.get("condition"))) for one in given if isinstance(one, dict))
     if size > _MOST_CONDITION_BYTES:
         raise InvalidInput(
             f"the conditions have {size} characters; an alert may have at most {_MOST_CONDITION_BYTES}",
             field="filteringRules",
         )
-
-
-def _check_count(rules: Sequence[object], place: str) -> None:
-    if len(rules) > _MOST_RULES:
-        raise InvalidInput(f"must be at most {_MOST_RULES}, not {len(rules)}", field=place)
 
 
 def _model(document: Document, name: str) -> EventSubscription:

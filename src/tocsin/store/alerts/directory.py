@@ -17,6 +17,7 @@ from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.store.alerts import relations_over_time
+from tocsin.store.alerts.assets import Assets, assets_of
 from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.engine import reading
 from tocsin.store.feed import thread_directory
@@ -44,8 +45,8 @@ class SqlDirectory:
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
         """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
         with reading(self._engine) as connection:
-            threads = thread_directory.assets_of(connection, node_ids)
-            nodes = {threads.get(node, node) for node in node_ids}
+            assets = assets_of(connection, node_ids)
+            nodes = {assets.of(node) for node in node_ids} | assets.of_tests.keys()
             is_node = is_one_of(connection, follow.c.entity_id, nodes)
             few = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
             if (connection.scalar(select(func.count()).select_from(few)) or 0) <= size:
@@ -67,27 +68,36 @@ class SqlDirectory:
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
         with reading(self._engine) as connection:
-            threads = thread_directory.assets_of(connection, entity_ids) if depth else {}
-            starts = {root: threads.get(root, root) for root in entity_ids}  # a thread's ways begin at its asset
+            assets = assets_of(connection, entity_ids) if depth else Assets({}, {})
+            starts = {
+                root: assets.of(root) for root in entity_ids
+            }  # the ways of threads and tests begin at their asset
             found = list(relations_over_time.reach(connection, starts, depth, self._from))
             names = _names(connection, {node for _, node, *_ in found})
         for root in (root for root, start in starts.items() if root != start):
             yield DownstreamStep(root_id=root, node_id=root, node_fqn="", hops=0)
         for root, node, hops, (since, until), last_name in found:
+            if hops == 0 and root in assets.of_tests:
+                continue  # a test inherits its table's owners only where it has none of its own
             name = names.get(node, last_name or ("" if hops == 0 else None))
             if name is not None:
                 yield DownstreamStep(root, node, name, hops, since, until)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
-        """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
+        """Return the principals in this relation to each node; a thread has the owners and followers of its asset.
+
+        A test case has the followers of its table beside its own; owners it inherits.
+        """
         with reading(self._engine) as connection:
             if relation in thread_directory.PARTS:
                 yield from self._among(list(thread_directory.parts_in(connection, node_ids, relation)))
                 return
-            threads = thread_directory.assets_of(connection, node_ids)
+            assets = assets_of(connection, node_ids)
         places: dict[str, list[str]] = defaultdict(list)
         for node in node_ids:
-            places[threads.get(node, node)].append(node)
+            places[assets.of_threads.get(node, node)].append(node)
+        for node, table in assets.of_tests.items() if relation is ReasonKind.FOLLOWER else ():
+            places[table].append(node)
         for principal in self._of_assets(places.keys(), relation):
             for node in places[str(principal.node_id)]:
                 yield principal if node == principal.node_id else principal._replace(node_id=node)

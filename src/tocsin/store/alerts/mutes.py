@@ -13,11 +13,11 @@ from sqlalchemy import Connection, Engine, Row, delete, func, select
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
+from tocsin.store.alerts.assets import assets_of
 from tocsin.store.alerts.tables import mute
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import announced
-from tocsin.store.feed.thread_directory import assets_of
 from tocsin.store.tables import entity
 
 
@@ -76,17 +76,17 @@ class Mutes:
 
 
 def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
-    """Yield what these have muted of these alerts, assets, and threads about assets; asks by the fewer keys."""
-    threads: dict[str, list[str]] = {}
-    for thread_id, asset_id in assets_of(connection, about_ids).items():
-        threads.setdefault(asset_id, []).append(thread_id)
-    wanted = {*about_ids, *threads}
+    """Yield what these have muted of these alerts, assets, and threads and tests of assets; asks by the fewer keys."""
+    about: dict[str, list[str]] = {}
+    for thing, asset_id in assets_of(connection, about_ids).items():
+        about.setdefault(asset_id, []).append(thing)
+    wanted = {*about_ids, *about}
     column, keys = (mute.c.who, who) if len(who) <= len(wanted) else (mute.c.about_id, wanted)
     for some in chunked(sorted(keys)):
         for row in connection.execute(select(mute).where(column.in_(some))):
             if row.who in who and row.about_id in wanted:
                 found = _mute(row)
-                yield from (replace(found, about_id=one) for one in (found.about_id, *threads.get(found.about_id, ())))
+                yield from (replace(found, about_id=one) for one in (found.about_id, *about.get(found.about_id, ())))
 
 
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value

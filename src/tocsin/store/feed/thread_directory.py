@@ -1,4 +1,4 @@
-"""Participants of threads for the directory: authors, assignees, mentioned people, and the asset concerned.
+"""Participants of threads for the directory: authors, assignees and mentioned people.
 
 Part of ``store/alerts/directory.py``: every statement looks up a bounded list of ids through an index.
 """
@@ -14,7 +14,7 @@ from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.model.thread import Part
 from tocsin.store.chunks import chunked
-from tocsin.store.feed.tables import thread, thread_part, tombstone_part
+from tocsin.store.feed.tables import thread_part, tombstone_part
 
 PARTS: dict[ReasonKind, tuple[Part, ...]] = {
     ReasonKind.CREATOR: (Part.AUTHOR,),
@@ -25,17 +25,6 @@ PARTS: dict[ReasonKind, tuple[Part, ...]] = {
 """The relations of people to a thread, and the participations that make them."""
 
 _PART, _GONE = thread_part.c, tombstone_part.c
-
-
-def assets_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Return, for those of ``ids`` that are threads, the id of the asset each is about, or was."""
-    found: dict[str, str] = {}
-    for some in chunked(sorted(ids)):
-        for row in connection.execute(select(thread.c.id, thread.c.about_id).where(thread.c.id.in_(some))):
-            found[row.id] = row.about_id
-        gone = select(_GONE.thread_id, _GONE.about_id).where(_GONE.thread_id.in_(some)).distinct()
-        found |= {row.thread_id: row.about_id for row in connection.execute(gone)}
-    return found
 
 
 def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:

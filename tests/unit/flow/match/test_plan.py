@@ -13,9 +13,9 @@ Rule = dict[str, str]
 
 
 def subscription(
-    rules: list[Rule] | None = None, actions: list[Rule] | None = None, **keys: object
+    rules: list[Rule] | None = None, actions: list[Rule] | None = None, resource: str = "table", **keys: object
 ) -> EventSubscription:
-    filtering = {"resources": ["table"], "rules": rules or [], "actions": actions or []}
+    filtering = {"resources": [resource], "rules": rules or [], "actions": actions or []}
     wire = {"id": "1", "name": "a", "fullyQualifiedName": "a", "alertType": "Notification", "filteringRules": filtering}
     return EventSubscription.model_validate({**wire, **keys})
 
@@ -76,8 +76,8 @@ def test_the_place_of_a_rule_without_a_name_is_said_once() -> None:
 def test_what_asks_about_earlier_reports_is_matched_where_they_are_known_and_elsewhere_for_what_is_no_report() -> None:
     plain = plan_of(subscription([rule("tags == 'a'")]))
     always = plan_of(subscription())
-    only = plan_of(subscription([rule("resolved()")]))
-    either = plan_of(subscription([rule("resolved() || tags == 'a'")]))
+    only = plan_of(subscription([rule("resolved()")], resource="pipeline"))
+    either = plan_of(subscription([rule("resolved() || tags == 'a'")], resource="pipeline"))
     assert at_reports([plain, always, only, either]) == [only, either]
     kept = between_reports([plain, always, only, either])
     assert kept[:2] == [plain, always]

@@ -51,6 +51,15 @@ def test_a_receiver_with_an_at_is_an_address_and_anything_else_a_name() -> None:
     assert asked(Category.USERS, receivers=("ana",)) == [("user", "ana")]
 
 
+def test_receivers_beside_another_category_are_written_to_as_well() -> None:
+    assert asked(Category.ADMINS, receivers=("Security@example.com", "Sales")) == [
+        ("admin", ""),
+        ("external", "security@example.com"),
+        ("user", "Sales"),
+        ("team", "Sales"),
+    ]
+
+
 def test_external_mail_goes_to_addresses_and_webhooks_to_their_endpoint() -> None:
     assert asked(Category.EXTERNAL, receivers=("A@example.com", "a@example.com")) == [("external", "a@example.com")]
     endpoint = "http://127.0.0.1:9/hook"

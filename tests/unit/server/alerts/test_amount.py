@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tocsin.errors import InvalidInput
+from tocsin.server.alerts import named_filters
 from tocsin.server.alerts import request as alerts
 from tocsin.server.alerts.request import readable
 
@@ -34,7 +35,7 @@ def test_more_rules_than_are_read_in_a_moment_are_refused_unread(
     asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alerts, "plan_of", lambda _: pytest.fail("planned"))
-    monkeypatch.setattr(alerts, "rules_of", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(named_filters, "rules_of", lambda *_: pytest.fail("read"))
     with pytest.raises(InvalidInput, match="at most"):
         readable(alert(**asked))
 

@@ -43,9 +43,3 @@ def test_what_is_not_offered_is_named(
     resources: list[str], alert_type: str, chosen: dict[str, list[Document]], place: str
 ) -> None:
     assert ("notOffered", place) in said(resources, alert_type=alert_type, **chosen)
-
-
-def test_an_input_beside_rules_by_hand_may_be_anything() -> None:
-    rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": "isBot()"}]}
-    given = {**ALERT, "alertType": "Custom", "filteringRules": rules, "input": {"filters": [1, {}], "actions": 2}}
-    assert remarks_on(readable(given)) == ()

@@ -238,6 +238,9 @@ class Settings(BaseSettings):
         default=(),
         description="Private ranges webhooks may reach: `10.0.0.0/8`, `10.0.0.7:8080`, `[::1]:8080`.",
     )
+    slack_api_url: str = Field(
+        default="https://slack.com/api", description="Address of Slack's Web API, which bot tokens are sent to."
+    )
     smtp_host: str | None = Field(
         default=None, description="Mail server. Unset: `tocsin up` starts a development receiver."
     )

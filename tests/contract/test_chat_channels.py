@@ -9,6 +9,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
+from tocsin.store.alerts.subscriptions import Subscriptions
+
 CHATS = {
     "GChat": (
         "https://chat.example.com/v1/spaces/AAAA/messages?key=s3cret-key&token=s3cret-token",
@@ -60,8 +62,8 @@ def test_the_address_of_a_chat_is_stored_sealed_and_shown_masked(
         (
             {"endpoint": "https://chat.example.com/x"},
             "Owners",
-            "destinations[0].category",
-            "valid categories: External",
+            "destinations[0]",
+            "External",
         ),
     ],
 )
@@ -81,3 +83,52 @@ def test_a_test_of_the_destination_does_not_reach_inner_addresses(administrator:
     assert answer.status_code == 200, answer.text
     assert '"Failed"' in answer.text
     assert "egressRefused" in answer.text
+
+
+TOKEN = "xoxb-12-34-s3cret"
+
+
+@pytest.mark.parametrize(
+    ("config", "category"), [({"channel": "#alerts"}, "External"), ({}, "Owners"), ({"receivers": ["admin"]}, "Users")]
+)
+def test_the_token_of_a_bot_is_stored_sealed_and_shown_masked(
+    administrator: httpx.Client, sqlite_engine: Engine, config: dict[str, Any], category: str
+) -> None:
+    made = administrator.post("/events/subscriptions", json=alert("Slack", {"botToken": TOKEN, **config}, category))
+    assert made.status_code == 201, made.text
+    assert made.json()["destinations"][0]["config"]["botToken"] == "*********"
+    with sqlite_engine.connect() as connection:
+        kept = "\n".join(connection.connection.dbapi_connection.iterdump())  # type: ignore[union-attr]
+    assert "s3cret" not in kept
+    again = administrator.put("/events/subscriptions", json=administrator.get("/events/subscriptions/name/chat").json())
+    assert again.status_code == 200, "what is shown can be sent back"
+    (destination,) = Subscriptions(sqlite_engine).with_secrets(made.json()["id"]).destinations  # type: ignore[union-attr]
+    assert destination.config.bot_token == TOKEN
+    assert "s3cret" not in json.dumps(administrator.get("/events?limit=100").json())
+
+
+@pytest.mark.parametrize(
+    ("chat", "config", "category", "field", "says"),
+    [
+        ("Slack", {"botToken": TOKEN}, "External", "config.channel", "needs the channel to post to"),
+        ("Slack", {"botToken": TOKEN, "channel": "#Alerts here"}, "External", "config.channel", "id or name"),
+        ("Slack", {"botToken": TOKEN, "channel": "@ana"}, "External", "config.channel", "id or name"),
+        ("Slack", {"botToken": TOKEN, "channel": "#a"}, "Owners", "config.channel", "is for category External"),
+        ("Slack", {"botToken": TOKEN, "endpoint": "https://x.example/h"}, "External", "config.endpoint", "omit it"),
+        ("Slack", {"botToken": "s3cret", "channel": "#a"}, "External", "config.botToken", "xoxb-"),
+        ("Slack", {"botToken": f"{TOKEN}\r\nX: y"}, "Owners", "config.botToken", "xoxb-"),
+        ("Slack", {"endpoint": "https://x.example/h", "channel": "#a"}, "External", "config.channel", "botToken"),
+        ("Slack", {}, "Followers", "config.botToken", "needs a bot's token"),
+        ("Slack", {"botToken": TOKEN}, "Users", "config.receivers", "at least one receiver"),
+        ("GChat", {"endpoint": "https://x.example/h", "botToken": TOKEN}, "External", "config.botToken", "type Slack"),
+        ("Email", {"channel": "#a"}, "Owners", "config.channel", "type Slack"),
+    ],
+)
+def test_what_a_bot_cannot_do_is_refused(
+    administrator: httpx.Client, chat: str, config: dict[str, Any], category: str, field: str, says: str
+) -> None:
+    answer = administrator.post("/events/subscriptions", json=alert(chat, config, category))
+    assert answer.status_code == 400, answer.text
+    assert f"destinations[0].{field}" in answer.text
+    assert says in answer.text
+    assert "s3cret" not in answer.text

@@ -351,7 +351,7 @@ WRONG: dict[str, tuple[Json, str]] = {
     ),
     "compressed mail": (
         alert(destinations=[{"category": "Owners", "type": "Email", "config": {"compression": "gzip"}}]),
-        "destinations[0].config.compression: is for webhooks",
+        "destinations[0].config.compression: is for destinations of type Webhook",
     ),
     "unknown verification": (
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "verification": "mail"}}]),

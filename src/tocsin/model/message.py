@@ -42,6 +42,7 @@ class OutcomeReason(StrEnum):
     MAIL_DEFERRED = "mailDeferred"
     DISABLED = "disabled"
     RECIPIENT_GONE = "recipientGone"
+    RECIPIENT_UNKNOWN = "recipientUnknown"
     MAY_NOT_VIEW = "mayNotView"
     MUTED = "muted"
     INTERNAL_ERROR = "internalError"

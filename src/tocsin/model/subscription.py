@@ -146,8 +146,8 @@ class DestinationConfig(WireModel):
     """Where a destination sends to; which keys count depends on its channel.
 
     Source: ``events/emailAlertConfig.json`` and ``entity/events/webhook.json``, plus the seed's
-    ``secretKey`` and our ``payloadFormat``, ``compression`` and ``verification``. Secrets are masked in what is read
-    back.
+    ``secretKey`` and our ``payloadFormat``, ``compression``, ``verification``, ``botToken`` and ``channel``. Secrets
+    are masked in what is read back.
     """
 
     receivers: tuple[str, ...] = ()
@@ -163,6 +163,8 @@ class DestinationConfig(WireModel):
     payload_format: str | None = None
     compression: str | None = None
     verification: str | None = None
+    bot_token: str | None = None
+    channel: str | None = None
 
 
 class Destination(WireModel):

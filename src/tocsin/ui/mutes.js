@@ -37,7 +37,7 @@ export async function showMutes(make, me, list, done) {
   list.replaceChildren(
     ...data.map((one) => {
       const name = one.fullyQualifiedName || one.name || one.id;
-      const over = one.channel === "Email" ? ", by mail" : "";
+      const over = { Email: ", by mail", Slack: ", in Slack" }[one.channel] || "";
       const end = one.until ? `until ${new Date(one.until).toLocaleString()}` : "permanently";
       const button = make("button", { type: "button", class: "quiet", text: "Unmute" });
       const unmute = () => call("DELETE", `/users/${me.id}/mutes/${one.id}`);

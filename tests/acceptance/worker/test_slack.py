@@ -11,8 +11,7 @@ from sqlalchemy import Engine
 from tests.acceptance.worker.chat_receivers import delivering, listening, reasons, statuses
 from tests.acceptance.worker.test_worker import until
 
-from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
-from tocsin.flow.send.channels.slack.sender import slack_sender
+from tocsin.flow.send.channels.slack.sender import SlackSender
 from tocsin.flow.send.http_requests import HttpRequests
 
 HOOK = "/services/T0/B0/secret"
@@ -53,8 +52,8 @@ def slack(url: str) -> dict[str, object]:
     return {"category": "External", "type": "Slack", "config": {"endpoint": url + HOOK}}
 
 
-def opened(requests: HttpRequests) -> IncomingWebhook:
-    return slack_sender(requests, base_url="https://t.example")
+def opened(requests: HttpRequests) -> SlackSender:
+    return SlackSender(requests, base_url="https://t.example", api_url="https://slack.example/api")
 
 
 async def test_every_change_is_a_message(store_engine: Engine) -> None:

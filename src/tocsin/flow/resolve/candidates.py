@@ -238,7 +238,7 @@ def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Ca
     address: str | None = None
     if row.channel is Channel.ACTIVITY_FEED:
         address = person.id
-    elif row.channel is Channel.EMAIL:
+    elif row.by_address:
         address = person.email or ""
     if stop is None and not address:
         stop = Stop.NO_SUCH_WAY if address is None else Stop.NO_ADDRESS
@@ -263,7 +263,8 @@ def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
 
 
 def _addressed(row: RecipientRule, scene: _Scene) -> Candidate:
-    key = row.receiver if row.channel is Channel.EMAIL else f"{row.subscription_id}:{row.receiver}"
+    is_person = row.by_address and "@" in row.receiver
+    key = row.receiver if is_person else f"{row.subscription_id}:{row.receiver}"
     mute = scene.mute(row.receiver, row)
     stop = Stop.MUTED if mute else None if scene.means(row, None) else Stop.NOT_MEANT
     return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)

@@ -17,7 +17,6 @@ from tocsin.flow.resolve.directory import EVERYBODY, Directory, Portion
 from tocsin.flow.resolve.local import Recipient, merged
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind
-from tocsin.model.subscription import Channel
 
 PEOPLE_AT_ONCE = 10_000
 
@@ -80,7 +79,7 @@ def portions(
     if not cuts:
         return [EVERYBODY]
     shared = frozenset[str]()
-    if any(row.channel is Channel.EMAIL for row in rows):
+    if any(row.by_address for row in rows):
         shared = frozenset(directory.sharing({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL}))
     ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
     return [*ranges, Portion(named=shared)]

@@ -49,6 +49,7 @@ class RecipientRule:
     receiver : the name, address or endpoint asked for; empty where the relation alone determines the recipients
     downstream_depth : how many hops of lineage count for owners and followers; 0 is the changed entity alone
     questions : the alert's conditions on the recipient (``conditions/relations.py``)
+    by_address : it reaches people at their e-mail address
     """
 
     subscription_id: str
@@ -59,6 +60,7 @@ class RecipientRule:
     receiver: str = ""
     downstream_depth: int = 0
     questions: tuple[str, ...] = ()
+    by_address: bool = False
 
 
 def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[RecipientRule, ...]:
@@ -86,7 +88,14 @@ def _row(
         relation=relation,
         receiver=receiver,
         downstream_depth=_depth(destination) if relation in ALONG_LINEAGE else 0,
+        by_address=_is_by_address(destination),
     )
+
+
+def _is_by_address(destination: Destination) -> bool:
+    """Say whether a destination finds people by their e-mail address: mail does, and a bot of Slack."""
+    is_bot = destination.type is Channel.SLACK and bool(destination.config.bot_token)
+    return is_bot or destination.type is Channel.EMAIL
 
 
 def _depth(destination: Destination) -> int:
@@ -138,6 +147,8 @@ def _external(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
     if destination.type is Channel.EMAIL:
         for receiver in destination.config.receivers:
             yield ReasonKind.EXTERNAL, receiver.lower()
+    elif destination.type is Channel.SLACK and destination.config.channel:
+        yield ReasonKind.EXTERNAL, destination.config.channel
     elif destination.config.endpoint:
         # Of several webhooks that look alike because their addresses are masked, each is a receiver of its own.
         endpoint = destination.config.endpoint

@@ -36,13 +36,14 @@ _REASON_LIMIT = 500
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request, ready to go."""
+    """One HTTP request, ready to go; of its answer ``answer_bytes`` are read."""
 
     method: str
     url: URL
     headers: dict[str, str]
     payload: bytes
     timeout: aiohttp.ClientTimeout
+    answer_bytes: int = DETAIL_LIMIT
 
 
 class HttpRequests:
@@ -71,13 +72,17 @@ class HttpRequests:
 
     async def send(self, request: Request, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
-        outcome, stale = await self._attempt(request, now_ms)
-        while stale:  # a kept connection that the receiver had closed says nothing about the receiver
-            outcome, stale = await self._attempt(request, now_ms)
-        return outcome
+        return (await self.exchange(request, now_ms=now_ms))[0]
 
-    async def _attempt(self, request: Request, now_ms: int) -> tuple[Outcome, bool]:
-        """Make one request; return its outcome, and whether it failed on a stale connection only."""
+    async def exchange(self, request: Request, *, now_ms: int) -> tuple[Outcome, bytes]:
+        """Make one attempt and return its outcome, with what was read of the answer."""
+        outcome, body, stale = await self._attempt(request, now_ms)
+        while stale:  # a kept connection that the receiver had closed says nothing about the receiver
+            outcome, body, stale = await self._attempt(request, now_ms)
+        return outcome, body
+
+    async def _attempt(self, request: Request, now_ms: int) -> tuple[Outcome, bytes, bool]:
+        """Make one request; return its outcome and answer, and whether it failed on a stale connection only."""
         connection = SimpleNamespace(reused=False)
         try:
             async with self._session.request(
@@ -89,12 +94,13 @@ class HttpRequests:
                 allow_redirects=False,
                 trace_request_ctx=connection,
             ) as answer:
-                return await _outcome(answer, now_ms=now_ms), False
+                body = await _read(answer, request.answer_bytes)
+                return _outcome(answer, body, now_ms=now_ms), body, False
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
             lost = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, TimeoutError)
             said = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
             detail = clean_line(f"{type(error).__name__}{said}", limit=_REASON_LIMIT)
-            return of_reason(_reason(error), detail=detail), lost and connection.reused
+            return of_reason(_reason(error), detail=detail), b"", lost and connection.reused
 
 
 class _Answer(aiohttp.ClientResponse):
@@ -145,15 +151,20 @@ def timeout_of(destination: Destination) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=connect_s + read_s, sock_connect=connect_s, sock_read=read_s)
 
 
-async def _outcome(answer: aiohttp.ClientResponse, *, now_ms: int) -> Outcome:
-    """Return the outcome of a response; its status counts even if its body breaks off."""
+async def _read(answer: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Return the first bytes of a response's body; none if it breaks off: its status counts all the same."""
     try:
-        kept = await answer.content.readexactly(DETAIL_LIMIT)
+        return await answer.content.readexactly(limit)
     except asyncio.IncompleteReadError as short:
-        kept = short.partial
+        return short.partial
     except (aiohttp.ClientError, TimeoutError):
-        kept = b""
+        return b""
+
+
+def _outcome(answer: aiohttp.ClientResponse, body: bytes, *, now_ms: int) -> Outcome:
+    """Return the outcome of a response."""
     after_s = parse_retry_after(answer.headers.get("Retry-After"), now_ms=now_ms)
+    kept = body[:DETAIL_LIMIT]
     return of_http_status(answer.status, detail=kept.decode("utf-8", "replace").replace("\0", ""), after_s=after_s)
 
 

@@ -19,6 +19,8 @@ LIMIT_MS = 5 * 86_400_000
 LEAST_FAILURES = 10
 """Fewer failures than these are no reason to warn of a destination or to stop it."""
 
+_OF_NO_DESTINATION = frozenset({OutcomeReason.INTERNAL_ERROR, OutcomeReason.RECIPIENT_UNKNOWN})
+
 WARNED_AT = (50, 90, 100)
 """Percent of that time at which it is reported; the last is the end."""
 
@@ -46,12 +48,13 @@ class Failing:
 def failing_after(before: Failing, attempt: Attempt, channel: str, *, has_changed: bool) -> Failing:
     """Return the streak after an attempt; ``has_changed``: the alert was changed since the attempt before.
 
-    Mail does not count: its failures are those of the mail server or of a single recipient. Our own do not, either.
+    Mail does not count: its failures are those of the mail server or of a single recipient. Neither do our own, nor
+    a recipient whom the receiver does not know.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if isinstance(outcome, Delivered):
         return Failing()
-    if channel == Channel.EMAIL or reason_of(outcome) is OutcomeReason.INTERNAL_ERROR:
+    if channel == Channel.EMAIL or reason_of(outcome) in _OF_NO_DESTINATION:
         return before
     streak = Failing() if has_changed or before.since_ms is None else before
     since_ms = ended_at_ms if streak.since_ms is None else streak.since_ms

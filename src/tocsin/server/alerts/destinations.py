@@ -9,16 +9,25 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+from pydantic.alias_generators import to_camel
+
 from tocsin.errors import InvalidInput
 from tocsin.flow.resolve.recipient_rules import has_no_receiver
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header
+from tocsin.flow.send.channels.slack.channel import check_bot_token
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.channels.webhook.authentication import check_credentials
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.model.subscription import Category, Channel, Destination
 
-_OF_WEBHOOKS = ("compression", "verification")
+_OF_ONE_TYPE = {
+    "compression": Channel.WEBHOOK,
+    "verification": Channel.WEBHOOK,
+    "bot_token": Channel.SLACK,
+    "channel": Channel.SLACK,
+}
+"""Parts of a configuration that one type of destination has."""
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
@@ -46,9 +55,9 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
     _check_pair(destination, place)
     config, inside = destination.config, f"{place}.config"
     CHANNELS[destination.type].check(destination, inside)
-    for key in _OF_WEBHOOKS if destination.type is not Channel.WEBHOOK else ():
-        if getattr(config, key) is not None:
-            raise InvalidInput("is for webhooks", field=f"{inside}.{key}")
+    for key, channel in _OF_ONE_TYPE.items():
+        if destination.type is not channel and getattr(config, key) is not None:
+            raise InvalidInput(f"is for destinations of type {channel}", field=f"{inside}.{to_camel(key)}")
     if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
         raise InvalidInput(
             f"category {destination.category} needs at least one receiver: a name or address",
@@ -63,6 +72,8 @@ def check_secrets(secrets: Document, place: str) -> None:
     endpoint = secrets.get("endpoint")
     if endpoint is not None:
         check_endpoint(endpoint, f"{place}.endpoint")
+    if "botToken" in secrets:
+        check_bot_token(secrets["botToken"], f"{place}.botToken")
     headers = secrets.get("headers")
     for name, value in headers.items() if isinstance(headers, dict) else ():
         check_header(name, value, place)

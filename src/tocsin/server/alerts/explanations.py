@@ -197,8 +197,9 @@ def _records(question: Question, caller: Caller) -> dict[str, NotificationRecord
     logged, records, person = question.logged, caller.parts.alert_stores.records, question.person
     if person is None:
         return records.of_event(logged.offset, limit=MOST_RECORDS)
-    mail = [notification_id(logged.event.id, Channel.EMAIL, person.email)] if person.email else []
-    return records.of_user(logged.offset, person.id) | records.by_id(mail)
+    ways = (Channel.EMAIL, Channel.SLACK) if person.email else ()
+    named = [notification_id(logged.event.id, way, person.email or "") for way in ways]
+    return records.of_user(logged.offset, person.id) | records.by_id(named)
 
 
 def _notified(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[NotificationRecord, ...], int]:

@@ -196,7 +196,7 @@ def _goal(destination: Document) -> tuple[object, ...]:
     config = config if isinstance(config, dict) else {}
     endpoint = config.get("endpoint")
     shown = masked_url(endpoint, with_path=True) if isinstance(endpoint, str) else endpoint
-    return (destination.get("category"), destination.get("type"), shown, config.get("receivers"))
+    return (destination.get("category"), destination.get("type"), shown, config.get("channel"), config.get("receivers"))
 
 
 def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], index: int) -> Document:

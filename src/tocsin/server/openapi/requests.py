@@ -118,7 +118,7 @@ REQUESTS: dict[str, Document] = {
             "id": ID,
             "type": {"type": "string", "description": "The asset's type; default: table."},
             "until": {**TIME, "description": "Epoch milliseconds; left out: for good."},
-            "channel": either(Channel.ACTIVITY_FEED, Channel.EMAIL),
+            "channel": either(Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK),
         },
         required=["kind", "id"],
     ),

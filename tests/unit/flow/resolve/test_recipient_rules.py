@@ -85,3 +85,26 @@ def test_a_disabled_destination_asks_for_nobody() -> None:
         ReasonKind.OWNER,
         ReasonKind.CREATOR,
     ]
+
+
+@pytest.mark.parametrize(
+    ("channel", "config", "by_address"),
+    [
+        (Channel.EMAIL, {}, True),
+        (Channel.SLACK, {"bot_token": "*********"}, True),
+        (Channel.SLACK, {"endpoint": "https://hooks.slack.example/x"}, False),
+        (Channel.ACTIVITY_FEED, {}, False),
+        (Channel.WEBHOOK, {"endpoint": "https://hooks.example/x"}, False),
+    ],
+)
+def test_people_are_found_by_address_for_mail_and_bots(
+    channel: Channel, config: dict[str, object], by_address: bool
+) -> None:
+    given = DestinationConfig(send_to_owners=True, **config)  # type: ignore[arg-type]
+    destination = Destination(id="d", category=Category.ADMINS, type=channel, config=given)
+    assert {row.by_address for row in recipient_rules(subscription(destination))} == {by_address}
+
+
+def test_a_bot_posts_to_its_channel() -> None:
+    config = {"bot_token": "*********", "channel": "#alerts"}
+    assert asked(Category.EXTERNAL, Channel.SLACK, **config) == [("external", "#alerts")]

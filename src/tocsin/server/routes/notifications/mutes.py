@@ -38,7 +38,7 @@ class MuteRequest(BaseModel):
     id: UUID
     type: str | None = Field(default=None, max_length=40)
     until: int | None = Field(default=None, ge=0, le=LATEST_MS)
-    channel: Literal[Channel.ACTIVITY_FEED, Channel.EMAIL] | None = None
+    channel: Literal[Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK] | None = None
 
 
 @router.get("")

@@ -1,41 +1,89 @@
-"""Slack: one message per event or digest to an incoming webhook.
+"""Slack: one message per event or digest, to an incoming webhook or by a bot.
 
-The address is secret: whoever has it can post. Next: ``flow/send/channels/slack/sender.py``.
+Whoever has the webhook's address or the bot's token can post, so both are secret. With a token people are written to at
+their e-mail address. Next: ``flow/send/channels/slack/sender.py``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
-from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.flow.send.channels.endpoints import check_endpoint
 from tocsin.flow.send.dispatch import Sender
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
+_TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]{4,250}")
+_CHANNEL = re.compile(r"[CG][A-Z0-9]{2,20}|#?[^\s@#<>|A-Z]{1,80}")
+
 
 def _check(destination: Destination, place: str) -> None:
+    config = destination.config
+    if not config.bot_token:
+        _check_without_bot(destination, place)
+        return
+    if config.endpoint:
+        raise InvalidInput("is for an incoming webhook: omit it, or botToken", field=f"{place}.endpoint")
+    if destination.category is not Category.EXTERNAL:
+        if config.channel:
+            raise InvalidInput("is for category External: people are written to directly", field=f"{place}.channel")
+    elif not config.channel:
+        raise InvalidInput("External with a botToken needs the channel to post to", field=f"{place}.channel")
+    elif not _CHANNEL.fullmatch(config.channel):
+        raise InvalidInput(
+            "must be the id or name of a channel, such as C012AB3CD or #alerts", field=f"{place}.channel"
+        )
+
+
+def _check_without_bot(destination: Destination, place: str) -> None:
+    if destination.category is not Category.EXTERNAL:
+        raise InvalidInput(
+            "Slack needs a bot's token to write to people; an endpoint is for External", field=f"{place}.botToken"
+        )
     check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+    if destination.config.channel:
+        raise InvalidInput("needs a botToken: an incoming webhook has one channel", field=f"{place}.channel")
+
+
+def check_bot_token(token: object, place: str) -> None:
+    """Check a bot token: Slack's begin with ``xoxb-``, or ``xoxe.xoxb-`` where they are rotated.
+
+    Raises
+    ------
+    InvalidInput : it is none
+    """
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise InvalidInput("is not a bot token of Slack (Bot User OAuth Token, xoxb-…)", field=place)
+
+
+def _targets(destination: Destination) -> tuple[str, ...]:
+    if destination.category is Category.EXTERNAL:
+        return (destination.config.channel or destination.config.endpoint or "",)
+    return tuple(receiver for receiver in destination.config.receivers if "@" in receiver)
 
 
 @asynccontextmanager
 async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
-    from tocsin.flow.send.channels.slack.sender import slack_sender  # the libraries of HTTP, for workers alone
+    from tocsin.flow.send.channels.slack.sender import SlackSender  # the libraries of HTTP, for workers alone
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
 
     async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield slack_sender(requests, base_url=settings.base_url())
+        yield SlackSender(requests, base_url=settings.base_url(), api_url=settings.slack_api_url)
 
 
 SLACK = ChannelType(
     channel=Channel.SLACK,
     phrase="in Slack",
-    categories=frozenset({Category.EXTERNAL}),
+    categories=frozenset(Category),
     check=_check,
-    targets=endpoint_of,
+    targets=_targets,
     gathering=Gathering.SUMMARY,
     interval_s=1.0,
     open_sender=_opened,
+    secret_texts=("botToken",),
 )

@@ -1,0 +1,45 @@
+"""Slack bot: one message per event or digest to a channel, or to a person by their e-mail address.
+
+Next: ``flow/send/channels/slack/api.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+
+from tocsin.flow.send.channels.slack.api import Call, SlackApi
+from tocsin.flow.send.channels.slack.blocks import render_message
+from tocsin.flow.send.channels.slack.members import Members
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.model.message import Outcome, OutcomeReason, Rejected
+from tocsin.model.subscription import Destination
+
+
+class SlackBot:
+    """Sends change events as the app whose bot token a destination has."""
+
+    def __init__(self, api: SlackApi, *, base_url: str) -> None:
+        self._api, self._base_url = api, base_url
+        self._members = Members(api)
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and return its outcome."""
+        target = dispatch.message.target
+        call = Call(destination, now_ms)
+        if "@" not in target:
+            return await self._posted(dispatch, destination.config.channel or target, call)
+        call = replace(call, to_person=True)
+        member = await self._members.id_of(target, call)
+        if not isinstance(member, str):
+            return member
+        outcome = await self._posted(dispatch, member, call)
+        if isinstance(outcome, Rejected) and outcome.reason is OutcomeReason.RECIPIENT_UNKNOWN:
+            self._members.forget(target, call)
+        return outcome
+
+    async def _posted(self, dispatch: Dispatch, channel: str, call: Call) -> Outcome:
+        message = orjson.loads(render_message(dispatch, base_url=self._base_url))
+        answer = await self._api.ask("chat.postMessage", orjson.dumps({"channel": channel, **message}), call)
+        return answer.outcome

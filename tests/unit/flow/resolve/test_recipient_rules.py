@@ -106,5 +106,7 @@ def test_people_are_found_by_address_for_mail_and_bots(
 
 
 def test_a_bot_posts_to_its_channel() -> None:
-    config = {"bot_token": "*********", "channel": "#alerts"}
-    assert asked(Category.EXTERNAL, Channel.SLACK, **config) == [("external", "#alerts")]
+    config = DestinationConfig(bot_token="*********", channel="#alerts")
+    destination = Destination(id="d", category=Category.EXTERNAL, type=Channel.SLACK, config=config)
+    (row,) = recipient_rules(subscription(destination))
+    assert (row.relation, row.receiver) == (ReasonKind.EXTERNAL, "#alerts")

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import httpx
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_search import index_all
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
+
+from tocsin.store.engine import writing
+from tocsin.store.tables import attempt, message
 
 CANARY = "kanarienvogel"
 """Occurs in every text of hidden entities, and nowhere else."""
@@ -35,6 +38,7 @@ class Aviary:
     events: list[Json] = field(default_factory=list)
     threads: list[Json] = field(default_factory=list)
     steps: list[Json] = field(default_factory=list)
+    message_ids: list[str] = field(default_factory=list)
     mallory_id: str = ""
     zoe_id: str = ""
 
@@ -65,10 +69,22 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     notify_all(engine)
     _hide(aviary, administrator)
     notify_all(engine)
+    aviary.message_ids = _given_up(engine)
     index_all(engine)
     page = administrator.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
     aviary.events = page["data"]
     return aviary, mallory
+
+
+def _given_up(engine: Engine) -> list[str]:
+    """Let every message fail for good; return their ids."""
+    with writing(engine) as connection:
+        ids = list(connection.execute(select(message.c.id)).scalars())
+        connection.execute(message.update().values(status="failed", attempt_count=1))
+        tried = {"number": 1, "started_at_ms": 1, "duration_ms": 1, "outcome": "rejected", "reason": "badUrl"}
+        connection.execute(attempt.insert(), [{**tried, "message_id": one, "detail": CANARY} for one in ids])
+    assert ids, "hooks of somebody who was allowed to see it all"
+    return ids
 
 
 def _assets(aviary: Aviary, client: httpx.Client) -> None:
@@ -218,6 +234,9 @@ def _watched(aviary: Aviary, client: httpx.Client, mallory: httpx.Client) -> Non
         ],
     }
     aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **everything))
+    hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/hook"}}
+    everywhere = {**everything, "name": "Mallorys", "destinations": [hook]}
+    aviary.open["events/subscriptions"].append(made(mallory, "/events/subscriptions", **everywhere))
 
 
 def _changed(aviary: Aviary, client: httpx.Client) -> None:

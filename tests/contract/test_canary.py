@@ -46,6 +46,8 @@ NO_ASSET = {
     "GET /events/subscriptions/{subscription_id}/status": "how destinations fare",
     "GET /events/subscriptions/{subscription_id}/status/{destination_id}": "how a destination fares",
     "GET /events/subscriptions/backtest/{backtest_id}": "one's own; the pipeline makes it, which is not here",
+    "GET /events/deliveries/replays": "numbers of one's own replays",
+    "GET /events/deliveries/replays/{replay_id}": "numbers of a replay of one's own",
     "GET /{collection}/documentation/csv": "the same for everybody",
     "POST /conditions/validate": "says whether a text is a rule",
     "GET /notificationTemplates/helpers": "the language of templates",
@@ -60,6 +62,7 @@ WRITES = frozenset(
     DELETE /dataQuality/testCases/testCaseResults/{fqn}/{timestamp}
     DELETE /dataQuality/testCases/{case_id}/failedRowsSample
     DELETE /dataQuality/testSuites/basic/{suite_id}
+    DELETE /events/deliveries/replays/{replay_id}
     DELETE /events/subscriptions/backtest/{backtest_id}
     DELETE /events/subscriptions/name/{name}
     DELETE /events/subscriptions/{subscription_id}
@@ -95,6 +98,7 @@ WRITES = frozenset(
     POST /dataQuality/testCases/testCaseIncidentStatus
     POST /dataQuality/testCases/testCaseResults/{fqn}
     POST /dataQuality/testSuites/basic
+    POST /events/deliveries/replays
     POST /events/subscriptions
     POST /events/subscriptions/backtest
     POST /events/subscriptions/testDestination
@@ -261,6 +265,10 @@ _SHOWS: dict[str, Probe] = {
     ),
     f"GET {_CASES}/{{case_id}}/failedRowsSample": _of("dataQuality/testCases", f"{_CASES}/{{id}}/failedRowsSample"),
     "GET /events": _filters,
+    "GET /events/deliveries": _always("/events/deliveries?limit=100", "/events/deliveries?limit=100&reason=badUrl"),
+    "GET /events/deliveries/{message_id}": lambda aviary: (
+        f"/events/deliveries/{message_id}" for message_id in aviary.message_ids
+    ),
     "GET /events/subscriptions/noise": _always("/events/subscriptions/noise?limit=1000"),
     "GET /events/subscriptions/{subscription_id}/noise": lambda aviary: (
         f"/events/subscriptions/{one['id']}/noise" for one in aviary.open["events/subscriptions"]

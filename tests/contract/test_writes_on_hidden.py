@@ -300,6 +300,8 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /conditions/validate",
         "POST /notificationTemplates/render",
         "POST /notificationTemplates/validate",
+        "POST /events/deliveries/replays",
+        "DELETE /events/deliveries/replays/{replay_id}",
         "POST /events/subscriptions/backtest",
         "DELETE /events/subscriptions/backtest/{backtest_id}",
         "POST /events/subscriptions/testDestination",

@@ -29,6 +29,7 @@ from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.engine import open_engine
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.worker.attempt import RouteBook, attempt
@@ -138,7 +139,15 @@ def _end(small: Small, alert_id: str, made: Made) -> None:
 async def _work_off(engine: Engine) -> list[Dispatch]:
     channel, messages = Collecting(), Messages(engine)
     reports = failure_reports(engine, SystemClock())
-    parts = Parts(messages, Sessions(engine), Routes(engine), Permitted(engine), {Channel.EMAIL: channel}, reports)
+    parts = Parts(
+        messages,
+        Sessions(engine),
+        Routes(engine),
+        Permitted(engine),
+        {Channel.EMAIL: channel},
+        reports,
+        Replays(engine),
+    )
     parts.sessions.begin("s", lease_ms=90_000, now_ms=0)
     for dispatch in messages.dispatches(messages.claim("s", 64, now_ms=10**15)):
         await attempt(parts, dispatch, RouteBook(parts), _yes)

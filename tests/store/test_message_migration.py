@@ -149,4 +149,4 @@ def test_a_micro_batch_repeated_after_the_migration_adds_nothing(old_engine: Eng
     with old_engine.connect() as connection:
         states = {row.id: row.status for row in connection.execute(select(message))}
     assert states == {_sent(status): status for status in TRIES}
-    assert set(states.values()) == {one.value for one in MessageStatus}
+    assert set(states.values()) == {one.value for one in MessageStatus} - {MessageStatus.AWAITING_REPLAY.value}

@@ -21,6 +21,7 @@ from tocsin.cli import (
     backup,
     conditions,
     deliver,
+    deliveries,
     events,
     explain,
     follow,
@@ -100,6 +101,7 @@ alerts.app.command()(noise.noise)
 alerts.app.command()(alert_history.history)
 app.add_typer(events.app, name="events", rich_help_panel=_USE)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
+app.add_typer(deliveries.app, name="deliveries", rich_help_panel=_USE)
 app.add_typer(conditions.app, name="conditions", rich_help_panel=_USE)
 app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)
 app.add_typer(sample.app, name="sample", rich_help_panel=_TEND)

@@ -90,6 +90,11 @@ class AsyncClient:
     start_backtest = _awaited(calls.start_backtest)
     get_backtest = _awaited(calls.get_backtest)
     cancel_backtest = _awaited(calls.cancel_backtest)
+    dead_letters = _iterated(calls.dead_letters)
+    delivery = _awaited(calls.delivery)
+    start_replay = _awaited(calls.start_replay)
+    get_replay = _awaited(calls.get_replay)
+    cancel_replay = _awaited(calls.cancel_replay)
     noise = _awaited(calls.noise)
     subscription_noise = _awaited(calls.subscription_noise)
 

@@ -100,6 +100,11 @@ class Client:
     start_backtest = _sent(calls.start_backtest)
     get_backtest = _sent(calls.get_backtest)
     cancel_backtest = _sent(calls.cancel_backtest)
+    dead_letters = _iterated(calls.dead_letters)
+    delivery = _sent(calls.delivery)
+    start_replay = _sent(calls.start_replay)
+    get_replay = _sent(calls.get_replay)
+    cancel_replay = _sent(calls.cancel_replay)
     noise = _sent(calls.noise)
     subscription_noise = _sent(calls.subscription_noise)
 

@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 _SUBSCRIPTION = "eventsubscription"
 _BACKTESTS = "events/subscriptions/backtest"
+_DELIVERIES = "events/deliveries"
 _PAGE = 100
 _FORMAT = "tocsin"  # the form that also says who
 _BY_LIST = {collection.rsplit("/", 1)[-1]: row.name for collection, row in BY_COLLECTION.items()}
@@ -288,6 +289,38 @@ def get_backtest(backtest_id: str, *, wait: int = 0) -> Call[Document]:
 def cancel_backtest(backtest_id: str) -> Call[Document]:
     """Cancel a backtest of yours."""
     return Call("DELETE", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document)
+
+
+def dead_letters(**filters: Filter) -> Pages[Document]:
+    """Iterate over dead letters, newest first: messages that were given up, of alerts that you may edit.
+
+    Filters: ``alert`` (id or name), ``destination`` (id), ``reason``, ``since``, ``until``.
+    """
+    return _pages(_DELIVERIES, filters, _document)
+
+
+def delivery(message_id: str) -> Call[Document]:
+    """Return a message with all attempts, and the request that a replay would send."""
+    return Call("GET", f"{_DELIVERIES}/{_quoted(message_id)}", _document)
+
+
+def start_replay(**what: str | bool) -> Call[Document]:
+    """Send dead letters again; return the replay, whose ``progress`` ``get_replay`` tells.
+
+    ``message`` (id) is a single one, with ``delivered=True`` also one that was delivered; else the filters of
+    ``dead_letters``.
+    """
+    return Call("POST", f"{_DELIVERIES}/replays", _document, body=dict(what))
+
+
+def get_replay(replay_id: str) -> Call[Document]:
+    """Return the state and progress of a replay of yours."""
+    return Call("GET", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
+
+
+def cancel_replay(replay_id: str) -> Call[Document]:
+    """Cancel a replay of yours: what waits is left as it was."""
+    return Call("DELETE", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
 
 
 def noise(*, since: str = "30d", limit: int = 10) -> Call[Document]:

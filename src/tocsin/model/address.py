@@ -49,6 +49,11 @@ def origin_of(address: object) -> Origin | None:
     return Origin(scheme, host, _DEFAULT_PORTS.get(scheme, -1) if port is None else port)
 
 
+def is_plain_step(step: str) -> bool:
+    """Return whether a step of a path is no token."""
+    return step in _PLAIN_STEPS
+
+
 def masked_origin(address: object) -> Origin | None:
     """Return the origin of a URL that may contain masks; a mask never replaces a host or port."""
     return origin_of(address.replace(MASK, "x")) if isinstance(address, str) else None

@@ -13,10 +13,11 @@ from tocsin.model.notification import Reason
 
 
 class MessageStatus(StrEnum):
-    """Status of a message. All but the first two are final."""
+    """Status of a message. All but the first three are final."""
 
     PENDING = "pending"
     AWAITING_RETRY = "awaitingRetry"
+    AWAITING_REPLAY = "awaitingReplay"
     DELIVERED = "delivered"
     FAILED = "failed"
     RETRY_LIMIT_REACHED = "retryLimitReached"
@@ -46,6 +47,12 @@ class OutcomeReason(StrEnum):
     MAY_NOT_VIEW = "mayNotView"
     MUTED = "muted"
     INTERNAL_ERROR = "internalError"
+
+
+SUPPRESSED = frozenset(
+    {OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW, OutcomeReason.MUTED}
+)
+"""Reasons for which nothing is sent on purpose: they say nothing about the destination, and make no dead letter."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,8 @@ Outcome = Delivered | Retry | Rejected
 class Message:
     """One or many notifications that go out together, as a worker claims them: under the destination it names.
 
-    ``target`` is an endpoint URL or an address; ``attempt_count`` counts the attempts already made.
+    ``target`` is an endpoint URL or an address; ``attempt_count`` counts the attempts already made. While it is
+    replayed, ``replay_id`` names the replay; ``attempts_before`` counts the attempts before its last replay.
     """
 
     id: str
@@ -93,6 +101,8 @@ class Message:
     attempt_count: int
     due_at_ms: int
     created_at_ms: int
+    replay_id: str | None = None
+    attempts_before: int = 0
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,15 @@ from tocsin.server.http.request import caller_of
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.server.openapi.document import openapi_document
 from tocsin.server.routes import events, search, sheets
-from tocsin.server.routes.alerts import alert_history, backtests, conditions, noise, subscriptions, templates
+from tocsin.server.routes.alerts import (
+    alert_history,
+    backtests,
+    conditions,
+    deliveries,
+    noise,
+    subscriptions,
+    templates,
+)
 from tocsin.server.routes.entities import bulk, columns, crud, history, listing
 from tocsin.server.routes.feed import tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
@@ -263,6 +271,7 @@ def _routes() -> APIRouter:
         graph,
         search,
         backtests,
+        deliveries,
         noise,
         alert_history,
         conditions,

@@ -39,6 +39,9 @@ _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(36)
 # Messages that may still have to be sent; queries that use the index must contain this text verbatim.
 OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
+# The same of messages that a replay sends again, and of those that were given up.
+REPLAYED_MESSAGE = text("status = 'awaitingReplay'")
+GIVEN_UP_MESSAGE = text("status IN ('failed', 'retryLimitReached')")
 # Destinations that are paused; the same holds.
 OPEN_BREAKER = text("opened_at_ms IS NOT NULL")
 
@@ -334,6 +337,37 @@ message = Table(
     Column("lease_owner", String(80)),
     Column("created_at_ms", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
+    Column("replay_id", _ID),
+    Column("attempts_before", Integer, nullable=False, default=0, server_default="0"),
+    Index(
+        "ix_message_replayed",
+        "destination_id",
+        "due_at_ms",
+        sqlite_where=REPLAYED_MESSAGE,
+        postgresql_where=REPLAYED_MESSAGE,
+    ),
+    Index(
+        "ix_message_replay",
+        "replay_id",
+        "id",
+        sqlite_where=text("replay_id IS NOT NULL"),
+        postgresql_where=text("replay_id IS NOT NULL"),
+    ),
+    Index(
+        "ix_message_given_up",
+        "updated_at_ms",
+        "id",
+        sqlite_where=GIVEN_UP_MESSAGE,
+        postgresql_where=GIVEN_UP_MESSAGE,
+    ),
+    Index(
+        "ix_message_given_up_of_alert",
+        "subscription_id",
+        "updated_at_ms",
+        "id",
+        sqlite_where=GIVEN_UP_MESSAGE,
+        postgresql_where=GIVEN_UP_MESSAGE,
+    ),
     Index(
         "ix_message_open",
         "destination_id",
@@ -354,7 +388,37 @@ message = Table(
 
 It is claimed under the destination that it names. ``grouping_key`` says which notifications belong together; null where
 nothing is gathered. ``lease_owner`` names the session of the worker that claimed it; ``wait_ms`` is the
-length of the wait until ``due_at_ms``.
+length of the wait until ``due_at_ms``. ``replay_id`` names the replay that sends it again, ``attempts_before`` counts
+the attempts before its last replay.
+"""
+
+replay = Table(
+    "replay",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("requested_by", _ID, nullable=False),
+    Column("requested_at_ms", BigInteger, nullable=False),
+    Column("selection", Text, nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("total_count", BigInteger, nullable=False, default=0),
+    Column("delivered_count", BigInteger, nullable=False, default=0),
+    Column("failed_count", BigInteger, nullable=False, default=0),
+    Column("taken_back_count", BigInteger, nullable=False, default=0),
+    Column("after_ms", BigInteger),
+    Column("after_id", _ID),
+    Column("ended_at_ms", BigInteger),
+    Index(None, "requested_at_ms"),
+    Index(
+        "ix_replay_under_way",
+        "requested_by",
+        sqlite_where=text("ended_at_ms IS NULL"),
+        postgresql_where=text("ended_at_ms IS NULL"),
+    ),
+)
+"""One row per replay: which messages it sends again, and what became of them.
+
+While it ``collects`` its messages, ``after_ms`` and ``after_id`` are the last that it has looked at. ``ended_at_ms`` is
+set once nothing is left to collect, to send or to take back.
 """
 
 worker_session = Table(

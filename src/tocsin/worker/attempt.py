@@ -17,6 +17,7 @@ import structlog
 from tocsin.flow.send.dispatch import Dispatch, Route, narrowed
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.retry import wait_s
+from tocsin.flow.send.starring import starred
 from tocsin.flow.track.attempts import Finished, Step, next_step
 from tocsin.model.message import (
     Attempt,
@@ -99,7 +100,7 @@ async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: Is
         outcome=made.outcome,
         dropped=made.dropped,
     )
-    step = _step(parts, recorded, _retries(made.entries, routes))
+    step = _step(parts, recorded, _retries(made.entries, routes), dispatch.message.attempts_before)
     return Finished(dispatch.message, recorded, step, made.entries)
 
 
@@ -152,6 +153,7 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
         return None
     sized = replace(permitted, batch_size=route.batch_size, sends_arrays=route.sends_arrays)
     outcome = await channel.send(sized, route.destination, now_ms=parts.clock.now_ms())
+    outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
     return _Try(outcome, permitted.entries, dropped)
 
 
@@ -181,6 +183,8 @@ def _way(dispatch: Dispatch, routes: Routes) -> tuple[Route | None, str]:
     return ready, "" if ready else next(route.waits_because or "" for route in found if route)
 
 
-def _step(parts: Parts, made: Attempt, retries: int) -> Step:
-    wait = wait_s(made.outcome, made.number, jitter=parts.jitter()) if isinstance(made.outcome, Retry) else 0.0
-    return next_step(made, retries=retries, wait_s=wait)
+def _step(parts: Parts, made: Attempt, retries: int, before: int) -> Step:
+    """Return what follows an attempt; those made before a replay do not count."""
+    number = made.number - before
+    wait = wait_s(made.outcome, number, jitter=parts.jitter()) if isinstance(made.outcome, Retry) else 0.0
+    return next_step(made, retries=retries + before, wait_s=wait)

@@ -25,6 +25,7 @@ from tocsin.store.folder import make_private
 from tocsin.store.high_water_marks import check_and_warn
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People, unsubscribe_key
@@ -58,6 +59,7 @@ class Parts:
     permitted: Permitted
     senders: Mapping[str, Sender]
     failure_reports: FailureReports
+    replays: Replays
     limits: Limits = field(default_factory=Limits)
     intervals_s: Mapping[str, float] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
@@ -105,6 +107,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         permitted=Permitted(engine),
         senders=senders,
         failure_reports=failure_reports(engine, SystemClock()),
+        replays=Replays(engine),
         limits=Limits(
             claim=settings.worker_claim_limit,
             per_destination=settings.destination_concurrency,

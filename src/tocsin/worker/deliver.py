@@ -12,6 +12,7 @@ import contextlib
 import signal
 import threading
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -91,14 +92,15 @@ class Worker:
         recording = asyncio.create_task(self._record_groups())
         claiming = asyncio.create_task(self._claim_until(stop))
         reporting = asyncio.create_task(self._report_failures())
+        replaying = asyncio.create_task(self._advance_replays())
         try:
             await stop.wait()
-            await _cancelled([claiming, reporting])
+            await _cancelled([claiming, reporting, replaying])
             await self._finish_tasks()
             await _cancelled([keeping])
             await self._give_back()
         finally:
-            await _cancelled((claiming, keeping, recording, reporting, *self._tasks))
+            await _cancelled((claiming, keeping, recording, reporting, replaying, *self._tasks))
         _log.info("worker.stopped", owner=self._parts.owner)
 
     async def _claim_until(self, stop: asyncio.Event) -> None:
@@ -143,14 +145,25 @@ class Worker:
         due = messages.due_destinations(now_ms) if limit > 0 else []
         most_each = max(limits.claim, limits.per_destination)
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
-        if not shares:
-            return [], []
-        self._last_served = list(shares)[-1]
-        self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
-        claimed = messages.claim(session_id, limit, now_ms=now_ms, shares=shares, probed=pauses.probed)
-        dispatches = messages.dispatches(claimed)
+        self._last_served = list(shares)[-1] if shares else self._last_served
+        claimed: list[Message] = []
+        if shares:
+            self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
+            claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, probed=pauses.probed)
+        claimed += self._take_replayed(session_id, limit - len(claimed), in_hand + Counter(_destinations(claimed)))
+        dispatches = messages.dispatches(claimed) if claimed else []
         self._claim_unknown = False
         return claimed, dispatches
+
+    def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
+        """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""
+        messages, now_ms, pauses = self._parts.messages, self._parts.clock.now_ms(), self._pauses
+        due = messages.replayed_destinations(now_ms) if limit > 0 else []
+        shares = fair_shares(due, in_hand, limit=limit, most_each=self._parts.limits.per_destination, pauses=pauses)
+        if not shares:
+            return []
+        self._claim_unknown = True  # as above
+        return messages.claim_replayed(session_id, shares, now_ms=now_ms, probed=pauses.probed)
 
     async def _deliver(self, session_id: str, dispatch: Dispatch, *, is_probe: bool) -> None:
         """Send one message when its destination has a free lane, if it is still this worker's by then."""
@@ -231,6 +244,13 @@ class Worker:
         if planned_count := self._parts.messages.plan_again(self._parts.clock.now_ms()):
             _log.warning("worker.clock_was_set_back", planned_again=planned_count)
 
+    async def _advance_replays(self) -> None:
+        """Collect the messages of replays, and take back those of cancelled ones, portion by portion."""
+        while True:
+            now_ms = self._parts.clock.now_ms()
+            if not await _steadily(partial(self._parts.replays.advance_all, now_ms)):
+                await asyncio.sleep(_PAUSE_S)
+
     async def _report_failures(self) -> None:
         """Report from time to time which destinations deliver nothing."""
         while True:
@@ -277,6 +297,10 @@ async def _first_of(*events: asyncio.Event, timeout_s: float | None = None) -> N
     await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
+
+
+def _destinations(claimed: Iterable[Message]) -> Iterable[str]:
+    return (one.destination_id for one in claimed)
 
 
 def _log_attempt(one: Finished, *, kept: bool) -> None:

@@ -26,12 +26,15 @@ from tocsin.clock import SystemClock
 from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.message import DroppedReason, Message, Outcome, OutcomeReason
+from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.records import Records
+from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
@@ -61,6 +64,8 @@ class Receiver:
             await asyncio.sleep(PATIENCE_S)
         if request.path.startswith("/held"):
             await self.open.wait()
+        if request.path == "/echo":
+            return web.Response(text="\n".join(f"{name}: {value}" for name, value in request.headers.items()))
         status = int(request.path.rpartition("/")[2]) if request.path.startswith("/status/") else 200
         return web.Response(status=status)
 
@@ -96,6 +101,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
             permitted=Permitted(engine),
             senders={Channel.WEBHOOK: webhook},
             failure_reports=failure_reports(engine, SystemClock()),
+            replays=Replays(engine),
             limits=limits,
             owner="test",
         )
@@ -163,6 +169,40 @@ async def test_no_destination_gets_more_requests_at_once_than_allowed(
         assert len(receiver.arrived) == 3
         receiver.open.set()
         await until(lambda: statuses(sqlite_engine) == {"delivered": 40})
+
+
+async def test_a_replay_goes_out_behind_what_is_live_with_the_same_ids(
+    store_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(store_engine, [to(receiver, "/held")])
+    dead = add_messages(store_engine, 20, name="dead", status="failed", attempt_count=1)
+    with writing(store_engine) as connection:
+        tried = {"number": 1, "started_at_ms": 1, "duration_ms": 1, "outcome": "rejected", "reason": "badUrl"}
+        connection.execute(attempt.insert(), [{**tried, "message_id": one, "detail": ""} for one in dead])
+    live = add_messages(store_engine, 60, name="live")
+    replays = Replays(store_engine)
+    replays.add(Replay("r", "ana", NOW_MS + 1_000, Selection(), ReplayState.COLLECTING))
+    async with working(store_engine, replace(LIMITS, per_destination=4, claim=16)):
+        await until(lambda: statuses(store_engine) == {"delivered": 80})
+    arrived = receiver.ids("/held")
+    assert sorted(arrived) == sorted([*dead, *live])
+    assert set(arrived[:48]) <= set(live), "a claim takes replays only when nothing live is left for it"
+    found = replays.find("r")
+    assert found is not None
+    assert (found.state, found.total_count, found.delivered_count) == (ReplayState.DONE, 20, 20)
+
+
+async def test_a_receivers_answer_is_kept_without_the_secrets_that_it_repeats(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    headers = {"X-Api-Key": "canary-secret"}
+    add_alert(sqlite_engine, [to(receiver, "/echo", config={"endpoint": f"{receiver.url}/echo", "headers": headers})])
+    (one,) = add_messages(sqlite_engine, 1)
+    async with working(sqlite_engine):
+        await until(lambda: states(sqlite_engine)[one][0] == "delivered")
+    (tried,) = Records(sqlite_engine).attempts(one)
+    assert "canary-secret" not in tried.detail
+    assert "X-Api-Key: *********" in tried.detail
 
 
 async def test_stopping_finishes_what_is_in_flight_and_gives_back_the_rest(

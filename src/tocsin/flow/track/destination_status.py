@@ -12,16 +12,14 @@ from tocsin.flow.track.attempts import Step, reason_of
 from tocsin.flow.track.breaker import Breaker, breaker_after, stopped_at
 from tocsin.flow.track.failing import Failing, failing_after
 from tocsin.model.entity import Document
-from tocsin.model.message import Attempt, Delivered, MessageStatus, OutcomeReason
+from tocsin.model.message import SUPPRESSED, Attempt, Delivered, MessageStatus, OutcomeReason
 from tocsin.model.subscription import SubscriptionState
 
-_SAYS_NOTHING = frozenset(
-    {OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW, OutcomeReason.MUTED}
-)
 _STATES = {
     MessageStatus.DELIVERED: SubscriptionState.ACTIVE,
     MessageStatus.PENDING: SubscriptionState.AWAITING_RETRY,  # a failed probe
     MessageStatus.AWAITING_RETRY: SubscriptionState.AWAITING_RETRY,
+    MessageStatus.AWAITING_REPLAY: SubscriptionState.AWAITING_RETRY,
     MessageStatus.FAILED: SubscriptionState.FAILED,
     MessageStatus.RETRY_LIMIT_REACHED: SubscriptionState.RETRY_LIMIT_REACHED,
 }
@@ -78,7 +76,7 @@ UNTRIED = DestinationStatus(SubscriptionState.ACTIVE, 0)
 
 def concerns_destination(attempt: Attempt) -> bool:
     """Return whether the attempt's outcome concerns its destination."""
-    return reason_of(attempt.outcome) not in _SAYS_NOTHING
+    return reason_of(attempt.outcome) not in SUPPRESSED
 
 
 def standing_after(

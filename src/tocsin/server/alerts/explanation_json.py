@@ -20,7 +20,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason
-from tocsin.model.notification_record import MessageRecord, NotificationRecord
+from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.server.alerts.explanations import PagedExplanation
 
 MOST_PEOPLE = 50
@@ -28,7 +28,7 @@ MOST_PEOPLE = 50
 
 _MOST_VALUES = 20
 _LONGEST_VALUE = 200
-_OPEN = (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value)
+_OPEN = (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value, MessageStatus.AWAITING_REPLAY.value)
 _DEAD = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 
 
@@ -211,17 +211,19 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
         "held": ("stopped" if message.is_stopped else "paused") if is_held else None,
         "heldSince": message.held_since_ms if is_held else None,
         "isDeadLetter": message.status in _DEAD,
-        "attempts": [
-            {
-                "number": one.number,
-                "startedAt": one.started_at_ms,
-                "durationMs": one.duration_ms,
-                "outcome": one.outcome,
-                "reason": one.reason,
-                "statusCode": one.status_code,
-                "dropped": [_dropped(each) for each in one.dropped],
-                **({"detail": one.detail} if shows_answers else {}),
-            }
-            for one in message.attempts
-        ],
+        "attempts": [attempt_json(one, shows_answers=shows_answers) for one in message.attempts],
+    }
+
+
+def attempt_json(one: AttemptRecord, *, shows_answers: bool) -> Document:
+    """Return one attempt; ``shows_answers``: with what the receiver answered."""
+    return {
+        "number": one.number,
+        "startedAt": one.started_at_ms,
+        "durationMs": one.duration_ms,
+        "outcome": one.outcome,
+        "reason": one.reason,
+        "statusCode": one.status_code,
+        "dropped": [_dropped(each) for each in one.dropped],
+        **({"detail": one.detail} if shows_answers else {}),
     }

@@ -151,9 +151,18 @@ def visible_alerts(caller: Caller) -> list[EventSubscription]:
 
 def tends(alert: EventSubscription, caller: Caller) -> bool:
     """Return whether the caller may edit the alert; to policies, who made it is one of its owners."""
-    if caller.actor.is_admin:
-        return True
-    maker = caller.parts.alert_stores.events.makers([alert.id]).get(alert.id)
+    return bool(tended_alerts([alert], caller))
+
+
+def tended_alerts(alerts: Sequence[EventSubscription], caller: Caller) -> list[EventSubscription]:
+    """Return those of these alerts that the caller may edit."""
+    if caller.actor.is_admin or not alerts:
+        return list(alerts)
+    makers = caller.parts.alert_stores.events.makers([one.id for one in alerts])
+    return [one for one in alerts if _may_edit(one, makers.get(one.id), caller)]
+
+
+def _may_edit(alert: EventSubscription, maker: str | None, caller: Caller) -> bool:
     document: Document = alert.to_wire()
     owners = [*(document.get("owners") or ()), *([{"id": maker, "type": "user"}] if maker else ())]
     return caller.permissions.may(Operation.EDIT_ALL, _ALERT, {**document, "owners": owners})

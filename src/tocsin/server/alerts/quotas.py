@@ -46,6 +46,11 @@ def count_trials(destinations: Sequence[Destination], caller: Caller) -> None:
         _take(caller, "trial", len(messages), caller.parts.settings.trial_messages_per_hour)
 
 
+def count_repeated(caller: Caller) -> None:
+    """Count a message that is sent again although it was delivered, as a test message is counted."""
+    _take(caller, "trial", 1, caller.parts.settings.trial_messages_per_hour)
+
+
 def count_post(texts: Iterable[object], caller: Caller) -> None:
     """Count a thread or post and its mentions; raise ``TooManyRequests`` above the hourly limit."""
     if not (caller.actor.is_admin or caller.actor.is_bot):

@@ -1,4 +1,4 @@
-"""Readers that explanations and noise reports use: relations, mutes, notifications.
+"""Readers that explanations, noise reports and dead letters use: relations, mutes, notifications, messages.
 
 Next: ``server/alerts/explanations.py``.
 """
@@ -17,13 +17,17 @@ from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.history import AlertHistory
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.dead_letters import DeadLetters
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.records import Records
+from tocsin.store.outbox.replays import Replays
 from tocsin.store.people.identities import People, unsubscribe_key
 
 
 @dataclass(frozen=True)
 class AlertStores:
-    """Relations, mutes, and stored notifications of an event."""
+    """Relations, mutes, stored notifications of an event, and what became of messages."""
 
     directory: SqlDirectory
     mutes: Mutes
@@ -32,6 +36,10 @@ class AlertStores:
     reports: Reports
     firings: Firings
     history: AlertHistory
+    messages: Messages
+    routes: Routes
+    dead_letters: DeadLetters
+    replays: Replays
     unsubscribe_key: bytes = field(repr=False)
 
 
@@ -51,5 +59,9 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         reports=Reports(engine),
         firings=Firings(engine),
         history=AlertHistory(engine, page_bytes=page_bytes),
+        messages=Messages(engine),
+        routes=Routes(engine),
+        dead_letters=DeadLetters(engine),
+        replays=Replays(engine),
         unsubscribe_key=key,
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from tocsin.model.backtest import BacktestState
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
+from tocsin.model.message import MessageStatus
 from tocsin.model.mute import MuteKind
 from tocsin.model.notification import ReasonKind
+from tocsin.model.replay import ReplayState
 from tocsin.model.subscription import Category, Channel
 from tocsin.server.openapi.json_schema import (
     COUNT,
@@ -44,6 +46,26 @@ _REASON: Document = {
     "destinationId": TEXT,
     "hops": COUNT,
     "sentence": {"type": "string", "description": "The reason as a person would say it."},
+}
+
+_MESSAGE: Document = {
+    "id": {"type": "string", "format": "uuid", "description": "The id of the message, its `webhook-id`."},
+    "alert": whole({"id": TEXT, "name": nullable(TEXT)}),
+    "destination": whole({"id": TEXT, "category": nullable(TEXT), "type": either(*Channel)}),
+    "recipient": TEXT,
+    "status": either(*MessageStatus),
+    "isDeadLetter": FLAG,
+    "reason": nullable(TEXT),
+    "statusCode": nullable(COUNT),
+    **{"attemptCount": COUNT, "createdAt": TIME, "updatedAt": TIME, "notificationCount": COUNT},
+    "events": array(
+        whole(
+            {
+                **{"id": TEXT, "offset": COUNT, "title": TEXT, "eventType": either(*EventType)},
+                **{"entityType": _ENTITY_TYPE, "entityFullyQualifiedName": nullable(TEXT)},
+            }
+        )
+    ),
 }
 
 ALERTS: dict[str, Document] = {
@@ -108,6 +130,33 @@ ALERTS: dict[str, Document] = {
             "progress": whole({"done": COUNT, "total": COUNT}),
         },
         {"since": TIME, "until": TIME, "endedAt": TIME, "reason": TEXT, "message": TEXT, "result": OPEN},
+    ),
+    "DeadLetter": whole(_MESSAGE),
+    "Delivery": whole(
+        {
+            **_MESSAGE,
+            "attempts": array(
+                whole(
+                    {
+                        **{"number": COUNT, "startedAt": TIME, "durationMs": COUNT, "outcome": TEXT},
+                        **{"reason": TEXT, "statusCode": nullable(COUNT), "dropped": array(OPEN)},
+                    },
+                    {"detail": {"type": "string", "description": "The receiver's answer, for administrators."}},
+                )
+            ),
+            "requests": array(whole({"method": TEXT, "address": TEXT, "headers": OPEN, "body": TEXT})),
+        },
+        {"requestsNote": TEXT},
+    ),
+    "Replay": whole(
+        {
+            "id": ID,
+            "requestedBy": ID,
+            "requestedAt": TIME,
+            "state": either(*ReplayState),
+            "progress": whole(dict.fromkeys(("total", "waiting", "delivered", "failed", "takenBack"), COUNT)),
+        },
+        {"destination": ID, "reason": TEXT, "since": TIME, "until": TIME, "endedAt": TIME},
     ),
     "ConditionError": whole(
         {"message": TEXT, "line": WHOLE, "column": WHOLE, "expected": array(TEXT)}, {"suggestion": TEXT}

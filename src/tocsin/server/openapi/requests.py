@@ -8,6 +8,7 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import LineageSource
+from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteKind
 from tocsin.model.subscription import Channel
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
@@ -101,6 +102,16 @@ REQUESTS: dict[str, Document] = {
             "channel": either(*PREVIEWED),
         },
         required=list(_TEMPLATE),
+    ),
+    "ReplayRequest": closed(
+        {
+            "message": ID,
+            "delivered": FLAG,
+            "alert": TEXT,
+            "destination": ID,
+            "reason": either(*OutcomeReason),
+            **_ALERT_WINDOW,
+        },
     ),
     "Resumption": closed({"status": {"const": "active"}}, required=["status"]),
     "TrialRequest": closed({"destination": ref("DestinationRequest")}, required=["destination"]),

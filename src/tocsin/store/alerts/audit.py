@@ -74,12 +74,13 @@ class AuditRows:
     def messages(self, after: int, through: int) -> Rows:
         """Return (id, status, due, how often delivered) of every message that carries one of those notifications.
 
-        What waits for a paused destination is not due.
+        What waits for a paused destination is not due. What was delivered before a replay does not count.
         """
         row, note, status = message.c, notification.c, destination_status.c
         here = and_(status.subscription_id == row.subscription_id, status.destination_id == row.destination_id)
         due = case((exists().where(here, OPEN_BREAKER), _NEVER_MS), else_=row.due_at_ms)
         delivered = select(func.count()).where(attempt.c.message_id == row.id, attempt.c.outcome == _DELIVERED)
+        delivered = delivered.where(attempt.c.number > row.attempts_before)
         carry = select(note.message_id).where(note.log_offset > after, note.log_offset <= through)
         query = select(row.id, row.status, due, delivered.scalar_subquery())
         return self._rows(query.where(row.id.in_(carry)))

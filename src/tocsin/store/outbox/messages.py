@@ -1,5 +1,6 @@
 """Claims of due messages, and records of their outcome.
 
+Messages of replays are claimed apart, for what room the others leave (``store/outbox/replays.py``).
 A claim is valid as long as its session (``store/outbox/sessions.py``): until then no other worker gets the row,
 afterwards any may. An outcome is recorded only while the claim still belongs to the recorder.
 PostgreSQL skips rows that another worker is claiming; SQLite has one writer at a time.
@@ -11,22 +12,47 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, exists, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    TextClause,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+)
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
-from tocsin.model.message import DroppedReason, Entry, Message
+from tocsin.model.message import DroppedReason, Entry, Message, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at
+from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.status import count_in, plan_again
 from tocsin.store.snapshots import EVENT_TEXT, Texts
-from tocsin.store.tables import OPEN_MESSAGE, attempt, change_event, entity, message, notification, worker_session
+from tocsin.store.tables import (
+    OPEN_MESSAGE,
+    REPLAYED_MESSAGE,
+    attempt,
+    change_event,
+    entity,
+    message,
+    notification,
+    worker_session,
+)
 
+Which = ColumnElement[bool] | TextClause
+_WAITING = (OPEN_MESSAGE, REPLAYED_MESSAGE)
 _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 
 
@@ -37,20 +63,27 @@ class Messages:
         self._engine = engine
 
     def due_destinations(self, now_ms: int) -> list[str]:
-        """Return the ids of all destinations for which something is due and free, in order.
+        """Return the ids of all destinations for which something is due and free, in order; replays apart."""
+        return self._due_destinations(OPEN_MESSAGE, now_ms)
 
-        Walks the index of open messages from destination to destination: its cost follows the number
-        of destinations with open messages, not the number of messages.
+    def replayed_destinations(self, now_ms: int) -> list[str]:
+        """Return the ids of all destinations for which a message of a replay is due and free, in order."""
+        return self._due_destinations(REPLAYED_MESSAGE, now_ms)
+
+    def _due_destinations(self, which: Which, now_ms: int) -> list[str]:
+        """Return the destinations of due messages, from destination to destination of the index of these messages.
+
+        The cost follows the number of destinations with such messages, not the number of messages.
         """
-        first = select(func.min(message.c.destination_id).label("id")).where(OPEN_MESSAGE).cte("d", recursive=True)
+        first = select(func.min(message.c.destination_id).label("id")).where(which).cte("d", recursive=True)
         following = (
             select(func.min(message.c.destination_id))
-            .where(OPEN_MESSAGE, message.c.destination_id > first.c.id)
+            .where(which, message.c.destination_id > first.c.id)
             .correlate(first)
             .scalar_subquery()
         )
         walk = first.union_all(select(following).where(first.c.id.is_not(None)))
-        free = exists(literal(1)).where(_is_free(now_ms), message.c.destination_id == walk.c.id).correlate(walk)
+        free = exists(literal(1)).where(_is_free(which, now_ms), message.c.destination_id == walk.c.id).correlate(walk)
         with reading(self._engine) as connection:
             return list(connection.execute(select(walk.c.id).where(free).order_by(walk.c.id)).scalars())
 
@@ -74,16 +107,23 @@ class Messages:
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
+        return self._claimed(session_id, limit, shares, _Due(OPEN_MESSAGE, now_ms, probed))
+
+    def claim_replayed(
+        self, session_id: str, shares: Mapping[str, int], *, now_ms: int, probed: Collection[str] = ()
+    ) -> list[Message]:
+        """Take due messages of replays that are not cancelled, as ``claim`` does the others."""
+        due = _Due(and_(REPLAYED_MESSAGE, is_sent()), now_ms, probed)
+        return self._claimed(session_id, sum(shares.values()), shares, due)
+
+    def _claimed(self, session_id: str, limit: int, shares: Mapping[str, int], due: _Due) -> list[Message]:
         claimed: list[Message] = []
         with writing(self._engine) as connection:
             if not _lasts(connection, session_id):
                 return []
             for destination_id, share in shares.items():
                 room = min(share, limit - len(claimed))
-                if room > 0 and destination_id in probed:
-                    claimed += _probe(connection, destination_id, now_ms)
-                elif room > 0:
-                    claimed += _free_rows(connection, destination_id, room, now_ms)
+                claimed += due.rows(connection, destination_id, room) if room > 0 else []
             if claimed:
                 taken = message.update().where(message.c.id.in_([one.id for one in claimed]))
                 connection.execute(taken.values(lease_owner=session_id))
@@ -118,9 +158,10 @@ class Messages:
 
         For a worker that does not know the result of its last claim, because the response was lost.
         """
-        others = and_(OPEN_MESSAGE, message.c.lease_owner == session_id, message.c.id.not_in(list(ids)))
+        others = and_(message.c.lease_owner == session_id, message.c.id.not_in(list(ids)))
+        release = message.update().where(others).values(lease_owner=None)
         with writing(self._engine) as connection:
-            return connection.execute(message.update().where(others).values(lease_owner=None)).rowcount
+            return sum(connection.execute(release.where(which)).rowcount for which in _WAITING)
 
     def plan_again(self, now_ms: int) -> int:
         """Let nothing be due later than its wait from now: such rows were planned by a clock that was set back since.
@@ -129,13 +170,13 @@ class Messages:
         -------
         int : how many rows were planned anew
         """
-        wrong = and_(OPEN_MESSAGE, message.c.due_at_ms > now_ms, message.c.due_at_ms - message.c.wait_ms > now_ms)
+        wrong = and_(message.c.due_at_ms > now_ms, message.c.due_at_ms - message.c.wait_ms > now_ms)
         with reading(self._engine) as connection:
-            if not connection.execute(select(exists().where(wrong))).scalar():
+            if not any(connection.execute(select(exists().where(which, wrong))).scalar() for which in _WAITING):
                 return 0
         planned = message.update().where(wrong).values(due_at_ms=now_ms + message.c.wait_ms)
         with writing(self._engine) as connection:
-            count = connection.execute(planned).rowcount
+            count = sum(connection.execute(planned.where(which)).rowcount for which in _WAITING)
             plan_again(connection, now_ms)
             return count
 
@@ -152,6 +193,7 @@ class Messages:
             if ours:
                 connection.execute(_STEP, [_step_row(one, now_ms) for one in ours])
                 count_in(connection, ours, now_ms=now_ms)
+                count_replayed(connection, ours, now_ms)
         return held
 
 
@@ -169,9 +211,9 @@ _STEP = (
 )
 
 
-def _is_free(now_ms: int) -> ColumnElement[bool]:
+def _is_free(which: Which, now_ms: int) -> ColumnElement[bool]:
     claimed = exists(literal(1)).where(worker_session.c.id == message.c.lease_owner).correlate(message)
-    return and_(OPEN_MESSAGE, message.c.due_at_ms <= now_ms, or_(message.c.lease_owner.is_(None), ~claimed))
+    return and_(which, message.c.due_at_ms <= now_ms, or_(message.c.lease_owner.is_(None), ~claimed))
 
 
 def _lasts(connection: Connection, session_id: str) -> bool:
@@ -180,20 +222,30 @@ def _lasts(connection: Connection, session_id: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def _free_rows(connection: Connection, destination_id: str, limit: int, now_ms: int) -> list[Message]:
-    query = (
-        select(*_COLUMNS)
-        .where(_is_free(now_ms), message.c.destination_id == destination_id)
-        .order_by(message.c.due_at_ms)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    return [Message(**row._mapping) for row in connection.execute(query)]
+@dataclass(frozen=True)
+class _Due:
+    """Which messages are claimed: those that are due, and of each destination that is probed one."""
 
+    which: Which
+    now_ms: int
+    probed: Collection[str]
 
-def _probe(connection: Connection, destination_id: str, now_ms: int) -> list[Message]:
-    found = _free_rows(connection, destination_id, 1, now_ms)
-    return found if found and begin_probe(connection, destination_id, now_ms) else []
+    def rows(self, connection: Connection, destination_id: str, limit: int) -> list[Message]:
+        """Return at most ``limit`` of a destination's messages, locked."""
+        if destination_id not in self.probed:
+            return self._free(connection, destination_id, limit)
+        found = self._free(connection, destination_id, 1)
+        return found if found and begin_probe(connection, destination_id, self.now_ms) else []
+
+    def _free(self, connection: Connection, destination_id: str, limit: int) -> list[Message]:
+        query = (
+            select(*_COLUMNS)
+            .where(_is_free(self.which, self.now_ms), message.c.destination_id == destination_id)
+            .order_by(message.c.due_at_ms)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        return [Message(**row._mapping) for row in connection.execute(query)]
 
 
 def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
@@ -246,9 +298,10 @@ def _dropped_row(one: DroppedReason) -> dict[str, object]:
 
 def _step_row(one: Finished, now_ms: int) -> dict[str, object]:
     due_at_ms = one.message.due_at_ms if one.step.due_at_ms is None else one.step.due_at_ms
+    is_replayed_again = one.message.replay_id is not None and one.step.due_at_ms is not None
     return {
         "message_id": one.message.id,
-        "next_status": one.step.status.value,
+        "next_status": (MessageStatus.AWAITING_REPLAY if is_replayed_again else one.step.status).value,
         "number": one.attempt.number if one.counts else one.message.attempt_count,
         "next_due_at_ms": due_at_ms,
         "next_wait_ms": one.step.wait_ms,

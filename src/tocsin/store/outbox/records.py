@@ -68,6 +68,11 @@ class Records:
         with reading(self._engine) as connection:
             return int(connection.execute(query).scalar_one())
 
+    def attempts(self, message_id: str) -> list[AttemptRecord]:
+        """Return all attempts at a message, in their order."""
+        with reading(self._engine) as connection:
+            return _attempts(connection, [message_id])[message_id]
+
     def missing_relations(self, log_offset: int) -> int:
         """Return how many relations of a hard-deleted entity were lost before its notification."""
         query = select(func.max(match_result.c.missing_count)).where(match_result.c.log_offset == log_offset)

@@ -40,6 +40,7 @@ _RESUMED = {
     "probe_at_ms": None,
     "next_attempt_ms": None,
 }
+_WAITING = (MessageStatus.AWAITING_RETRY.value, MessageStatus.AWAITING_REPLAY.value)
 Key = tuple[str, str]
 
 
@@ -60,7 +61,7 @@ class DestinationStatuses:
         column, status = message.c, destination_status.c
         here = and_(status.subscription_id == subscription_id, status.destination_id == destination_id)
         there = and_(column.destination_id == destination_id, column.subscription_id == subscription_id)
-        waits = and_(there, column.status == MessageStatus.AWAITING_RETRY.value, column.due_at_ms > now_ms)
+        waits = and_(there, column.status.in_(_WAITING), column.due_at_ms > now_ms)
         with writing(self._engine) as connection:
             connection.execute(message.update().where(waits).values(due_at_ms=now_ms, wait_ms=0))
             connection.execute(destination_status.update().where(here).values(**_RESUMED))

@@ -15,6 +15,7 @@ from tocsin.flow.send.channels.email.connections import MailConnections, MailSer
 from tocsin.flow.send.channels.email.message import MailSettings, render_mail
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.outcome import of_reason, of_smtp_code
+from tocsin.flow.send.rehearsal import is_rehearsed
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
@@ -42,12 +43,14 @@ class EmailSender:
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
-        if self._connections is None:
-            return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is configured (smtp_host)")
         try:
             message = render_mail(dispatch, self._sender, now_ms=now_ms)
         except InvalidInput as error:
             return of_reason(OutcomeReason.BAD_ADDRESS, detail=error.message)
+        if is_rehearsed(message):
+            return of_smtp_code(250)
+        if self._connections is None:
+            return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is configured (smtp_host)")
         try:
             reply = await self._connections.send(message)
         except (aiosmtplib.SMTPException, OSError) as error:

@@ -16,6 +16,7 @@ import orjson
 from tocsin.flow.send.channels.webhook.authentication import OAuthClient
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
+from tocsin.model.address import MASK
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Destination
 
@@ -58,7 +59,7 @@ class AccessTokens:
         grant = self._kept_for(destination, client, now_ms) or await self._granted(destination, client, now_ms)
         if not isinstance(grant, _Grant):
             return grant
-        outcome = await self._requests.send(_with_token(request, grant), now_ms=now_ms)
+        outcome = await self._sent(request, grant, now_ms)
         if not isinstance(outcome, Retry) or outcome.status_code != _UNAUTHORIZED:
             return outcome
         if self._kept.get(destination.id) == grant:
@@ -66,7 +67,12 @@ class AccessTokens:
         newer = self._kept_for(destination, client, now_ms) or await self._granted(destination, client, now_ms)
         if not isinstance(newer, _Grant):
             return newer
-        return await self._requests.send(_with_token(request, newer), now_ms=now_ms)
+        return await self._sent(request, newer, now_ms)
+
+    async def _sent(self, request: Request, grant: _Grant, now_ms: int) -> Outcome:
+        """Send a request with a token; the outcome does not repeat it."""
+        outcome = await self._requests.send(_with_token(request, grant), now_ms=now_ms)
+        return replace(outcome, detail=outcome.detail.replace(grant.token, MASK))
 
     def _kept_for(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | None:
         grant = self._kept.get(destination.id)

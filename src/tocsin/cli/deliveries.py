@@ -1,0 +1,192 @@
+"""``tocsin deliveries``: dead letters, and replays that send them again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tocsin.cli.output import AsJson, console, show_json, show_rows
+from tocsin.cli.progress import progress_bar
+from tocsin.client import Client
+from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.phrases import counted
+
+app = typer.Typer(
+    help="Dead letters: messages whose retries are used up or that failed for good.\n\n"
+    "List them, read one with its request and answers, and send them again.",
+    no_args_is_help=True,
+)
+
+_LOOK_EVERY_S = 0.5
+_OPEN = ("collecting", "sending", "cancelling")
+
+MessageId = Annotated[str, typer.Argument(help="Id of the message, as tocsin deliveries list shows it.")]
+Alert = Annotated[str | None, typer.Option(help="Name or id of an alert. Default: all that you may edit.")]
+DestinationId = Annotated[str | None, typer.Option(help="Id of a destination (tocsin alerts status --json).")]
+Reason = Annotated[str | None, typer.Option(help="Why it was given up: serverError, timeout, badUrl, muted, …")]
+Since = Annotated[str | None, typer.Option(help="Given up since: 7d, 2026-01-31, or epoch milliseconds.")]
+Until = Annotated[str | None, typer.Option(help="Given up until, in the same form.")]
+
+
+@app.command("list")
+def list_letters(
+    *,
+    alert: Alert = None,
+    destination: DestinationId = None,
+    reason: Reason = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of messages.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List dead letters, newest first.
+
+    What was not sent on purpose (disabled, muted, mayNotView, recipientGone) is listed only for that --reason.
+
+    Examples
+    tocsin deliveries list --since 1d
+    tocsin deliveries list --alert PaymentsSchemaChanges --reason serverError
+    """
+    filters = _given(alert=alert, destination=destination, reason=reason, since=since, until=until)
+    with Client() as client:
+        found = list(islice(client.dead_letters(**filters), limit))
+    show_rows(found if as_json else [_row(one) for one in found], as_json=as_json)
+
+
+@app.command()
+def show(message: MessageId, *, as_json: AsJson = False) -> None:
+    """Show a message: its events, all attempts, and the request that a replay would send.
+
+    Secrets are masked. Only administrators see what the receiver answered.
+
+    Examples
+    tocsin deliveries show 68c0dd82-2638-5189-aa4f-9e2d38289c83
+    """
+    with Client() as client:
+        found = client.delivery(message)
+    if as_json:
+        show_json(found)
+        return
+    for line in _lines(found):
+        console().print(line, soft_wrap=True)
+
+
+@app.command()
+def replay(
+    message: Annotated[
+        str | None, typer.Argument(help="Id of one message. Default: those that the options say.")
+    ] = None,
+    *,
+    alert: Alert = None,
+    destination: DestinationId = None,
+    reason: Reason = None,
+    since: Since = None,
+    delivered: Annotated[bool, typer.Option("--delivered", help="Also a MESSAGE that was delivered.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until all are sent.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Send dead letters again, with the same ids: one message, or those of an alert, a destination, a reason or a time.
+
+    They wait behind what is due, and rights and mutes are checked again. Ctrl-C cancels the replay: what was not sent
+    stays a dead letter.
+
+    Examples
+    tocsin deliveries replay 68c0dd82-2638-5189-aa4f-9e2d38289c83
+    tocsin deliveries replay --alert PaymentsSchemaChanges --since 6h
+    tocsin deliveries replay --reason serverError --since 2026-01-31
+    """
+    filters = _given(alert=alert, destination=destination, reason=reason, since=since)
+    if message is None and not filters:
+        raise InvalidInput("Say what to replay: a message, or --alert, --destination, --reason or --since.")
+    if message is not None and filters:
+        raise InvalidInput(f"A message cannot be combined with --{next(iter(filters))}.")
+    one = {"message": message, **({"delivered": True} if delivered else {})} if message else filters
+    with Client() as client:
+        started = client.start_replay(**one)
+        ended = started if no_wait else _followed(client, started)
+    if as_json:
+        show_json(ended)
+        return
+    typer.echo(_summary(ended))
+
+
+def _given(**options: str | None) -> dict[str, str]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _followed(client: Client, replay: Document) -> Document:
+    """Wait until a replay is over and show how far it is; whoever breaks off meanwhile cancels it."""
+    try:
+        with progress_bar("Replay") as report:
+            while replay["state"] in _OPEN:
+                progress = replay["progress"]
+                report(progress["total"] - progress["waiting"], progress["total"])
+                time.sleep(_LOOK_EVERY_S)
+                replay = client.get_replay(replay["id"])
+    except KeyboardInterrupt:
+        typer.echo(_summary(client.cancel_replay(replay["id"])), err=True)
+        raise
+    return replay
+
+
+def _summary(replay: Document) -> str:
+    progress = replay["progress"]
+    if replay["state"] == "done" and not progress["total"]:
+        return "Nothing to replay."
+    parts = [f"{progress['delivered']:,} delivered", f"{progress['failed']:,} failed"]
+    parts += [f"{progress['waiting']:,} waiting"] if progress["waiting"] else []
+    parts += [f"{progress['takenBack']:,} not sent"] if progress["takenBack"] else []
+    return f"Replay {replay['id']} ({replay['state']}): {counted(progress['total'], 'message')}: {', '.join(parts)}."
+
+
+def _row(one: Document) -> Document:
+    first = one["events"][0] if one["events"] else None
+    more = one["notificationCount"] - 1
+    about = (first["title"] if first else "") + (f" (+{more})" if more > 0 else "")
+    return {
+        "message": one["id"],
+        "given up": _moment(one["updatedAt"]),
+        "alert": one["alert"]["name"] or one["alert"]["id"],
+        "by": one["destination"]["type"],
+        "to": one["recipient"],
+        "reason": _reason(one),
+        "attempts": one["attemptCount"],
+        "about": about,
+    }
+
+
+def _lines(found: Document) -> Iterator[Text]:
+    yield Text(f"{found['id']}  {found['status']}", style="bold")
+    yield Text(f"alert {found['alert']['name'] or found['alert']['id']}, by {found['destination']['type']}")
+    yield Text(f"to {found['recipient']}")
+    for event in found["events"]:
+        yield Text(f"event {event['id']}  {event['title']}")
+    if (left := found["notificationCount"] - len(found["events"])) > 0:
+        yield Text(f"and {counted(left, 'more notification')}")
+    for one in found["attempts"]:
+        yield Text(f"\nattempt {one['number']}  {_moment(one['startedAt'])}  {_reason(one)}", style="bold")
+        if one.get("detail"):
+            yield Text(f"answer: {one['detail']}")
+    for request in found["requests"]:
+        yield Text(f"\n{request['method']} {request['address']}", style="bold")
+        for name, value in request["headers"].items():
+            yield Text(f"{name}: {value}")
+        yield Text(f"\n{request['body']}")
+    if note := found.get("requestsNote"):
+        yield Text(f"\nrequest: {note}")
+
+
+def _reason(one: Document) -> str:
+    code = f" {one['statusCode']}" if one.get("statusCode") else ""
+    return f"{one.get('reason') or ''}{code}"
+
+
+def _moment(at_ms: int) -> str:
+    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

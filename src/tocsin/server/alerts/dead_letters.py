@@ -1,0 +1,231 @@
+"""Dead letters and replays as the API shows them, limited to what the caller may edit and see.
+
+Administrators have access to all, others to those of alerts that they may edit; of these, events that they may not view
+are left out. Next: ``server/routes/alerts/deliveries.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.send.channels.table import CHANNELS
+from tocsin.flow.send.dispatch import Dispatch, narrowed
+from tocsin.flow.send.rehearsal import Rehearsed, rehearsal
+from tocsin.flow.send.wording import headline
+from tocsin.model.entity import Document
+from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
+from tocsin.model.notification import Reason
+from tocsin.model.phrases import meant
+from tocsin.model.replay import DeadLetter, Replay, Selection
+from tocsin.model.subscription import Channel, Destination
+from tocsin.server.alerts.explanation_json import attempt_json
+from tocsin.server.alerts.explanations import tended_alerts, tends, visible_alerts
+from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.request import Caller
+
+_NOT_EDITABLE = "Only administrators and editors of the alert may see and replay its messages."
+_DEAD = (MessageStatus.FAILED, MessageStatus.RETRY_LIMIT_REACHED)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for, as it was written; None: whatever it is."""
+
+    alert: str | None = None
+    destination: str | None = None
+    reason: str | None = None
+    since: object = None
+    until: object = None
+
+    def selection(self, caller: Caller) -> Selection:
+        """Return the selection, limited to alerts that the caller may edit.
+
+        Raises
+        ------
+        InvalidInput : a reason or time that there is not
+        NotFound : there is no such alert, or none that the caller may see
+        Forbidden : the caller may not edit it
+        """
+        now_ms = caller.parts.clock.now_ms()
+        if self.reason is not None and self.reason not in tuple(OutcomeReason):
+            raise InvalidInput(
+                f"unknown reason {self.reason!r}; {meant(self.reason, tuple(OutcomeReason))}", field="reason"
+            )
+        times = {
+            f"{name}_ms": moment(given, name, now_ms)
+            for name, given in (("since", self.since), ("until", self.until))
+            if given is not None
+        }
+        return Selection(self._alerts(caller), self.destination, self.reason, **times)
+
+    def _alerts(self, caller: Caller) -> frozenset[str] | None:
+        if self.alert is None and caller.actor.is_admin:
+            return None
+        visible = visible_alerts(caller)
+        if self.alert is None:
+            return frozenset(one.id for one in tended_alerts(visible, caller))
+        named = [one for one in visible if self.alert in (one.id, one.name)]
+        if not named and caller.actor.is_admin:
+            return frozenset([self.alert])  # a deleted one leaves its messages
+        if not named:
+            raise NotFound(f"alert {self.alert} not found")
+        if not tends(named[0], caller):
+            raise Forbidden(_NOT_EDITABLE)
+        return frozenset([named[0].id])
+
+
+def shown_letters(letters: Sequence[DeadLetter], caller: Caller) -> list[DeadLetter | None]:
+    """Return each of these messages with the events that the caller may view; None without any."""
+    if caller.visibility.is_whole:
+        return list(letters)
+    return [_shown(one, caller) for one in letters]
+
+
+def found_letter(message_id: str, caller: Caller) -> DeadLetter:
+    """Return a message that the caller may replay.
+
+    Raises
+    ------
+    NotFound : there is none, or none of whose events the caller may view any
+    Forbidden : the caller may not edit its alert
+    """
+    letter = caller.parts.alert_stores.dead_letters.find(message_id)
+    (shown,) = shown_letters([letter], caller) if letter else (None,)
+    if letter is None or shown is None:
+        raise NotFound(f"message {message_id} not found")
+    if not caller.actor.is_admin:
+        alert = caller.parts.subscriptions.find(letter.subscription_id)
+        if alert is None or not tends(alert, caller):
+            raise Forbidden(_NOT_EDITABLE)
+    return shown
+
+
+def letters_json(letters: Sequence[DeadLetter], caller: Caller) -> list[Document]:
+    """Return dead letters as a list shows them."""
+    alerts = {one: caller.parts.subscriptions.find(one) for one in {letter.subscription_id for letter in letters}}
+    rows = []
+    for letter in letters:
+        alert = alerts[letter.subscription_id]
+        destinations = alert.destinations if alert else ()
+        destination = next((one for one in destinations if one.id == letter.destination_id), None)
+        rows.append(
+            {
+                "id": letter.id,
+                "alert": {"id": letter.subscription_id, "name": alert.name if alert else None},
+                "destination": {
+                    "id": letter.destination_id,
+                    "category": destination.category.value if destination else None,
+                    "type": letter.channel,
+                },
+                "recipient": letter.target,
+                "status": letter.status.value,
+                "isDeadLetter": letter.status in _DEAD,
+                "reason": letter.reason,
+                "statusCode": letter.status_code,
+                "attemptCount": letter.attempt_count,
+                "createdAt": letter.created_at_ms,
+                "updatedAt": letter.updated_at_ms,
+                "notificationCount": letter.notification_count,
+                "events": [_event(one) for one in letter.entries],
+            }
+        )
+    return rows
+
+
+def attempts_json(message_id: str, caller: Caller) -> list[Document]:
+    """Return all attempts at a message; receivers' answers are for administrators."""
+    is_admin = caller.actor.is_admin
+    return [attempt_json(one, shows_answers=is_admin) for one in caller.parts.alert_stores.records.attempts(message_id)]
+
+
+def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, Destination] | str:
+    """Return what a replay would send where, without what the last attempt left out; or why that is not shown."""
+    stores = caller.parts.alert_stores
+    message = stores.dead_letters.message(letter.id)
+    dispatches = [] if message is None else stores.messages.dispatches([message])
+    if not dispatches:
+        return "its events are no longer stored"
+    seen = caller.visibility.shown([one.event for one in dispatches[0].entries])
+    if any(shown is None or shown != one.event for shown, one in zip(seen, dispatches[0].entries, strict=True)):
+        return "you may not view all of its events"
+    route = stores.routes.of(letter.subscription_id).get(letter.destination_id)
+    if route is None:
+        return "the alert or its destination no longer exists"
+    if route.waits_because is not None:
+        return route.waits_because
+    attempts = stores.records.attempts(letter.id)
+    kept = _without(dispatches[0], attempts[-1].dropped if attempts else ())
+    sized = replace(kept, batch_size=route.batch_size, sends_arrays=route.sends_arrays)
+    config = route.destination.config.model_copy(update={"verification": None})
+    return sized, route.destination.model_copy(update={"config": config})
+
+
+async def rehearsed(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
+    """Return the requests that would carry a message, with masks in place of secrets."""
+    channel = CHANNELS[Channel(dispatch.message.channel)]
+    if channel.open_sender is None:
+        return []
+    async with channel.open_sender(caller.parts.settings, b"") as sender:
+        with rehearsal(destination) as shown:
+            await sender.send(dispatch, destination, now_ms=caller.parts.clock.now_ms())
+    return shown
+
+
+def request_json(one: Rehearsed) -> Document:
+    """Return a request as the API shows it."""
+    return {"method": one.method, "address": one.address, "headers": one.headers, "body": one.body}
+
+
+def replay_json(one: Replay) -> Document:
+    """Return a replay as the API shows it."""
+    chosen = one.selection
+    document: Document = {
+        "id": one.id,
+        "requestedBy": one.requested_by,
+        "requestedAt": one.requested_at_ms,
+        "state": one.state.value,
+        "progress": {
+            "total": one.total_count,
+            "waiting": one.waiting_count,
+            "delivered": one.delivered_count,
+            "failed": one.failed_count,
+            "takenBack": one.taken_back_count,
+        },
+        "destination": chosen.destination_id,
+        "reason": chosen.reason,
+        "since": chosen.since_ms,
+        "until": chosen.until_ms,
+        "endedAt": one.ended_at_ms,
+    }
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _shown(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
+    events = caller.visibility.shown([one.event for one in letter.entries])
+    pairs = zip(letter.entries, events, strict=True)
+    entries = tuple(replace(entry, event=event) for entry, event in pairs if event is not None)
+    return replace(letter, entries=entries) if entries else None
+
+
+def _without(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch:
+    """Return a dispatch without reasons that an attempt left out; of one that left out all, the whole."""
+    gone = {(one.notification_id, one.reason): (one.because, one.says) for one in dropped}
+
+    def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+        return gone.get((entry.notification_id, reason))
+
+    return narrowed(dispatch, objection)[0] or dispatch
+
+
+def _event(entry: Entry) -> Document:
+    event = entry.event
+    return {
+        "id": event.id,
+        "offset": entry.log_offset,
+        "title": headline(event),
+        "eventType": event.event_type.value,
+        "entityType": event.entity_type,
+        "entityFullyQualifiedName": event.entity_fully_qualified_name,
+    }

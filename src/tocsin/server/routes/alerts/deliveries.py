@@ -1,0 +1,205 @@
+"""Routes of dead letters and of the replays that send them again.
+
+Next: ``server/alerts/dead_letters.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Query, Response
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.message import MessageStatus
+from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
+from tocsin.server.access.pages import visible_page
+from tocsin.server.access.permissions import require
+from tocsin.server.alerts.dead_letters import (
+    Wanted,
+    attempts_json,
+    found_letter,
+    letters_json,
+    rehearsed,
+    rehearsed_dispatch,
+    replay_json,
+    request_json,
+    shown_letters,
+)
+from tocsin.server.alerts.quotas import count_repeated
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.store.outbox.dead_letters import Place
+from tocsin.store.page_bytes import Portion
+
+ROW = ENTITY_TYPES["eventsubscription"]
+
+_CURSOR = re.compile(r"(?P<at>\d{1,15})\.(?P<id>[0-9a-f-]{36})")
+_KEYS = frozenset({"message", "delivered", "alert", "destination", "reason", "since", "until"})
+_AT_ONCE = 20
+_MOST_REPLAYS = 100
+Named = Annotated[str | None, Query(max_length=300)]
+
+router = APIRouter(prefix="/events/deliveries", tags=["subscriptions"])
+
+
+@router.get("")
+def list_dead_letters(
+    caller: Asked,
+    *,
+    alert: Named = None,
+    destination: Annotated[UUID | None, Query()] = None,
+    reason: Annotated[str | None, Query(max_length=40)] = None,
+    since: Annotated[str | None, Query(max_length=40)] = None,
+    until: Annotated[str | None, Query(max_length=40)] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    after: Annotated[str | None, Query(max_length=60)] = None,
+) -> Response:
+    """List dead letters, newest first: messages that were given up, of alerts that you may edit.
+
+    ``alert`` is an id or name; ``since`` and ``until`` say when they were given up (``7d``, a date, epoch ms). A
+    ``reason`` such as ``muted`` also finds what was not sent on purpose.
+    """
+    require(caller, Operation.VIEW_BASIC, ROW)
+    named = None if destination is None else str(destination)
+    wanted = Wanted(alert, named, reason, since, until).selection(caller)
+    letters, start = caller.parts.alert_stores.dead_letters, None if after is None else _place(after)
+
+    def page(last: DeadLetter | None, count: int) -> Portion[DeadLetter]:
+        return letters.page(wanted, start if last is None else _place_of(last), count)
+
+    read = visible_page(page, lambda found: shown_letters(found, caller), limit)
+    paging = {"after": f"{read.last.updated_at_ms}.{read.last.id}"} if read.has_more and read.last else {}
+    return answer({"data": letters_json(read.entries, caller), "paging": paging})
+
+
+@router.post("/replays", status_code=202)
+def start_replay(body: DocumentBody, caller: Asked) -> Response:
+    """Send dead letters again, behind what is due: one (``message``), or those that a selection covers.
+
+    A selection is an ``alert``, ``destination``, ``reason``, ``since`` and ``until``, as in the list. One message that
+    was delivered is sent again with ``delivered: true``.
+    """
+    require(caller, Operation.VIEW_BASIC, ROW)
+    if unknown := sorted(body.keys() - _KEYS):
+        raise InvalidInput(f"is unknown; known keys: {', '.join(sorted(_KEYS))}", field=unknown[0])
+    given = {key: value for key, value in body.items() if value is not None}
+    if not given.keys() - {"delivered"}:
+        raise InvalidInput("Say what to replay: a message, or an alert, destination, reason, since or until.")
+    started = _of_one(given, caller) if "message" in given else _of_many(given, caller)
+    return answer(replay_json(started), 202, {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"})
+
+
+@router.get("/replays")
+def list_replays(caller: Asked) -> Response:
+    """List your newest replays; administrators see those of everybody."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    mine = None if caller.actor.is_admin else caller.actor.id
+    rows = [replay_json(one) for one in caller.parts.alert_stores.replays.newest(mine, limit=_MOST_REPLAYS)]
+    return answer({"data": rows, "paging": {"total": len(rows)}})
+
+
+@router.get("/replays/{replay_id}")
+def read_replay(replay_id: PathId, caller: Asked) -> Response:
+    """Return the state and progress of a replay."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    return answer(replay_json(_own(str(replay_id), caller)))
+
+
+@router.delete("/replays/{replay_id}")
+def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
+    """Cancel a replay: what waits is left as it was, what is being sent is sent."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    wanted = _own(str(replay_id), caller)
+    caller.parts.alert_stores.replays.cancel(wanted.id)
+    return answer(replay_json(_advanced(wanted.id, caller)))
+
+
+@router.get("/{message_id}")
+async def read_delivery(message_id: PathId, caller: Asked) -> Response:
+    """Return a message with all attempts, and the request that a replay would send, secrets masked."""
+    return answer(await _read(str(message_id), caller))
+
+
+async def _read(message_id: str, caller: Caller) -> Document:
+    letter, shown, attempts = await run_in_threadpool(_found, message_id, caller)
+    what = await run_in_threadpool(rehearsed_dispatch, letter, caller)
+    if isinstance(what, str):
+        return {**shown, "attempts": attempts, "requests": [], "requestsNote": f"Not shown: {what}."}
+    requests = [request_json(one) for one in await rehearsed(*what, caller)]
+    return {**shown, "attempts": attempts, "requests": requests}
+
+
+def _found(message_id: str, caller: Caller) -> tuple[DeadLetter, Document, list[Document]]:
+    require(caller, Operation.VIEW_BASIC, ROW)
+    letter = found_letter(message_id, caller)
+    return letter, letters_json([letter], caller)[0], attempts_json(message_id, caller)
+
+
+def _of_one(given: Document, caller: Caller) -> Replay:
+    if others := sorted(given.keys() - {"message", "delivered"}):
+        raise InvalidInput("cannot be combined with message", field=others[0])
+    delivered = given.get("delivered", False)
+    if not isinstance(delivered, bool):
+        raise InvalidInput("must be true or false", field="delivered")
+    letter = found_letter(_id(given["message"], "message"), caller)
+    if delivered and letter.status is MessageStatus.DELIVERED:
+        count_repeated(caller)
+    wanted = _new(Selection(), caller)
+    caller.parts.alert_stores.replays.add_of_one(wanted, letter.id, delivered=delivered)
+    return _advanced(wanted.id, caller)
+
+
+def _of_many(given: Document, caller: Caller) -> Replay:
+    if "delivered" in given:
+        raise InvalidInput("is for a single message: send its id as message", field="delivered")
+    for key in ("alert", "reason"):
+        if key in given and not isinstance(given[key], str):
+            raise InvalidInput("must be a string", field=key)
+    destination = _id(given["destination"], "destination") if "destination" in given else None
+    asked = Wanted(given.get("alert"), destination, given.get("reason"), given.get("since"), given.get("until"))
+    wanted = _new(asked.selection(caller), caller)
+    caller.parts.alert_stores.replays.add(wanted)
+    return _advanced(wanted.id, caller)
+
+
+def _new(selection: Selection, caller: Caller) -> Replay:
+    return Replay(str(uuid4()), caller.actor.id, caller.parts.clock.now_ms(), selection, ReplayState.COLLECTING)
+
+
+def _advanced(replay_id: str, caller: Caller) -> Replay:
+    """Return a replay that has begun to collect or take back its messages; workers go on with what is left."""
+    for _ in range(_AT_ONCE):
+        if not caller.parts.alert_stores.replays.advance(replay_id, now_ms=caller.parts.clock.now_ms()):
+            break
+    return _own(replay_id, caller)
+
+
+def _own(replay_id: str, caller: Caller) -> Replay:
+    """Return a replay of the caller's; administrators have access to all."""
+    found = caller.parts.alert_stores.replays.find(replay_id)
+    if found is None or not (caller.actor.is_admin or found.requested_by == caller.actor.id):
+        raise NotFound(f"replay {replay_id} not found")
+    return found
+
+
+def _id(given: object, field: str) -> str:
+    try:
+        return str(UUID(given if isinstance(given, str) else ""))
+    except ValueError:
+        raise InvalidInput("must be an id", field=field) from None
+
+
+def _place(cursor: str) -> Place:
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        raise InvalidInput("is not a cursor of this list", field="after")
+    return Place(int(found["at"]), found["id"])
+
+
+def _place_of(letter: DeadLetter) -> Place:
+    return Place(letter.updated_at_ms, letter.id)

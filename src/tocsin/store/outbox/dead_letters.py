@@ -1,0 +1,112 @@
+"""Dead letters of one store: pages of those that a selection covers, and single messages by id.
+
+Their order is that in which they were given up, newest first. Next: ``store/outbox/replays.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, select, tuple_
+
+from tocsin.model.change import ChangeEvent
+from tocsin.model.message import SUPPRESSED, Entry, Message, MessageStatus
+from tocsin.model.replay import DeadLetter, Selection
+from tocsin.store.engine import reading
+from tocsin.store.page_bytes import Portion
+from tocsin.store.snapshots import EVENT_TEXT, Texts
+from tocsin.store.tables import GIVEN_UP_MESSAGE, attempt, change_event, message, notification
+
+SHOWN_ENTRIES = 5
+"""Notifications that are read of each dead letter of a page."""
+
+_OWN = "id subscription_id destination_id channel target status attempt_count created_at_ms updated_at_ms".split()
+_LAST = and_(attempt.c.message_id == message.c.id, attempt.c.number == message.c.attempt_count)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the order of dead letters: when one was given up, and its id."""
+
+    updated_at_ms: int
+    id: str
+
+
+class DeadLetters:
+    """The dead letters of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def page(self, wanted: Selection, after: Place | None, limit: int) -> Portion[DeadLetter]:
+        """Return at most ``limit`` of the dead letters that are meant, after a place."""
+        order = (message.c.updated_at_ms, message.c.id)
+        query = _with_last().where(GIVEN_UP_MESSAGE, *selected(wanted))
+        if after is not None:
+            query = query.where(tuple_(*order) < (after.updated_at_ms, after.id))
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(*(one.desc() for one in order)).limit(limit)).all()
+            return Portion(_filled(connection, [_letter(row) for row in rows]))
+
+    def find(self, message_id: str) -> DeadLetter | None:
+        """Return the message of that id, whatever its status."""
+        with reading(self._engine) as connection:
+            row = connection.execute(_with_last().where(message.c.id == message_id)).first()
+            return None if row is None else _filled(connection, [_letter(row)])[0]
+
+    def message(self, message_id: str) -> Message | None:
+        """Return the message of that id as a worker would claim it."""
+        columns = (message.c[field.name] for field in fields(Message))
+        with reading(self._engine) as connection:
+            row = connection.execute(select(*columns).where(message.c.id == message_id)).first()
+            return None if row is None else Message(**row._mapping)
+
+
+def selected(wanted: Selection) -> list[ColumnElement[bool]]:
+    """Return the conditions of a selection, on messages joined with their last attempts."""
+    row, found = message.c, list[ColumnElement[bool]]()
+    if wanted.subscription_ids is not None:
+        found.append(row.subscription_id.in_(sorted(wanted.subscription_ids)))
+    if wanted.destination_id is not None:
+        found.append(row.destination_id == wanted.destination_id)
+    if wanted.since_ms is not None:
+        found.append(row.updated_at_ms >= wanted.since_ms)
+    if wanted.until_ms is not None:
+        found.append(row.updated_at_ms <= wanted.until_ms)
+    suppressed = attempt.c.reason.in_(sorted(SUPPRESSED))
+    return [*found, ~suppressed if wanted.reason is None else attempt.c.reason == wanted.reason]
+
+
+def joined_with_last(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects
+    """Return a query of messages joined with the last attempt of each."""
+    return query.join(attempt, _LAST)
+
+
+def _with_last() -> Select[Any]:  # Any: the columns of a dead letter
+    own = (message.c[name] for name in _OWN)
+    query = select(*own, attempt.c.reason, attempt.c.status_code, attempt.c.detail)
+    return query.select_from(message).outerjoin(attempt, _LAST)
+
+
+def _letter(row: Any) -> DeadLetter:  # Any: SQLAlchemy's row
+    return DeadLetter(**{**row._mapping, "status": MessageStatus(row.status)})
+
+
+def _filled(connection: Connection, letters: Sequence[DeadLetter]) -> list[DeadLetter]:
+    """Return the letters with the first of their notifications, and how many there are."""
+    note = notification.c
+    order = func.row_number().over(partition_by=note.message_id, order_by=(note.log_offset, note.id))
+    count = func.count().over(partition_by=note.message_id)
+    columns = (note.id, note.message_id, note.log_offset, note.event_id, note.recipient_id)
+    carried = select(*columns, order.label("place"), count.label("carried"))
+    numbered = carried.where(note.message_id.in_([one.id for one in letters])).subquery()
+    query = select(numbered, *EVENT_TEXT).join(change_event, change_event.c.id == numbered.c.event_id)
+    entries, counts, texts = defaultdict[str, list[Entry]](list), dict[str, int](), Texts(connection)
+    for row in connection.execute(query.where(numbered.c.place <= SHOWN_ENTRIES).order_by(numbered.c.place)):
+        event = ChangeEvent.model_validate_json(texts.of(row))
+        entries[row.message_id].append(Entry(row.id, row.log_offset, event, recipient_id=row.recipient_id))
+        counts[row.message_id] = row.carried
+    return [replace(one, notification_count=counts.get(one.id, 0), entries=tuple(entries[one.id])) for one in letters]

@@ -1,0 +1,225 @@
+"""Tests of the routes of dead letters and replays: rights, pages, requests with masks, progress, cancellation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import restrict
+from tests.contract.test_subscriptions import alert
+from tests.notifying import notify_all
+from tests.serving import Json, Served, table
+
+from tocsin.flow.track.attempts import Finished, next_step
+from tocsin.model.message import Attempt, Delivered, Outcome, OutcomeReason, Retry
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.sessions import Sessions
+
+PATH = "/events/deliveries"
+SECRET = "canary-of-a-secret"
+HOOK = {
+    "category": "External",
+    "type": "Webhook",
+    "config": {
+        "endpoint": f"https://hooks.example.org/services/{SECRET}-path?key={SECRET}-query",
+        "secretKey": f"{SECRET}-key",
+        "headers": {"X-Api-Key": f"{SECRET}-header"},
+        "queryParams": {"token": f"{SECRET}-parameter"},
+    },
+}
+LATER_MS = 9_000_000_000_000
+BROKEN = Retry(OutcomeReason.SERVER_ERROR, 500, "the receiver's words")
+
+
+class Outbox:
+    """A worker that does as it is told."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._messages = Messages(engine)
+        Sessions(engine).begin("worker", lease_ms=10**9, now_ms=0)
+
+    def end(self, outcome: Outcome = BROKEN) -> int:
+        """Claim all that is due, replays as well, and end it so."""
+        shares = dict.fromkeys(self._messages.replayed_destinations(LATER_MS), 100)
+        claimed = self._messages.claim("worker", 100, now_ms=LATER_MS)
+        claimed += self._messages.claim_replayed("worker", shares, now_ms=LATER_MS)
+        for one in claimed:
+            attempt = Attempt(one.id, one.attempt_count + 1, LATER_MS, 5, outcome)
+            done = Finished(one, attempt, next_step(attempt, retries=0, wait_s=0.0))
+            self._messages.record("worker", [done], now_ms=LATER_MS)
+        return len(claimed)
+
+
+@pytest.fixture
+def outbox(sqlite_engine: Engine) -> Outbox:
+    return Outbox(sqlite_engine)
+
+
+@pytest.fixture
+def letters(administrator: httpx.Client, orders: Json, sqlite_engine: Engine, outbox: Outbox) -> list[Json]:
+    """Three dead letters of one alert."""
+    made = administrator.post("/events/subscriptions", json=_alert("Hooks"))
+    assert made.status_code == 201, made.text
+    for name in ("one", "two", "three"):
+        table(administrator, name)
+    notify_all(sqlite_engine)
+    assert outbox.end() == 3
+    return listed(administrator)
+
+
+def _alert(name: str) -> Json:
+    return alert(name=name, filteringRules={"resources": ["table"]}, destinations=[HOOK])
+
+
+@pytest.fixture
+def ana(served: Served) -> Iterator[httpx.Client]:
+    _, client = served.person("ana")
+    with client:
+        yield client
+
+
+def listed(client: httpx.Client, **query: Json) -> list[Json]:
+    answer = client.get(PATH, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["data"]
+
+
+def replayed(client: httpx.Client, **what: Json) -> Json:
+    answer = client.post(f"{PATH}/replays", json=what)
+    assert answer.status_code == 202, answer.text
+    assert answer.headers["Location"].endswith(f"{PATH}/replays/{answer.json()['id']}")
+    return answer.json()
+
+
+def test_they_are_listed_in_pages_and_by_what_is_asked(administrator: httpx.Client, letters: list[Json]) -> None:
+    assert len(letters) == 3
+    first = letters[0]
+    assert (first["alert"]["name"], first["reason"], first["statusCode"]) == ("Hooks", "serverError", 500)
+    assert (first["isDeadLetter"], first["notificationCount"], len(first["events"])) == (True, 1, 1)
+    assert "the receiver's words" not in json.dumps(letters)
+    page = administrator.get(PATH, params={"limit": 2}).json()
+    rest = administrator.get(PATH, params={"limit": 2, "after": page["paging"]["after"]}).json()
+    assert [one["id"] for one in [*page["data"], *rest["data"]]] == [one["id"] for one in letters]
+    assert "after" not in rest["paging"]
+    assert len(listed(administrator, alert="Hooks")) == len(listed(administrator, alert=first["alert"]["id"])) == 3
+    assert len(listed(administrator, destination=first["destination"]["id"], reason="serverError")) == 3
+    assert listed(administrator, reason="timeout") == listed(administrator, until="2020-01-01") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [({"reason": "severError"}, "serverError"), ({"since": "soon"}, "since"), ({"after": "1"}, "after")],
+)
+def test_a_wrong_filter_is_refused(administrator: httpx.Client, query: Json, word: str) -> None:
+    answer = administrator.get(PATH, params=query)
+    assert (answer.status_code, word in answer.json()["message"]) == (400, True)
+
+
+def test_one_is_read_with_its_request_and_answers_and_without_secrets(
+    administrator: httpx.Client, letters: list[Json]
+) -> None:
+    found = administrator.get(f"{PATH}/{letters[0]['id']}").json()
+    (made,) = found["attempts"]
+    assert (made["outcome"], made["detail"]) == ("retry", "the receiver's words")
+    (request,) = found["requests"]
+    assert request["address"] == "https://hooks.example.org/services/*********?*********"
+    assert request["headers"]["webhook-id"] == letters[0]["id"]
+    assert request["headers"]["X-Api-Key"] == request["headers"]["webhook-signature"] == "*********"
+    assert json.loads(request["body"])["id"] == letters[0]["events"][0]["id"]
+    assert SECRET not in json.dumps(found)
+    assert administrator.get(f"{PATH}/{letters[0]['events'][0]['id']}").status_code == 404
+
+
+def test_a_replay_of_one_is_followed_to_its_end(
+    administrator: httpx.Client, letters: list[Json], outbox: Outbox
+) -> None:
+    started = replayed(administrator, message=letters[0]["id"])
+    path = f"{PATH}/replays/{started['id']}"
+    waiting = {"total": 1, "waiting": 1, "delivered": 0, "failed": 0, "takenBack": 0}
+    assert (started["state"], started["progress"]) == ("sending", waiting)
+    again = administrator.post(f"{PATH}/replays", json={"message": letters[0]["id"]})
+    assert (again.status_code, "awaitingReplay" in again.json()["message"]) == (409, True)
+    assert len(listed(administrator)) == 2
+    assert outbox.end(Delivered(200)) == 1
+    ended = administrator.get(path).json()
+    assert (ended["state"], ended["progress"]["delivered"]) == ("done", 1)
+    assert administrator.get(f"{PATH}/{letters[0]['id']}").json()["status"] == "delivered"
+    refused = administrator.post(f"{PATH}/replays", json={"message": letters[0]["id"]})
+    assert (refused.status_code, "delivered: true" in refused.json()["message"]) == (409, True)
+    assert replayed(administrator, message=letters[0]["id"], delivered=True)["progress"]["total"] == 1
+    assert [one["id"] for one in administrator.get(f"{PATH}/replays").json()["data"]][-1] == started["id"]
+
+
+def test_a_replay_of_an_alert_is_cancelled(administrator: httpx.Client, letters: list[Json], outbox: Outbox) -> None:
+    started = replayed(administrator, alert="Hooks", since="2020-01-01")
+    assert started["progress"]["total"] == 3
+    cancelled = administrator.delete(f"{PATH}/replays/{started['id']}").json()
+    assert (cancelled["state"], cancelled["progress"]["takenBack"]) == ("cancelled", 3)
+    assert outbox.end() == 0
+    assert {one["id"] for one in listed(administrator)} == {one["id"] for one in letters}
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ({}, "Say what"),
+        ({"delivered": True}, "Say what"),
+        ({"message": "x"}, "message"),
+        ({"message": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001", "alert": "Hooks"}, "alert"),
+        ({"alert": "Hooks", "delivered": True}, "delivered"),
+        ({"alert": 1}, "alert"),
+        ({"aler": "Hooks"}, "aler"),
+        ({"destination": 1}, "destination"),
+        ({"since": "soon"}, "since"),
+    ],
+)
+def test_a_wrong_request_for_a_replay_is_refused(administrator: httpx.Client, body: Json, word: str) -> None:
+    answer = administrator.post(f"{PATH}/replays", json=body)
+    assert (answer.status_code, word in answer.json()["message"]) == (400, True)
+
+
+def test_only_editors_of_the_alert_see_and_replay_its_messages(
+    administrator: httpx.Client, ana: httpx.Client, letters: list[Json], sqlite_engine: Engine, outbox: Outbox
+) -> None:
+    one = letters[0]["id"]
+    assert listed(ana) == []
+    assert ana.get(PATH, params={"alert": "Hooks"}).status_code == 403
+    assert ana.get(f"{PATH}/{one}").status_code == 403
+    assert ana.post(f"{PATH}/replays", json={"message": one}).status_code == 403
+    assert ana.post(f"{PATH}/replays", json={"alert": "Hooks"}).status_code == 403
+    assert ana.post(f"{PATH}/replays", json={"since": "2020-01-01"}).json()["progress"]["total"] == 0
+    started = replayed(administrator, message=one)
+    assert ana.get(f"{PATH}/replays/{started['id']}").status_code == 404
+    assert ana.delete(f"{PATH}/replays/{started['id']}").status_code == 404
+    assert ana.post("/events/subscriptions", json=_alert("Anas")).status_code == 201
+    table(administrator, "four")
+    notify_all(sqlite_engine)
+    outbox.end()
+    (own,) = listed(ana)
+    assert own["alert"]["name"] == "Anas"
+    found = ana.get(f"{PATH}/{own['id']}").json()
+    assert "detail" not in found["attempts"][0], "receivers' answers are for administrators"
+    assert len(found["requests"]) == 1
+    assert replayed(ana, alert="Anas")["progress"]["total"] == 1
+
+
+def test_messages_about_what_may_not_be_seen_are_not_there(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine, outbox: Outbox
+) -> None:
+    ana_id, ana = served.person("ana")
+    with ana:
+        assert ana.post("/events/subscriptions", json=_alert("Anas")).status_code == 201
+        table(administrator, "payroll")
+        notify_all(sqlite_engine)
+        outbox.end()
+        (own,) = listed(ana)
+        restrict(
+            administrator, ana_id, {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
+        )
+        assert listed(ana) == []
+        assert ana.get(f"{PATH}/{own['id']}").status_code == 404
+        assert ana.post(f"{PATH}/replays", json={"message": own["id"]}).status_code == 404
+        assert [one["id"] for one in listed(administrator)] == [own["id"]]

@@ -1,0 +1,102 @@
+"""Tests of ``tocsin deliveries``: lists, single messages, replays that are followed or cancelled."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+from tocsin.cli import deliveries as command
+
+PATH = "/api/v1/events/deliveries"
+LETTER = {
+    "id": "m1",
+    "alert": {"id": "a1", "name": "Hooks"},
+    "destination": {"id": "d1", "category": "External", "type": "Webhook"},
+    "recipient": "https://hooks.example.org/*********",
+    "status": "retryLimitReached",
+    "isDeadLetter": True,
+    "reason": "serverError",
+    "statusCode": 500,
+    "attemptCount": 4,
+    "createdAt": 1_700_000_000_000,
+    "updatedAt": 1_700_000_000_000,
+    "notificationCount": 7,
+    "events": [{"id": "e1", "offset": 1, "title": "orders: column id removed"}],
+}
+WHOLE = {
+    **LETTER,
+    "attempts": [
+        {"number": 4, "startedAt": 1_700_000_000_000, "reason": "serverError", "statusCode": 500, "detail": "no"}
+    ],
+    "requests": [{"method": "POST", "address": "https://x/*********", "headers": {"webhook-id": "m1"}, "body": "{…}"}],
+}
+
+
+def progress(total: int, delivered: int, failed: int = 0, taken_back: int = 0) -> dict[str, int]:
+    waiting = total - delivered - failed - taken_back
+    return {"total": total, "waiting": waiting, "delivered": delivered, "failed": failed, "takenBack": taken_back}
+
+
+SENDING = {"id": "r1", "state": "sending", "progress": progress(3, 1)}
+DONE = {"id": "r1", "state": "done", "progress": progress(3, 2, 1)}
+
+
+def test_dead_letters_are_listed_with_their_reasons(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", PATH, {"data": [LETTER], "paging": {}})
+    ended = run("deliveries", "list", "--alert", "Hooks", "--reason", "serverError", "--since", "7d")
+    assert ended.code == 0, ended.err
+    shown = " ".join(ended.out.split())
+    for part in ("m1", "2023-11-14 22:13:20", "Hooks", "serverError 500", "orders: column"):
+        assert part in shown
+    assert small_server.asked[-1].query == {"alert": "Hooks", "reason": "serverError", "since": "7d", "limit": "100"}
+    assert json.loads(run("deliveries", "list", "--json").out) == [LETTER]
+
+
+def test_one_is_shown_with_its_request_and_answers(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{PATH}/m1", WHOLE)
+    shown = run("deliveries", "show", "m1").out
+    for part in ("retryLimitReached", "attempt 4", "answer: no", "POST https://x/*********", "webhook-id: m1", "{…}"):
+        assert part in shown
+    assert "6 more notifications" in shown
+    hidden = {**WHOLE, "requests": [], "requestsNote": "Not shown: you may not view all of its events."}
+    small_server.answer("GET", f"{PATH}/m1", hidden)
+    assert "you may not view all" in run("deliveries", "show", "m1").out
+
+
+def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_LOOK_EVERY_S", 0.0)
+    small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
+    small_server.answer("GET", f"{PATH}/replays/r1", SENDING, DONE)
+    ended = run("deliveries", "replay", "--alert", "Hooks", "--since", "6h")
+    assert small_server.asked[0].body == {"alert": "Hooks", "since": "6h"}
+    assert ended.out == "Replay r1 (done): 3 messages: 2 delivered, 1 failed.\n"
+    small_server.answer("POST", f"{PATH}/replays", DONE, status=202)
+    assert json.loads(run("deliveries", "replay", "m1", "--delivered", "--json").out) == DONE
+    assert small_server.asked[-1].body == {"message": "m1", "delivered": True}
+    small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
+    assert "2 waiting" in run("deliveries", "replay", "m1", "--no-wait").out
+    nothing = {"id": "r1", "state": "done", "progress": progress(0, 0)}
+    small_server.answer("POST", f"{PATH}/replays", nothing, status=202)
+    assert run("deliveries", "replay", "--since", "1d").out == "Nothing to replay.\n"
+
+
+def test_what_is_not_said_is_not_replayed(run: Run, small_server: SmallServer) -> None:
+    for arguments in ((), ("m1", "--since", "1d"), ("--delivered",)):
+        assert run("deliveries", "replay", *arguments).code == 2
+    assert small_server.asked == []
+
+
+def test_breaking_off_cancels_the_replay(run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tocsin.cli.deliveries.time.sleep", interrupted)
+    small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
+    cancelled = {"id": "r1", "state": "cancelled", "progress": progress(3, 1, 0, 2)}
+    small_server.answer("DELETE", f"{PATH}/replays/r1", cancelled)
+    ended = run("deliveries", "replay", "--since", "6h")
+    assert ended.code == 130
+    assert "1 delivered, 0 failed, 2 not sent" in ended.err

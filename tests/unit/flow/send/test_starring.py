@@ -1,0 +1,61 @@
+"""Tests of masks in place of a destination's secrets in what receivers answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tocsin.flow.send.outcome import DETAIL_LIMIT
+from tocsin.flow.send.starring import starred
+from tocsin.model.address import MASK
+from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
+
+SECRETS = {
+    "path": "T0/B0/path-secret",
+    "query": "query secret&=",
+    "key": "signing-key-1",
+    "older": "signing-key-2",
+    "header": 'header "secret"',
+    "parameter": "parameter-secret",
+    "client": "client-secret",
+}
+
+
+def destination(channel: Channel = Channel.WEBHOOK) -> Destination:
+    config = DestinationConfig(
+        endpoint=f"https://login-name:login-password@example.org/services/{SECRETS['path']}?a=query%20secret%26%3D",
+        secret_key=f"{SECRETS['key']} {SECRETS['older']}",
+        headers={"X-Key": SECRETS["header"], "Accept": "text/plain"},
+        query_params={"token": SECRETS["parameter"]},
+        auth_type={"type": "oauth2", "scope": "some-scope", "clientSecret": SECRETS["client"]},
+    )
+    return Destination(id="d", category=Category.EXTERNAL, type=channel, config=config)
+
+
+@pytest.mark.parametrize("secret", sorted(SECRETS))
+def test_an_answer_that_repeats_a_secret_is_kept_without_it(secret: str) -> None:
+    text = SECRETS[secret].rsplit("/", 1)[-1]
+    for said in (text, f"you sent {text}, thanks", json.dumps({"echo": text})):
+        assert text not in starred(said, destination())
+        assert json.dumps(text)[1:-1] not in starred(said, destination())
+        assert MASK in starred(said, destination())
+
+
+def test_the_login_of_an_address_and_its_encoded_query_are_secret() -> None:
+    said = starred("login-name login-password query+secret%26%3D query%20secret%26%3D", destination())
+    assert said == " ".join([MASK] * 4)
+
+
+def test_the_address_of_a_chat_is_secret() -> None:
+    assert starred("no_service: path-secret", destination(Channel.SLACK)) == f"no_service: {MASK}"
+
+
+@pytest.mark.parametrize("text", ["", "ok", "text/plain", "some-scope", "services", "invalid_payload", "500 Oops"])
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert starred(text, destination()) == text
+
+
+def test_a_secret_that_was_cut_off_is_masked_as_well() -> None:
+    said = ("x" * (DETAIL_LIMIT - 8)) + "client-s"
+    assert starred(said, destination()) == "x" * (DETAIL_LIMIT - 8) + MASK

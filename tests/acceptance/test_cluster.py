@@ -76,6 +76,7 @@ def cluster(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
 def test_a_hundred_thousand_followers_of_one_event_pass_by_the_driver(
     store_engine: Engine, tmp_path: Path, cluster: Cluster
 ) -> None:
+    """Fault scenario 29."""
     company = SmallCompany(store_engine)
     company.alert("all", [{"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
     ids = [f"00000000-0000-4000-9000-{number:012}" for number in range(100_000)]

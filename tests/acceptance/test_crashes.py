@@ -43,6 +43,7 @@ def run(folder: Path, point: str, *more: str) -> int:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_kills_at_five_points_lose_and_repeat_nothing(engine: Engine, tmp_path: Path) -> None:
+    """Fault scenario 11."""
     company = SmallCompany(engine)
     company.clock.advance(1_000)
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}

@@ -76,6 +76,7 @@ def check(answer: httpx.Response) -> None:
 
 
 def test_no_path_and_no_body_breaks_the_server(furnished: tuple[Served, httpx.Client, Json]) -> None:
+    """Fault scenario 7."""
     served, client, orders = furnished
     me = client.get("/users/loggedInUser").json()["id"]
 
@@ -92,6 +93,7 @@ def test_no_path_and_no_body_breaks_the_server(furnished: tuple[Served, httpx.Cl
 
 
 def test_no_document_breaks_a_write(furnished: tuple[Served, httpx.Client, Json]) -> None:
+    """Fault scenario 7."""
     _, client, _ = furnished
 
     @FUZZ

@@ -98,6 +98,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.mark.postgres
 @pytest.mark.timeout(600)
 def test_postgresql_ends_three_times(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
+    """Fault scenario 5."""
     cluster.run("CREATE DATABASE faults")
     engine = open_engine(cluster.url("faults"))
     migrate(engine)
@@ -180,6 +181,7 @@ class Bound(Notify):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", ["disk_full", "read_only"])
 def test_the_store_takes_nothing(spark: SparkSession, sqlite_url: str, tmp_path: Path, fault: str) -> None:
+    """Fault scenario 4."""
     engine, pipelines = open_engine(sqlite_url, synchronous="NORMAL"), open_engine(sqlite_url, synchronous="NORMAL")
     company, has_fault = company_in(engine), tmp_path / "has fault"
     bind(pipelines, fault, has_fault)

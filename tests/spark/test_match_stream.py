@@ -115,6 +115,7 @@ def expected(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object
 
 
 def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
+    """Fault scenario 28."""
     company = SmallCompany(store_engine)
     company.clock.advance(1_000)
     company.alert("schema", [OWNERS_MAIL, HOOK], "fieldChanged == 'description'", resources=("table",))
@@ -281,6 +282,7 @@ def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(
 def test_what_happened_before_an_alert_was_made_notifies_nobody(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
+    """Fault scenario 15."""
     company = SmallCompany(sqlite_engine)
     company.describe("orders", "long ago")
     company.clock.advance(1_000)
@@ -362,6 +364,7 @@ def last_of(checkpoint: Path) -> Path:
 def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_after_it_once(
     spark: SparkSession, store_engine: Engine, store_url: str, tmp_path: Path
 ) -> None:
+    """Fault scenario 9."""
     company = SmallCompany(store_engine)
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")

@@ -54,6 +54,7 @@ def _findings(engine: Engine) -> list[dict[str, object]]:
 def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
+    """Fault scenario 16."""
     company = SmallCompany(sqlite_engine)
     quick = company.alert("quick", [FOLLOWERS_BELL], "entityFullyQualifiedName matches '.*orders'")
     company.alert("bell", [OWNERS_BELL], resources=("eventsubscription",))

@@ -67,6 +67,7 @@ def test_an_alert_notifies_of_nothing_that_was_before_it(company: SmallCompany, 
 
 @SHIFTS
 def test_a_mute_keeps_quiet_what_comes_after_it_and_nothing_before(company: SmallCompany, shift_ms: int) -> None:
+    """Fault scenario 38."""
     before = company.describe("orders", "before")
     company.clock.at_ms += shift_ms
     mute = Mute(company.ids["cem"], MuteKind.ASSET, company.ids["orders"], since_ms=company.clock.now_ms())

@@ -36,6 +36,7 @@ def test_reach_counts_hops_and_names_what_it_reaches(company: SmallCompany, dire
 
 
 def test_reach_ends_where_a_cycle_began_and_at_its_depth(company: SmallCompany, directory: SqlDirectory) -> None:
+    """Fault scenario 29."""
     for name in ("b", "c"):
         company.table(name)
     for start, end in (("revenue", "b"), ("b", "c"), ("c", "orders"), ("c", "c")):
@@ -98,6 +99,7 @@ def test_the_owners_of_a_test_take_the_place_of_those_of_its_table(
 
 
 def test_members_include_nested_teams_once_even_in_a_cycle(company: SmallCompany, directory: SqlDirectory) -> None:
+    """Fault scenario 30."""
     shop, tills = company.ids["shop"], company.ids["tills"]
     with company.engine.begin() as connection:  # a history may have left one; a request cannot make it
         connection.execute(insert(membership), {"team_id": tills, "member_id": shop, "member_type": "team"})

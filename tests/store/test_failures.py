@@ -144,6 +144,7 @@ def test_a_success_in_between_begins_anew(failing: Failing) -> None:
 
 
 def test_many_workers_report_once(failing: Failing) -> None:
+    """Fault scenario 41."""
     while failing.clock.now_ms() < NOW_MS + 3 * DAY_MS:
         failing.clock.advance(HOUR_MS)
         failing.probe(AWAY)

@@ -115,6 +115,7 @@ def test_nobody_claims_a_message_into_which_a_notification_is_being_written(post
 
 
 def test_racing_writers_and_a_worker_send_every_notification_once(store_engine: Engine) -> None:
+    """Fault scenario 12."""
     store = Store(store_engine, 60)
     sent: list[str] = []
 

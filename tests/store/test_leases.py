@@ -156,6 +156,8 @@ class JumpingClocks(RuleBasedStateMachine):
 
 
 def test_jumping_clocks_lose_nothing_and_share_nothing(store_engine: Engine) -> None:
+    """Fault scenario 6."""
+
     class Machine(JumpingClocks):
         engine = store_engine
 

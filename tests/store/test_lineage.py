@@ -254,6 +254,7 @@ def test_lineage_is_read_by_level_and_survives_cycles(shop: Company, store_engin
 
 
 def test_a_source_may_feed_very_many(shop: Company, store_engine: Engine) -> None:
+    """Fault scenario 29."""
     for number in range(329):
         shop.writes.create("table", shop.table(f"t{number}"), actor=JANE)
         put(shop, table("orders"), table(f"t{number}"))

@@ -131,6 +131,7 @@ def test_events_are_selected_by_kind_time_entity_and_author(store_engine: Engine
 
 
 def test_a_rolled_back_write_leaves_nothing_and_blocks_nobody(store_engine: Engine) -> None:
+    """Fault scenario 1."""
     _append(store_engine, _captured())
     with pytest.raises(_RollBackError), writing(store_engine) as connection:
         log.append(connection, [_captured()])
@@ -143,6 +144,7 @@ def test_a_rolled_back_write_leaves_nothing_and_blocks_nobody(store_engine: Engi
 
 @pytest.mark.postgres
 def test_a_transaction_that_commits_late_is_not_skipped(postgres_engine: Engine) -> None:
+    """Fault scenario 2."""
     reader = EventLog(postgres_engine)
     before = _append(postgres_engine, _captured("before"))[-1]
     with _open(postgres_engine) as slow:
@@ -158,6 +160,7 @@ def test_a_transaction_that_commits_late_is_not_skipped(postgres_engine: Engine)
 
 @pytest.mark.postgres
 def test_a_rolled_back_transaction_leaves_a_gap_that_blocks_nobody(postgres_engine: Engine) -> None:
+    """Fault scenario 3."""
     reader = EventLog(postgres_engine)
     with _open(postgres_engine) as doomed:
         low = log.append(doomed, [_captured("doomed")])[0]
@@ -184,6 +187,7 @@ def test_the_order_of_transaction_ids_does_not_matter(postgres_engine: Engine) -
 
 @pytest.mark.postgres
 def test_several_open_writers_hold_back_what_is_above_the_lowest(postgres_engine: Engine) -> None:
+    """Fault scenario 2."""
     reader = EventLog(postgres_engine)
     with _open(postgres_engine) as one, _open(postgres_engine) as two:
         log.append(one, [_captured("one")])

@@ -124,6 +124,7 @@ def test_every_delivery_is_a_message_with_its_id_state_and_attempts(old_engine: 
 
 
 def test_only_what_was_open_goes_out_and_what_was_claimed_stays_so(old_engine: Engine) -> None:
+    """Fault scenario 8."""
     migrate(old_engine)
     messages, sessions = Messages(old_engine), Sessions(old_engine)
     sessions.begin("next", lease_ms=90_000, now_ms=NOW_MS)

@@ -193,6 +193,7 @@ def test_destinations_with_something_due_are_found_in_order(store_engine: Engine
 
 
 def test_each_destination_gets_its_share_of_a_claim(store_engine: Engine) -> None:
+    """Fault scenario 16."""
     add_messages(store_engine, 50, destination_id="busy")
     add_messages(store_engine, 2, destination_id="quiet")
     claimed = claim(Messages(store_engine), shares={"busy": 4, "quiet": 4})
@@ -200,6 +201,7 @@ def test_each_destination_gets_its_share_of_a_claim(store_engine: Engine) -> Non
 
 
 def test_a_claim_walks_the_index_of_open_messages(store_engine: Engine) -> None:
+    """Fault scenario 18."""
     add_messages(store_engine, 400, destination_id="done", status="delivered")
     add_messages(store_engine, 2, destination_id="open")
     query = (

@@ -64,6 +64,7 @@ def test_a_muted_alert_is_quiet_and_others_still_tell(company: SmallCompany) -> 
 
 
 def test_a_muted_asset_is_quiet_whatever_the_alert_until_it_ends(company: SmallCompany) -> None:
+    """Fault scenario 38."""
     mute(company, "ana", "orders", until_ms=company.clock.now_ms() + 1_500)
     assert notified(company) == {BEN, CEM, OUT}
     assert notified(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again", "bell"))}

@@ -17,6 +17,7 @@ from tocsin.store.outbox.sessions import Sessions
 
 
 def test_the_first_goes_out_at_once_and_what_follows_within_the_interval_together(store_engine: Engine) -> None:
+    """Fault scenario 32."""
     store = Store(store_engine, 5)
     store.write(0, "paced")
     (first,) = store.claim(NOON_MS)

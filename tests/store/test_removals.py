@@ -211,6 +211,7 @@ def test_an_owner_who_goes_for_good_is_taken_out_of_what_they_own(shop: Company)
 
 
 def test_whoever_goes_for_good_leaves_every_list_that_names_them_with_one_event_each(shop: Company) -> None:
+    """Fault scenario 44."""
     shop.writes.upsert("user", {"name": "jane", "email": "j@x.org", "teams": [shop.ids["sales"]]}, actor=JANE)
     jane = {"id": shop.ids["jane"], "type": "user"}
     shop.patch(("add", "/owners/0", jane), ("add", "/domains/0", {"id": shop.ids["commerce"], "type": "domain"}))

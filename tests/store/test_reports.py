@@ -110,6 +110,7 @@ def test_a_failed_test_is_a_failure_and_any_other_result_an_update(shop: Company
 
 
 def test_the_same_result_again_is_nothing_and_a_corrected_one_is_an_event(shop: Company) -> None:
+    """Fault scenario 34."""
     shop.writes.create("testCase", _REQUEST, actor=JANE)
     result = {"timestamp": 1, "testCaseStatus": "Failed"}
     shop.writes.add_test_result(_CASE, result, actor=JANE)

@@ -62,6 +62,7 @@ def test_migrating_again_changes_nothing(store_engine: Engine) -> None:
 
 
 def test_a_store_of_another_version_is_refused_with_the_way_out(store_engine: Engine) -> None:
+    """Fault scenario 8."""
     with store_engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0027'")
     with pytest.raises(Conflict, match=r"does not know \(0027\).*Run the version that made it, or use another store"):

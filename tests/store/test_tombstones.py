@@ -134,6 +134,7 @@ def test_the_relations_of_what_is_gone_stay_when_all_queries_have_passed(company
 
 
 def test_what_is_made_again_under_a_name_has_relations_of_its_own(company: SmallCompany) -> None:
+    """Fault scenario 42."""
     before = company.ids["orders"]
     deleted(company, "orders")
     company.table("orders", owners=[{"type": "user", "name": "dia"}])

@@ -87,6 +87,7 @@ def test_a_transaction_ends_however_many_wait(sqlite_engine: Engine, monkeypatch
 
 
 def test_a_turn_that_fails_is_undone_alone(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fault scenario 1."""
     monkeypatch.setattr(group_commit, "LONGEST_S", 60)
 
     def refuse() -> None:
@@ -242,6 +243,7 @@ def test_whoever_is_patient_waits_until_it_goes_on(sqlite_url: str) -> None:
 
 
 def test_a_request_that_cannot_write_is_answered_503(founded: Founded, founded_url: str) -> None:
+    """Fault scenario 4."""
     engine = open_engine(founded_url, patience_s=0.5)
     with (
         running_server(engine, password=founded.password, token=founded.token) as served,

@@ -55,6 +55,7 @@ def test_a_store_that_takes_no_writes_is_named(sqlite_url: str, tmp_path: Path) 
 
 
 def test_a_full_disk_takes_notes(small_disk: Path) -> None:
+    """Fault scenario 4."""
     notes = WaitNotes(small_disk)
     notes.make_room()
     with pytest.raises(OSError, match="No space left"), (small_disk / "ballast").open("wb", buffering=0) as file:

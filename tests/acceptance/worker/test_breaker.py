@@ -77,6 +77,7 @@ def held(engine: Engine) -> int:
 async def test_a_hanging_receiver_slows_none_of_the_others(
     sqlite_engine: Engine, receiver: Receiver, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Fault scenario 17."""
     names = [f"d{number:02}" for number in range(OTHERS)]
     hanging = to(receiver, "/slow", "hanging", timeout=1, readTimeout=1)
     add_alert(sqlite_engine, [hanging, *(to(receiver, f"/{name}", name) for name in names)])

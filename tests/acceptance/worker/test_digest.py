@@ -66,6 +66,7 @@ async def test_a_scheduled_alert_sends_one_mail_that_lists_its_notifications(sql
 
 
 async def test_what_was_muted_until_the_digest_goes_out_is_not_in_it(sqlite_engine: Engine) -> None:
+    """Fault scenario 36."""
     hourly, mailbox = Hourly(sqlite_engine, OWNERS_BY_MAIL), Mailbox()
     Mutes(sqlite_engine).put(Mute(hourly.company.ids["dia"], MuteKind.ASSET, hourly.company.ids["orders"]))
     async with mailing(sqlite_engine, mailbox):

@@ -70,6 +70,7 @@ async def test_one_mail_arrives_at_one_recipient() -> None:
     ],
 )
 async def test_the_reply_decides(mailbox: Mailbox, kind: type, reason: OutcomeReason) -> None:
+    """Fault scenario 26."""
     async with mail_server(mailbox) as port:
         outcome = await sent_to(port)
     assert isinstance(outcome, kind)

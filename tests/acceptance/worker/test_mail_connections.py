@@ -134,6 +134,7 @@ async def test_a_server_that_takes_so_many_mails_per_connection_gets_the_next_ov
 
 
 async def test_a_refused_recipient_says_nothing_about_the_next_on_the_same_connection() -> None:
+    """Fault scenario 26."""
     office = PostOffice()
     async with sending(office) as sender:
         outcomes = [await sent(sender, name) for name in ("dana", "gone", "erin")]

@@ -91,6 +91,7 @@ async def test_a_workflow_that_has_had_enough_gets_the_rest_later(sqlite_engine:
 async def test_every_answer_means_what_teams_says(
     sqlite_engine: Engine, status: int, body: str, ends: str, reason: str
 ) -> None:
+    """Fault scenario 23."""
     workflow = Workflow(fault=(status, body))
     async with listening(workflow.post) as url, delivering(sqlite_engine, teams(url), opened):
         await until(lambda: statuses(sqlite_engine) == {(ends, 1): 1})

@@ -100,6 +100,7 @@ async def test_a_workspace_that_has_had_enough_gets_the_rest_later(sqlite_engine
 async def test_every_answer_means_what_slack_says(
     sqlite_engine: Engine, status: int, body: str, ends: str, reason: str
 ) -> None:
+    """Fault scenario 23."""
     workspace = Workspace(fault=(status, body))
     async with listening(workspace.post) as url, delivering(sqlite_engine, slack(url), opened):
         await until(lambda: statuses(sqlite_engine) == {(ends, 1): 1})

@@ -110,6 +110,7 @@ async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -
     ],
 )
 async def test_the_answer_decides(status: int, expected: object) -> None:
+    """Fault scenario 22."""
     async with receiver(answering(status, {"Location": "http://127.0.0.1:1/"})) as url:
         outcome = await sent(destination(url))
     assert isinstance(outcome, Delivered) if expected is Delivered else outcome.reason is expected
@@ -117,6 +118,7 @@ async def test_the_answer_decides(status: int, expected: object) -> None:
 
 
 async def test_redirects_are_not_followed() -> None:
+    """Fault scenario 22."""
     calls: list[str] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -181,6 +183,7 @@ async def test_a_compressed_answer_is_not_unpacked() -> None:
 
 
 async def test_a_success_whose_body_breaks_off_is_a_success() -> None:
+    """Fault scenario 25."""
     async with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf") as url:
         assert isinstance(await sent(destination(url)), Delivered)
 
@@ -214,16 +217,19 @@ async def test_a_reset_is_a_failed_connection(scheme: str) -> None:
 
 
 async def test_nobody_listening_is_a_failed_connection() -> None:
+    """Fault scenario 21."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         assert is_away(await sent(destination(f"http://127.0.0.1:{unused.getsockname()[1]}")))
 
 
 async def test_an_unknown_name_is_a_failed_connection() -> None:
+    """Fault scenario 19."""
     assert is_away(await sent(destination("http://nobody.invalid/hook")))
 
 
 async def test_a_certificate_that_does_not_hold_is_a_failed_connection(tmp_path: Path) -> None:
+    """Fault scenario 20."""
     files = (str(tmp_path / "key.pem"), str(tmp_path / "cert.pem"))
     make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=somebody.else", "-days", "2"]
     await asyncio.to_thread(subprocess.run, [*make, "-keyout", files[0], "-out", files[1]], check=True)

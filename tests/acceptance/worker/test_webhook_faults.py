@@ -105,6 +105,7 @@ FAULTS: dict[str, tuple[Talk, OutcomeReason]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_fault_ends_the_attempt_with_its_outcome(fault: str) -> None:
+    """Fault scenarios 21 and 25."""
     talk, expected = FAULTS[fault]
     async with talking(talk) as url:
         assert await outcome_of(destination(url, timeout=1, read_timeout=1)) is expected
@@ -112,6 +113,7 @@ async def test_a_fault_ends_the_attempt_with_its_outcome(fault: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_a_bomb_is_kept_as_it_came(encoding: str) -> None:
+    """Fault scenario 21."""
     zeros = b"\0" * 50_000_000
     bomb = gzip.compress(zeros) if encoding == "gzip" else zlib.compress(zeros)
     head = OK + f"Content-Encoding: {encoding}\r\nContent-Length: {len(bomb)}\r\n\r\n".encode()
@@ -153,6 +155,7 @@ class ChangingNames(AbstractResolver):
 
 
 async def test_the_address_that_was_checked_is_the_one_that_is_connected_to() -> None:
+    """Fault scenario 19."""
     names = ChangingNames([["127.0.0.1"], ["127.0.0.2"]])
     async with speaking(OK + b"Content-Length: 0\r\nConnection: close\r\n\r\n") as url:
         port = url.rpartition(":")[2]
@@ -167,6 +170,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_connected_to() ->
 
 
 async def test_of_several_addresses_the_inner_ones_are_left_out() -> None:
+    """Fault scenario 19."""
     async with speaking(OK + b"Content-Length: 0\r\n\r\n") as url:
         port = url.rpartition(":")[2]
         to, egress = destination(f"http://mixed.example.org:{port}/hook"), egress_of((f"127.0.0.1:{port}",))

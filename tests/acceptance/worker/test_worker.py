@@ -146,6 +146,7 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: E
 
 
 async def test_one_slow_receiver_delays_nobody_else(sqlite_engine: Engine, receiver: Receiver) -> None:
+    """Fault scenario 17."""
     add_alert(sqlite_engine, [to(receiver, "/slow", "a-slow"), to(receiver, "/hook", "b-swift")])
     add_messages(sqlite_engine, 500, destination_id="a-slow")
     swift = add_messages(sqlite_engine, 200, destination_id="b-swift")
@@ -310,6 +311,7 @@ async def test_gone_stops_a_destination_and_what_waits_goes_out_when_it_is_resum
 async def test_what_was_switched_off_meanwhile_gets_nothing(
     sqlite_engine: Engine, receiver: Receiver, how: str
 ) -> None:
+    """Fault scenario 14."""
     if how != "alert deleted":
         name = "other" if how == "destination removed" else "d"
         enabled = how != "destination off"
@@ -337,6 +339,7 @@ async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, 
 async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
     store_engine: Engine, receiver: Receiver
 ) -> None:
+    """Fault scenario 13."""
     add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
     (one,) = add_messages(store_engine, 1)
     receiver.open.clear()
@@ -422,6 +425,7 @@ def victim(url: str) -> subprocess.Popen[bytes]:
 async def test_a_killed_workers_messages_come_back_under_the_same_ids(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
+    """Fault scenario 10."""
     add_alert(store_engine, [to(receiver, "/held")])
     ids = add_messages(store_engine, 20)
     receiver.open.clear()
@@ -512,6 +516,7 @@ class SetClock:
 
 
 async def test_a_clock_that_is_set_sends_no_copies(store_engine: Engine, receiver: Receiver) -> None:
+    """Fault scenario 6."""
     add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
     ids = add_messages(store_engine, 40)
     receiver.open.clear()
@@ -543,6 +548,8 @@ async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
 async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
+    """Fault scenario 5."""
+
     class Forgetful(Messages):
         failures = 1
 
@@ -563,6 +570,8 @@ async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
 async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
+    """Fault scenario 31."""
+
     class Hidden:
         def now(self, dispatch: Dispatch, **_now: int) -> tuple[None, tuple[DroppedReason, ...]]:
             """Return nothing, as for somebody who may see nothing of it."""

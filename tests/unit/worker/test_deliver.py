@@ -12,6 +12,7 @@ def test_a_single_destination_gets_the_whole_claim() -> None:
 
 
 def test_a_claim_is_split_evenly() -> None:
+    """Fault scenario 16."""
     assert fair_shares(["a", "b", "c"], {}, limit=9, most_each=64) == {"a": 3, "b": 3, "c": 3}
 
 

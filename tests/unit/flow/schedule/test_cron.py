@@ -132,6 +132,7 @@ SPRING, AUTUMN = datetime(2026, 3, 29, 0, 0, tzinfo=UTC), datetime(2026, 10, 24,
 def test_clocks_that_change_skip_no_due_time_and_double_none(
     expression: str, after: datetime, expected: list[str]
 ) -> None:
+    """Fault scenario 36."""
     found = times(expression, after, len(expected), "Europe/Berlin")
     assert [f"{one:%d %H:%M %z}" for one in found] == expected
 
@@ -164,7 +165,10 @@ minutes, hours = st.sets(st.integers(0, 59), min_size=1, max_size=3), st.sets(st
 def test_every_wall_clock_time_is_due_once_whatever_the_clocks_do(
     minutes: set[int], hours: set[int], zone: str, day: date, days: int
 ) -> None:
-    """Judged by walking through all minutes that pass."""
+    """Fault scenario 6.
+
+    Judged by walking through all minutes that pass.
+    """
     clocks, start = ZoneInfo(zone), datetime(day.year, day.month, day.day, tzinfo=UTC)
     change = next((at for at in _quarters(start, days) if _offset(at, clocks) != _offset(at - QUARTER, clocks)), start)
     first = change - timedelta(hours=6)

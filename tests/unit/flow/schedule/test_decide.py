@@ -73,6 +73,8 @@ def test_webhooks_gather_if_somebody_has_set_a_batch_size(size: int | None, gath
 
 
 def test_a_critical_alert_gathers_nothing() -> None:
+    """Fault scenario 37."""
+
     def decided(tag: str) -> object:
         return decide(timing_of(alert(tags=[{"tagFQN": tag}])), None, 5, gathering=Gathering.SUMMARY)
 
@@ -119,6 +121,8 @@ def test_what_comes_too_late_gets_the_next_time() -> None:
 
 
 def test_what_the_pipeline_reads_after_its_due_time_is_caught_up_once() -> None:
+    """Fault scenario 12."""
+
     def placed(*alerts: str, event_ms: int, now_ms: int = NOON_MS + 1) -> tuple[object, object]:
         (one,) = scheduled([row("Email", *alerts, event_ms=event_ms)], {"a": HOURLY}, now_ms=now_ms)
         return one["due_at_ms"], one["message_id"]

@@ -58,4 +58,5 @@ NOW_MS = int(NOW.timestamp() * 1000)
     ],
 )
 def test_retry_after_reads_seconds_and_dates_and_nothing_else(text: str | None, seconds: float | None) -> None:
+    """Fault scenario 22."""
     assert parse_retry_after(text, now_ms=NOW_MS) == seconds

@@ -76,6 +76,7 @@ def test_texts_of_the_context_are_escaped_in_every_tag(tag: str) -> None:
     ],
 )
 def test_a_bomb_is_stopped_soon_and_says_where(template: str, says: str) -> None:
+    """Fault scenario 39."""
     large = {
         "l": list(range(2_000)),
         "big": "word " * 20_000,
@@ -93,6 +94,7 @@ def test_a_bomb_is_stopped_soon_and_says_where(template: str, says: str) -> None
 
 
 def test_time_is_limited() -> None:
+    """Fault scenario 39."""
     ticks = iter(range(1_000))
     budget = Budget(Limits(steps=10_000_000, seconds=5), steady=lambda: float(next(ticks)))
     with pytest.raises(InvalidTemplate, match="takes longer than 5 s"):

@@ -110,6 +110,7 @@ def test_what_stands_in_an_entity_adds_no_header() -> None:
 
 
 def test_what_stands_in_an_entity_adds_no_markup() -> None:
+    """Fault scenario 40."""
     evil = change_event(updated("description", None, "<script>alert(1)</script>"))
     _, text, html = parts(dispatch(evil))
     assert "<script>" in text

@@ -33,6 +33,7 @@ def test_messages_are_as_they_were_looked_at(name: str) -> None:
 
 
 def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
+    """Fault scenario 40."""
     hostile = "<users/all> <a href='https://evil.example'>click</a> <b>x</b>"
     event = change_event(
         updated("description", hostile, hostile),

@@ -47,6 +47,7 @@ def test_a_digest_is_as_it_was_looked_at() -> None:
 
 
 def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
+    """Fault scenario 40."""
     for given_dispatch in (samples.hostile(), samples.digest(3, samples.hostile().event)):
         whole = message(given_dispatch)
         assert (whole["mrkdwn"], "<" in whole["text"]) == (False, False)

@@ -1,4 +1,4 @@
-"""Background jobs of the pipeline: lake, questions to it, backtests, silences and the self-audit.
+"""Background jobs of the pipeline: lake, SQL queries of it, backtests, silences and the self-audit.
 
 They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/intervals.py``.

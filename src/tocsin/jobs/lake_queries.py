@@ -1,4 +1,4 @@
-"""SQL questions to the lake, answered by the running pipeline: a question of its own Spark would wait for its start.
+"""SQL queries of the lake, answered by the running pipeline, so that no command has to wait until Spark has started.
 
 ``tocsin lake query`` sends one over a Unix socket in the data folder, which only the account that runs Tocsin can open:
 a line of JSON with ``sql``, answered by one with ``rows``, ``error`` or ``declined``. Next: ``jobs/lake.py``.

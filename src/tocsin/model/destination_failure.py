@@ -1,4 +1,4 @@
-"""Destination failure: what the owners of an alert are told of a destination that delivers nothing.
+"""Destination failure: what the owners of an alert learn about a destination whose deliveries fail.
 
 Next: ``store/outbox/failures.py`` finds them, ``catalogue/alerts/failures.py`` records them.
 """

@@ -1,4 +1,4 @@
-"""Stored entities, the keys that find them, and what a write of one comes to.
+"""Stored entities, the keys to look them up, and the result of a write.
 
 Next: ``flow/capture/ports.py``.
 """

@@ -87,9 +87,9 @@ async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: Is
     try:
         routes = await book.routes(dispatch)
         made = await _tried(parts, dispatch, routes, is_held)
-    except Exception as surprise:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
-        _log.exception("delivery.surprise", message=dispatch.message.id, event_id=dispatch.event.id)
-        made = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(surprise).__name__), dispatch.entries)
+    except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
+        _log.exception("delivery.failed_unexpectedly", message=dispatch.message.id, event_id=dispatch.event.id)
+        made = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
     if made is None:
         return None
     recorded = Attempt(

@@ -132,7 +132,7 @@ class Worker:
         if withdrawn := self._lanes.withdraw(self._pauses):
             await _steadily(partial(self._parts.messages.release, session_id, withdrawn))
             self._leases.drop(session_id, withdrawn)
-            _log.info("worker.gave_way", messages=len(withdrawn))
+            _log.info("worker.messages_released", messages=len(withdrawn))
 
     def _take_due(self, session_id: str) -> tuple[list[Message], list[Dispatch]]:
         """Claim fair shares of what is due; the blocking part of a claim."""

@@ -1,4 +1,4 @@
-"""Reports of failing destinations: each is put on its alert once, however many workers look.
+"""Reports of failing destinations: each is recorded on its alert once, however many workers there are.
 
 Next: ``catalogue/alerts/failures.py``.
 """

@@ -151,7 +151,7 @@ def checked_assignees(given: Given) -> list[Document]:
     InvalidInput : not a list of references to users and teams, or too many
     """
     if not isinstance(given, list) or len(given) > MOST_PEOPLE:
-        raise InvalidInput(f"must be a list of at most {MOST_PEOPLE}", field="assignees")
+        raise InvalidInput(f"must be a list of at most {MOST_PEOPLE} references", field="assignees")
     for one in given:
         if not isinstance(one, dict) or one.get("type") not in ("user", "team"):
             raise InvalidInput("each must be a reference to a user or a team", field="assignees")

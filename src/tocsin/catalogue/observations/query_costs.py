@@ -1,4 +1,4 @@
-"""Costs of queries: one record per query and moment, as the client's usage workflow brings them.
+"""Costs of queries: one record per query and moment, as the client's usage workflow reports them.
 
 A record is stored in the query's time series. It makes no event: it says nothing about the query itself.
 Source: schema ``api/data/createQueryCostRecord.json``. Next: ``server/routes/observations/queries.py``.

@@ -231,7 +231,7 @@ def _check_each(under: Collection[Stored], verb: str, check: Callable[[Stored], 
         except Forbidden:
             refused += 1
     if refused:
-        raise Forbidden(f"You may not do this: {refused} of the {len(under)} entities below it you may not {verb}.")
+        raise Forbidden(f"You may not {verb} {refused} of the {len(under)} entities below it; nothing was changed.")
 
 
 def check_restore(permit: Permit, target: Stored, transaction: Transaction) -> None:

@@ -55,7 +55,9 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     """
     kind = ENTITY_TYPES[old.entity_type]
     if kind.name == "eventsubscription":
-        raise InvalidInput("versions of alerts do not contain secrets; PUT the desired state instead")
+        raise InvalidInput(
+            "alerts cannot be rolled back, as versions do not contain their secrets; PUT the desired state instead"
+        )
     left_out: list[LeftOut] = []
     fields = without_server_keys(past)
     fields = _with_living_tags(record, old, fields, left_out)

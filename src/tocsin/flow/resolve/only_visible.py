@@ -1,4 +1,4 @@
-"""Removal of the reasons of notifications whose viewers may not see what these are about.
+"""Removal of reasons that concern an entity which the recipient may not see, and of notifications without reasons.
 
 Next: ``jobs/resolving.py``, which applies it before notifications are stored.
 """

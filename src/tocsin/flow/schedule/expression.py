@@ -159,7 +159,7 @@ def parsed(text: str) -> Expression:
     else:
         raise wrong(f"it has {len(fields)} fields; Quartz's have 6 or 7, Unix's 5")
     if next(expression.after(datetime(min(expression.years), 1, 1)), None) is None:
-        raise InvalidInput("never comes true", field=FIELD)
+        raise InvalidInput("matches no date", field=FIELD)
     return expression
 
 

@@ -1,4 +1,4 @@
-"""Table, for all channels, from a remote's response to an ``Outcome``.
+"""Table for all channels that maps the response of a receiver to an ``Outcome``.
 
 It follows the subscription schema's ``status`` text: timeouts, 4xx and 5xx await a retry; bad URLs, 1xx and 3xx fail.
 Connection failures have the status failed there and are retried all the same: a receiver that restarts loses

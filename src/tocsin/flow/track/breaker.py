@@ -1,6 +1,6 @@
-"""Circuit breaker of a destination: opened by failures of most recent attempts, closed by a success.
+"""Circuit breaker of a destination: opened when most recent attempts failed, closed by a success.
 
-While it is open the destination is paused: its messages wait, but for one at a time that is tried as a probe.
+While it is open the destination is paused: its messages wait, except one at a time that is sent as a probe.
 Source: Convoy's defaults (five minutes, 10 requests, 70 %, 30 s). Next: ``store/outbox/pauses.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Entity types of services, which metadata comes from, and of their ingestion pipelines.
+"""Entity types of services, the sources of metadata, and of their ingestion pipelines.
 
 Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
 """

@@ -58,7 +58,7 @@ def check_count(rules: list[Document], place: str) -> None:
     InvalidInput : there are too many
     """
     if len(rules) > MOST_RULES:
-        raise InvalidInput(f"must be at most {MOST_RULES}, not {len(rules)}", field=place)
+        raise InvalidInput(f"must have at most {MOST_RULES} entries, not {len(rules)}", field=place)
 
 
 def _input(request: Document) -> Document | None:

@@ -73,7 +73,7 @@ def check_quotas(document: Document, before: Document | None, caller: Caller) ->
     if len(found) > max(settings.destinations_per_alert, len(known)):
         most = settings.destinations_per_alert
         raise InvalidInput(
-            f"must be at most {most} (destinations_per_alert); ask an administrator", field="destinations"
+            f"must have at most {most} entries (destinations_per_alert); ask an administrator", field="destinations"
         )
     _check_external(found, before or {}, caller)
     stood = {receiver.lower() for one in known for receiver in _receivers(one)}
@@ -116,7 +116,9 @@ def check_trial(destination: Destination, caller: Caller) -> None:
 def _check_receivers(new: Sequence[str], whole: Sequence[str], place: str, caller: Caller) -> None:
     most = caller.parts.settings.receivers_per_destination
     if new and len(whole) > most:
-        raise InvalidInput(f"must be at most {most} (receivers_per_destination); ask an administrator", field=place)
+        raise InvalidInput(
+            f"must have at most {most} entries (receivers_per_destination); ask an administrator", field=place
+        )
     for address in (one for one in new if "@" in one):
         if not _is_allowed(address, caller):
             raise InvalidInput(

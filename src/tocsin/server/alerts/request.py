@@ -157,7 +157,7 @@ def _settable(request: Document, before: Document) -> Document:
     if "config" in document:
         document["config"] = masked_map(document["config"])
     if not isinstance(document["destinations"], list) or len(document["destinations"]) > _MOST_DESTINATIONS:
-        raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS}", field="destinations")
+        raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS} destinations", field="destinations")
     return document
 
 

@@ -1,6 +1,6 @@
-"""Check of query parameters: one that a route does not know is refused, with the nearest that it knows.
+"""Check of query parameters: unknown ones are refused, and the error suggests the nearest known name.
 
-Ignored, a misspelt ``dryRun`` would write and a misspelt filter would answer with everything.
+If they were ignored, a misspelt ``dryRun`` would write, and a misspelt filter would return everything.
 Next: ``server/http/request.py``.
 """
 

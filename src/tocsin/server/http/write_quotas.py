@@ -1,4 +1,4 @@
-"""Ledger of what each person has written in this hour: events, and bytes of them.
+"""Ledger of what each person has written in the current hour: events, and their bytes.
 
 What is used up is answered 429 until the next hour; one write is never cut in two. Kept by each process for itself, as
 nothing is written for it. Administrators and bots write as much as they like. Next: ``flow/capture/bounds.py``.

@@ -1,4 +1,4 @@
-"""Schemas of what alerts make of events: notifications, mutes, deliveries, backtests, noise, history, explanations."""
+"""Schemas of what alerts produce: notifications, mutes, deliveries, backtests, noise, history, explanations."""
 
 from __future__ import annotations
 

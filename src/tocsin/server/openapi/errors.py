@@ -1,4 +1,4 @@
-"""Errors of each operation: which statuses it may be answered with.
+"""Errors of each operation: the error statuses that it may return.
 
 Source: ``server/http/errors.py`` for the one shape that all have.
 """

@@ -1,4 +1,4 @@
-"""Table of operations: which body each reads, and with what it answers.
+"""Table of operations: the body that each one reads, and its response.
 
 ``{}`` stands for the type of the collection; a route is named by its module and function. Next: ``document.py``.
 """

@@ -1,4 +1,4 @@
-"""Parameters of operations: FastAPI's, in plain words, with a description each, and the filters of each list.
+"""Parameters of operations: FastAPI's, each with a description in plain words, and the filters of each list.
 
 Next: ``store/entities/filters.py``.
 """

@@ -1,4 +1,4 @@
-"""Schemas of bodies that are no entities, by name. Next: ``operations.py``."""
+"""Schemas of request bodies that are not entities, by name. Next: ``operations.py``."""
 
 from __future__ import annotations
 

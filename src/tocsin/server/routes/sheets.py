@@ -76,7 +76,7 @@ def import_(
 def _kind(row: EntityType, *, recursive: bool = False) -> SheetKind:
     kind = sheet_kind(row.name, recursive=recursive)
     if kind is None:
-        raise NotFound(f"{row.collection} have no CSV; valid collections: {_known()}.")
+        raise NotFound(f"{row.collection} cannot be exported as CSV; valid collections: {_known()}.")
     return kind
 
 

@@ -1,7 +1,7 @@
-"""Messages that gather several notifications: which of them still take one, and when a group has had its last.
+"""Messages that gather several notifications: which ones can take another, and when the last one of a group was sent.
 
-A message that a worker has claimed takes no more: what comes then gets the next due time. Why this is decided here, in
-the transaction that writes: docs/decisions/0053-real-time-alerts-gather-where-they-are-written.md. Next:
+A message that a worker has claimed takes no more: later notifications get the next due time. Why this is decided here,
+in the transaction that writes: docs/decisions/0053-real-time-alerts-gather-where-they-are-written.md. Next:
 ``store/outbox/notifications.py``.
 """
 

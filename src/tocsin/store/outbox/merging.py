@@ -1,4 +1,4 @@
-"""Reasons that a second query adds to a notification that another one has written before.
+"""Reasons added to a stored notification when another streaming query finds it, too.
 
 An event has one notification per recipient and channel, whichever query finds it first. Next:
 ``store/outbox/notifications.py``.

@@ -1,6 +1,6 @@
-"""Check at the moment of sending: a recipient gets only what they may see then, and have not muted by then.
+"""Check at the moment of sending: the recipient may still see the event, and has not muted it since.
 
-Days may pass between an event and its mail; policies, tags, owners and mutes change. Every reason is judged by itself.
+Days may pass between an event and its mail; policies, tags, owners and mutes change. Each reason is checked separately.
 Next: ``worker/attempt.py``.
 """
 

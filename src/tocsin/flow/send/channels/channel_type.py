@@ -1,4 +1,4 @@
-"""Channel type: what the rest of Tocsin has to know of a channel. Each channel's folder describes its own.
+"""Channel type: what the rest of Tocsin needs to know about a channel; the folder of each channel defines one.
 
 It is light: the API, explanations and the masking of secrets read it in every process. What talks to the outside is
 imported when a worker opens the sender. Next: ``flow/send/channels/table.py``.

@@ -163,7 +163,7 @@ async def try_many(body: DocumentBody, caller: Asked) -> Response:
     """Send a test event to several destinations (``{"destinations": […]}``) and return each outcome."""
     given = body.get("destinations")
     if not isinstance(given, list) or not 0 < len(given) <= _MOST_TRIALS:
-        raise InvalidInput(f"must be a list of 1 to {_MOST_TRIALS}", field="destinations")
+        raise InvalidInput(f"must be a list of 1 to {_MOST_TRIALS} destinations", field="destinations")
     return answer(await _tried(given, caller))
 
 

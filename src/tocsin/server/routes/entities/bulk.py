@@ -88,7 +88,7 @@ def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, dry
 
 def _rows(row: EntityType, body: object) -> list[Document]:
     if row.name in _ONE_AT_A_TIME:
-        raise InvalidInput(f"{row.collection} have no bulk requests")
+        raise InvalidInput(f"{row.collection} cannot be written in bulk")
     if not isinstance(body, list):
         raise InvalidInput("The body must be a JSON array of create requests.")
     if len(body) > MOST_ROWS:

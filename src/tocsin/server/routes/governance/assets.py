@@ -93,7 +93,7 @@ def _changed(
 
 def _asset(reference: object) -> tuple[EntityType, Key]:
     if not isinstance(reference, dict) or reference.get("type") not in ENTITY_TYPES:
-        raise InvalidInput("Each of assets needs a known type, and an id or fullyQualifiedName.")
+        raise InvalidInput("Each entry of assets needs a known type, and an id or fullyQualifiedName.")
     return ENTITY_TYPES[reference["type"]], key_of(reference)
 
 

@@ -110,7 +110,7 @@ def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
 
 def _target(reference: object) -> tuple[EntityType, str]:
     if not isinstance(reference, dict) or reference.get("type") not in ENTITY_TYPES:
-        raise InvalidInput("Each of entities needs an id and a known type.")
+        raise InvalidInput("Each entry of entities needs an id and a known type.")
     try:
         return ENTITY_TYPES[reference["type"]], str(UUID(str(reference.get("id"))))
     except ValueError as error:

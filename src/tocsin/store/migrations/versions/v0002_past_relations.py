@@ -1,4 +1,4 @@
-"""Relations that have ended, and since when the others hold.
+"""Table of relations that have ended, and the start of current ones.
 
 Revision ID: 0002_past_relations
 Revises: 0001_initial

@@ -1,4 +1,4 @@
-"""Match results and firings by the words of today: notified, not told.
+"""Columns of match results and firings renamed from told to notified.
 
 Revision ID: 0003_notified
 Revises: 0002_past_relations

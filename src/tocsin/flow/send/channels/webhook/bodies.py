@@ -1,4 +1,4 @@
-"""Bodies of webhook requests: one event, or an array of several; thin where an event is too large.
+"""Bodies of webhook requests: one event, or an array of several; without the entity where an event is too large.
 
 Source: CloudEvents 1.0 JSON batch format and its ``dataref`` extension; Standard Webhooks 1.0.0 (small payloads).
 Next: ``flow/send/channels/webhook/sender.py``.

@@ -39,14 +39,14 @@ _ROWS = (
     _function(
         "startsWith",
         "startsWith text 'start'",
-        "whether a text starts so",
+        "whether a text starts with another",
         "{{#if (startsWith name 'columns.')}}a column{{/if}}",
         texts.starts_with,
     ),
     _function(
         "endsWith",
         "endsWith text 'end'",
-        "whether it ends so",
+        "whether it ends with another",
         "{{#if (endsWith name '.tags')}}tags{{/if}}",
         texts.ends_with,
     ),
@@ -57,7 +57,7 @@ _ROWS = (
     _function(
         "textDiff",
         "textDiff old new",
-        "both texts as one: what is gone struck, what is new bold",
+        "both texts in one: removed parts struck through, added parts bold",
         "{{textDiff oldValue newValue}}",
         texts.difference,
     ),
@@ -102,7 +102,7 @@ _ROWS = (
     _function(
         "hasFieldInChanges",
         "hasFieldInChanges changes 'name'",
-        "whether such a group names a field",
+        "whether grouped changes contain a field",
         "{{#if (hasFieldInChanges changes 'testCaseResult')}}a result{{/if}}",
         changes.has_field,
     ),
@@ -144,7 +144,11 @@ _ROWS = (
         texts.limited,
     ),
     _function(
-        "math", "math a '+' b", "`+ - * / %`, and `round` to so many places", "{{math @index '+' 1}}", texts.calculated
+        "math",
+        "math a '+' b",
+        "the result of `+ - * / %`, or of `round` to a number of places",
+        "{{math @index '+' 1}}",
+        texts.calculated,
     ),
     _function(
         "gt",

@@ -322,8 +322,39 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
     assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused]
 
 
-def _dispatch_of(event: ChangeEvent, subscription_id: str, recipient_id: str | None) -> Dispatch:
-    message = Message("d", subscription_id, "to", "Email", "x@example.org", 0, 0, 0)
+def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_everybody_could_view_everything(
+    store_engine: Engine,
+) -> None:
+    now_s = [0.0]
+    permitted = Permitted(store_engine, steady=lambda: now_s[0])
+    made = company(store_engine)
+    event = made.writes.create("domain", {"name": "shop", "description": "", "domainType": "Aggregate"}, actor=SYSTEM)
+    assert event.event is not None
+    hook = _dispatch_of(event.event, "", None, target="https://hooks.example.org")
+    assert not permitted.is_certain(hook)
+    assert _left(permitted, hook) == (hook, [])
+    assert permitted.is_certain(hook)
+    assert not permitted.is_certain(_dispatch_of(event.event, "", "somebody", target="https://hooks.example.org"))
+    assert not permitted.is_certain(_dispatch_of(event.event, "", None))
+    now_s[0] = 1.0
+    assert not permitted.is_certain(hook)
+
+
+def test_a_message_is_looked_at_where_not_everybody_may_view_everything(small: Small) -> None:
+    permitted = Permitted(small.engine)
+    made = small.company.writes.create(
+        "domain", {"name": "d", "description": "", "domainType": "Aggregate"}, actor=SYSTEM
+    )
+    assert made.event is not None
+    hook = _dispatch_of(made.event, "", None, target="https://hooks.example.org")
+    permitted.now(hook, now_ms=0)
+    assert not permitted.is_certain(hook)
+
+
+def _dispatch_of(
+    event: ChangeEvent, subscription_id: str, recipient_id: str | None, *, target: str = "x@example.org"
+) -> Dispatch:
+    message = Message("d", subscription_id, "to", "Email", target, 0, 0, 0)
     kind = ReasonKind.OWNER if recipient_id else ReasonKind.EXTERNAL
     reason = Reason(kind=kind, subscription_id=subscription_id, subscription_name="hook", destination_id="to")
     return Dispatch(message, (Entry("n", 1, event, (reason,), recipient_id),))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import Protocol
 
 from tocsin.access.decide import Permissions
@@ -17,6 +18,7 @@ from tocsin.access.subject import Subject
 from tocsin.access.visibility_parents import ABOUT
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
 
 MOST_KEPT = 20_000
 """People whose permissions one process caches."""
@@ -77,6 +79,12 @@ class PolicySnapshot:
         if self._openness is None:
             self._openness = self._cache.openness(self._revision)
         return self._openness.holds_for(resource)
+
+    def are_all_open(self) -> bool:
+        """Return whether every person may view every entity of all types."""
+        if self._openness is None:
+            self._openness = self._cache.openness(self._revision)
+        return self._openness.holds_for_all
 
 
 class PermissionCache:
@@ -141,6 +149,10 @@ class _Openness:
         self._denials = [rule for rule in rules if rule.effect is Effect.DENY]
         self._stranger = stranger
         self._known: dict[str, bool] = {}
+
+    @cached_property
+    def holds_for_all(self) -> bool:
+        return all(self.holds_for(resource) for resource in ENTITY_TYPES)
 
     def holds_for(self, resource: str) -> bool:
         known = self._known.get(resource)

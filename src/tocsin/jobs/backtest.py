@@ -29,7 +29,6 @@ from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.resolving import OF_EVENT, StoreAddress
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
 from tocsin.spark.lake import part, reported
@@ -195,7 +194,7 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
 
 
 def _is_all_open(policies: PolicySnapshot) -> bool:
-    return all(policies.is_open(resource) for resource in ENTITY_TYPES)
+    return policies.are_all_open()
 
 
 def _cores(session: SparkSession) -> int:

@@ -148,8 +148,11 @@ class ChangeEvent(WireModel):
     change_description: ChangeDescription | None = None
     entity: Document | None = Field(default=None)
 
-    def to_json(self) -> str:
-        """Return what ``to_wire`` does, as text: written out here, in a third of the time that pydantic takes."""
+    def as_wire(self) -> Document:
+        """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept.
+
+        Written out here, in a fraction of the time that pydantic takes.
+        """
         wire = {
             "id": self.id,
             "eventType": self.event_type,
@@ -165,9 +168,11 @@ class ChangeEvent(WireModel):
             "changeDescription": self.change_description and self.change_description.as_wire(),
             "entity": self.entity,
         }
-        for key in [key for key, value in wire.items() if value is None]:
-            del wire[key]
-        return orjson.dumps(wire).decode()
+        return {key: value for key, value in wire.items() if value is not None}
+
+    def to_json(self) -> str:
+        """Return what ``as_wire`` does, as text."""
+        return orjson.dumps(self.as_wire()).decode()
 
 
 def _number(version: Decimal | None) -> float | None:

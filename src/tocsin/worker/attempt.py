@@ -141,7 +141,7 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     left, closed = narrowed(dispatch, partial(_closed, routes))
     if left is None:
         return _refused(dispatch, closed)
-    permitted, refused = await _answered(lambda: parts.permitted.now(left, now_ms=parts.clock.now_ms()))
+    permitted, refused = await _permitted(parts, left)
     dropped = (*closed, *refused)
     if permitted is None:
         return _refused(dispatch, dropped)
@@ -155,6 +155,13 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     outcome = await channel.send(sized, route.destination, now_ms=parts.clock.now_ms())
     outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
     return _Try(outcome, permitted.entries, dropped)
+
+
+async def _permitted(parts: Parts, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+    """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
+    if parts.permitted.is_certain(dispatch):
+        return dispatch, ()
+    return await _answered(lambda: parts.permitted.now(dispatch, now_ms=parts.clock.now_ms()))
 
 
 def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:

@@ -19,6 +19,7 @@ from itertools import count
 from typing import TypeVar
 
 import structlog
+import uvloop
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
@@ -48,7 +49,7 @@ def main(settings: Settings) -> None:
     At its start it waits for an unavailable store.
     """
     waited_for("worker", lambda: make_store(settings), threading.Event())
-    asyncio.run(_until_signalled(settings))
+    uvloop.run(_until_signalled(settings))
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -77,6 +78,7 @@ class Worker:
         self._tasks: set[asyncio.Task[None]] = set()
         self._finished: asyncio.Queue[Ended] = asyncio.Queue()
         self._recorded = asyncio.Event()
+        self._recorded_count = 0
         self._doubted = asyncio.Event()
         self._renewed = asyncio.Event()
         self._claim_unknown = False
@@ -105,9 +107,22 @@ class Worker:
 
     async def _claim_until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            if not await self._claim():
-                await _first_of(stop, self._recorded, timeout_s=self._parts.limits.poll_s)
+            self._recorded_count = 0
+            claimed_count = await self._claim()
+            if claimed_count < self._parts.limits.claim:
+                await self._until_half_is_recorded(claimed_count, stop)
+
+    async def _until_half_is_recorded(self, claimed_count: int, stop: asyncio.Event) -> None:
+        """Return when half as much as the last claim is recorded, or the time to look again has come.
+
+        A claim for each outcome would cost the store more than the outcomes do.
+        """
+        look_at_s = self._parts.steady() + self._parts.limits.poll_s
+        while (left_s := look_at_s - self._parts.steady()) > 0 and not stop.is_set():
+            await _first_of(stop, self._recorded, timeout_s=left_s)
             self._recorded.clear()
+            if self._recorded_count and 2 * self._recorded_count >= claimed_count:
+                return
 
     async def _claim(self) -> int:
         """Claim what is due and there is room for, and set it going; return how much that was."""
@@ -193,6 +208,7 @@ class Worker:
         now_ms = self._parts.clock.now_ms()
         written = await _steadily(partial(self._parts.messages.record, session_id, group, now_ms=now_ms))
         self._leases.drop(session_id, (one.message.id for one in group))
+        self._recorded_count += len(group)
         self._recorded.set()
         for one in group:
             _log_attempt(one, kept=one.message.id in written)

@@ -573,6 +573,9 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
     """Fault scenario 31."""
 
     class Hidden:
+        def is_certain(self, dispatch: Dispatch) -> bool:
+            return False
+
         def now(self, dispatch: Dispatch, **_now: int) -> tuple[None, tuple[DroppedReason, ...]]:
             """Return nothing, as for somebody who may see nothing of it."""
             refused = (OutcomeReason.MAY_NOT_VIEW, "a policy hides it")

@@ -15,7 +15,6 @@ from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import ReasonKind
 
 NotificationRow = Mapping[str, Any]  # Any: a notification's column, by its name
@@ -42,7 +41,7 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
     policies.
     """
     notified = list(rows)
-    if all(policies.is_open(resource) for resource in ENTITY_TYPES):
+    if policies.are_all_open():
         return notified
     about = events.subjects({row["log_offset"] for row in notified})
     asked = {offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)}

@@ -13,11 +13,11 @@ from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.person_visibility import Visibility, event_without
+from tocsin.clock import Steady, steady_s
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import viewers_of
 from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
 from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.store.access.entity_states import SqlEntityStates
@@ -28,17 +28,29 @@ from tocsin.store.engine import reading
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from the alert's creator or an editor"
+OPEN_FOR_S = 1.0
+"""After so long it is asked again whether everybody may view everything."""
+
 Viewers = Callable[[Entry, Reason], Sequence[Visibility]]
 
 
 class Permitted:
     """What may be sent of the messages of one store."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, steady: Steady = steady_s) -> None:
         self._engine = engine
+        self._steady = steady
+        self._open_until_s = float("-inf")
         self._permission_cache = PermissionCache(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
+
+    def is_certain(self, dispatch: Dispatch) -> bool:
+        """Return whether a message may go out as it is, without asking the store.
+
+        So it is if nobody could have muted it, and everybody could view everything a moment ago.
+        """
+        return not _concerned(dispatch) and self._steady() < self._open_until_s
 
     def now(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         """Return a message with the reasons that may be sent now, and the others; None when no reason may.
@@ -55,8 +67,7 @@ class Permitted:
     def _muted_now(self, dispatch: Dispatch, now_ms: int) -> Objection:
         """Return the objection of whoever has muted an alert, an asset, or what they hear of through lineage."""
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
-        who = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
-        who |= {target} if "@" in target else set()
+        who = _concerned(dispatch)
         if not who:
             return lambda _entry, _reason: None
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
@@ -76,9 +87,12 @@ class Permitted:
         return objection
 
     def _shown(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+        asked_at_s = self._steady()
         policies = self._permission_cache.now()
-        if all(policies.is_open(resource) for resource in ENTITY_TYPES):
+        if policies.are_all_open():
+            self._open_until_s = asked_at_s + OPEN_FOR_S
             return dispatch, ()
+        self._open_until_s = float("-inf")
         viewers = self._viewers(dispatch, policies)
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
@@ -105,6 +119,17 @@ class Permitted:
             return [known[one] for one in ids]
 
         return viewers
+
+
+def _concerned(dispatch: Dispatch) -> set[str]:
+    """Return who may have muted a message: people by their ids, and the mail address that it goes to."""
+    target = dispatch.message.target.lower()
+    people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
+    return people | ({target} if _is_mail_address(target) else set())
+
+
+def _is_mail_address(target: str) -> bool:
+    return "@" in target and "://" not in target
 
 
 def _trimmed(entry: Entry, viewers: Viewers) -> Entry:

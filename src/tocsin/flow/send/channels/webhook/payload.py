@@ -126,7 +126,7 @@ def _as_text(value: object) -> object:
 
 def _wire(event: ChangeEvent) -> Document:
     """Return the event for its recipient: nothing in it reveals that something is hidden."""
-    wire = event.to_wire()
+    wire = event.as_wire()
     change = wire.get("changeDescription")
     return wire | ({"changeDescription": change_without_secrets(change)} if change else {})
 

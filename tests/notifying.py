@@ -10,13 +10,14 @@ from tocsin.access.permission_cache import PermissionCache
 from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
-from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, recipients_of
 from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
 from tocsin.flow.schedule.messages import scheduled, timings_of
 from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.flow.track.alert_incidents import IncidentWork
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair, match_results_of
 from tocsin.store.access.subjects import SqlSubjects
@@ -47,9 +48,19 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     timings = timings_of(alerts)
     timed = (row | {"timestamp_ms": now_ms or row["timestamp_ms"]} for row in shown)
     rows = list(scheduled(timed, timings, now_ms=now_ms or clock.now_ms(), gatherings=GATHERINGS))
-    notifications.add(rows, match_results_of(pairs, rows, now_ms=clock.now_ms()))
+    results = match_results_of(pairs, rows, now_ms=clock.now_ms())
+    notifications.add(rows, results, work=incident_work(engine, pairs, now_ms=clock.now_ms()))
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())
     return len(rows)
+
+
+def incident_work(engine: Engine, pairs: list[Pair], *, now_ms: int, after: int = 0) -> IncidentWork:
+    """Return what these matches, and the successes after an offset, mean for incidents: as tasks find it."""
+    opening = {one.id for one in Subscriptions(engine).list_enabled() if plan_of(one).opens_incidents}
+    failing = tuple(pair for pair in pairs if pair[1] in opening)
+    recovery, log = recovery_plan(), EventLog(engine)
+    recovering = {one.event.entity_id for one in log.read(after, 10_000) if matches(recovery, one)}
+    return IncidentWork(failing, frozenset(recovering), now_ms)
 
 
 def _row(one: Recipient, logged: LoggedEvent) -> dict[str, object]:

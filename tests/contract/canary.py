@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -39,6 +40,7 @@ class Aviary:
     threads: list[Json] = field(default_factory=list)
     steps: list[Json] = field(default_factory=list)
     message_ids: list[str] = field(default_factory=list)
+    incidents: list[Json] = field(default_factory=list)
     mallory_id: str = ""
     zoe_id: str = ""
 
@@ -73,6 +75,8 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     index_all(engine)
     page = administrator.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
     aviary.events = page["data"]
+    aviary.incidents = administrator.get("/incidents").json()["data"]
+    assert len(aviary.incidents) == len(aviary.every("dataQuality/testCases"))
     return aviary, mallory
 
 
@@ -233,7 +237,9 @@ def _watched(aviary: Aviary, client: httpx.Client, mallory: httpx.Client) -> Non
             {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["mallory"]}},
         ],
     }
-    aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **everything))
+    failures = {**everything, "name": "Failures", "alertType": "Observability"}
+    for one in (everything, failures):
+        aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **one))
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/hook"}}
     everywhere = {**everything, "name": "Mallorys", "destinations": [hook]}
     aviary.open["events/subscriptions"].append(made(mallory, "/events/subscriptions", **everywhere))
@@ -244,6 +250,11 @@ def _changed(aviary: Aviary, client: httpx.Client) -> None:
         for one in aviary.hidden[collection]:
             change = {"op": "add", "path": "/description", "value": f"{CANARY} once more"}
             assert patched(client, f"/{collection}/{one['id']}", change).is_success
+    for one in aviary.every("dataQuality/testCases"):
+        result = {"timestamp": round(time.time() * 1000), "testCaseStatus": "Failed", "result": CANARY}
+        path = f"/dataQuality/testCases/testCaseResults/{one['fullyQualifiedName']}"
+        is_hidden = one in aviary.hidden["dataQuality/testCases"]
+        assert client.post(path, json=result if is_hidden else {**result, "result": "open"}).is_success
     orders, report = aviary.open["tables"]
     change = {"op": "add", "path": "/description", "value": "Orders."}
     assert patched(client, f"/tables/{orders['id']}", change).is_success

@@ -128,6 +128,9 @@ WRITES = frozenset(
     PUT /events/subscriptions/{subscription_id}/status/{destination_id}
     PUT /feed/tasks/{number}/close
     PUT /feed/tasks/{number}/resolve
+    PUT /incidents/{incident}/acknowledge
+    PUT /incidents/{incident}/assign
+    PUT /incidents/{incident}/resolve
     PUT /lineage
     PUT /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
     PUT /metadata/types/{type_id}
@@ -275,6 +278,10 @@ _SHOWS: dict[str, Probe] = {
     ),
     "GET /events/subscriptions/{subscription_id}/history": lambda aviary: (
         f"/events/subscriptions/{one['id']}/history?limit=500" for one in aviary.open["events/subscriptions"]
+    ),
+    "GET /incidents": _always("/incidents?limit=500", "/incidents?limit=1"),
+    "GET /incidents/{incident}": lambda aviary: (
+        f"/incidents/{one[key]}" for one in aviary.incidents for key in ("id", "name")
     ),
     "GET /events/{event_id}": _events("/events/{id}?format=tocsin"),
     "GET /events/{event_id}/explain": _both(

@@ -33,6 +33,7 @@ from tocsin.settings import Settings
 from tocsin.spark.session import with_fast_checkpoints
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.firings import Firings
+from tocsin.store.alerts.incident_log import AlertIncidentLog, IncidentFilter
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tables import match_result
@@ -415,3 +416,27 @@ def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of
     notified = stored(store_engine)
     assert notified == expected(company)
     assert len({row[0] for row in notified.values()}) == 1
+
+
+def test_failures_open_incidents_that_the_next_success_resolves(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.pipeline("etl", owners=[{"type": "user", "name": "dia"}])
+    company.clock.advance(1_000)
+    company.alert("failed", [DOWNSTREAM_BELL], "pipelineStatus == 'Failed'", resources=("pipeline",))
+    incidents = AlertIncidentLog(store_engine)
+
+    def states() -> list[tuple[str, str]]:
+        return [(one.name, one.status.value) for one in incidents.page(IncidentFilter(), limit=10)]
+
+    with running(spark, store_engine, tmp_path / "checkpoint", batch=1):
+        for status in ("Failed", "Failed"):
+            company.run("etl", status)
+        until(lambda: caught_up(store_engine), within_s=120)
+        assert states() == [("INC-1", "open")]
+        company.run("etl", "Successful")
+        company.describe("orders", "matches nothing")
+        until(lambda: caught_up(store_engine), within_s=120)
+        assert states() == [("INC-1", "resolved")]
+    assert stored(store_engine) == expected(company), "the success notifies nobody"

@@ -136,10 +136,10 @@ def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Talk
 
 def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> None:
     asked = talk.task("ana", talk.user("dia"))
-    assert talk.notified(asked) == {"dia": {"the task is assigned to you"}, "ben": {OWN}}
+    assert talk.notified(asked) == {"dia": {"it is assigned to you"}, "ben": {OWN}}
     handed_on = [{"op": "replace", "path": "/task/assignees", "value": [talk.user("cem")]}]
     assigned = talk.writes.patch(asked.document["id"], handed_on, actor=talk.actor("dia"))
-    assert talk.notified(assigned)["cem"] == {"the task is assigned to you"}
+    assert talk.notified(assigned)["cem"] == {"it is assigned to you"}
     ended = talk.writes.resolve(asked.document["id"], {"newValue": "The address."}, actor=talk.actor("cem"))
     assert talk.notified(ended)["ana"] == {"you started it", "you take part in it", OWN}
     (changed,) = ended.cascaded
@@ -258,7 +258,7 @@ def test_threads_follow_what_is_renamed(talk: Talk) -> None:
     assert talk.notified(ended)["ana"] == {
         "you started it",
         "you take part in it",
-        "the task is assigned to you through team new-shop",
+        "it is assigned to you through team new-shop",
     }
 
 

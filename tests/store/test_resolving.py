@@ -14,7 +14,7 @@ from tests.company import SmallCompany
 
 from tocsin.errors import LogDiverged
 from tocsin.flow.match.local import matches
-from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.resolve import portions
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.messages import timings_of
@@ -22,7 +22,7 @@ from tocsin.jobs import resolving
 from tocsin.jobs.resolving import Notify, Resolving, SharedAlerts, StoreAddress, matched_events, resolving_of
 from tocsin.model.change import LoggedEvent
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tables import firing, match_result
+from tocsin.store.alerts.tables import alert_incident, firing, match_result
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import follow, message, notification, person
@@ -157,3 +157,36 @@ def test_the_cases_of_one_alert_are_one_match() -> None:
     rows = [{**of_event, "subscription_id": alert, "asked": asked} for alert, asked in cases]
     (one,) = matched_events([pa.RecordBatch.from_pylist(rows[:2]), pa.RecordBatch.from_pylist(rows[2:])])
     assert one.asked == {"a": 1, "b": 0b1010, "c": 0b100}
+
+
+def test_tasks_open_and_resolve_incidents_and_a_success_alone_notifies_nobody(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    company.pipeline("etl")
+    company.clock.advance(1_000)
+    company.alert("failed", MAIL_AND_BELL, "pipelineStatus == 'Failed'", resources=("pipeline",))
+    for status in ("Failed", "Failed", "Successful"):
+        company.run("etl", status)
+    work = work_of(store_engine)
+    opening = frozenset({company.ids["failed"]})
+    work = replace(work, alerts=Here(work.alerts.value._replace(opening=opening)))
+    plans = [*(plan_of(one) for one in Subscriptions(store_engine).list_enabled()), recovery_plan()]
+    logged = EventLog(store_engine).read(0, 1_000)
+    rows = [_match(one, plan.subscription_id) for one in logged for plan in plans if matches(plan, one)]
+
+    def states() -> list[tuple[str, int]]:
+        with store_engine.connect() as connection:
+            columns = (alert_incident.c.status, alert_incident.c.opened_offset)
+            return [tuple(row) for row in connection.execute(select(*columns))]
+
+    (counts,) = work(iter([pa.RecordBatch.from_pylist(rows[:2])]))
+    assert counts.to_pylist() == [{"matched": 2, "notified": 0}]
+    assert states() == [("resolved", rows[0]["log_offset"])], "the success is in the log already"
+    (counts,) = work(iter([pa.RecordBatch.from_pylist(rows[2:])]))
+    assert (counts.to_pylist(), len(states())) == ([{"matched": 0, "notified": 0}], 1)
+    with store_engine.connect() as connection:
+        assert connection.scalar(select(func.count()).select_from(match_result)) == 2
+    old = replace(work, oldest_ms=company.clock.now_ms() + 1)
+    with store_engine.begin() as connection:
+        connection.execute(alert_incident.delete())
+    list(old(iter([pa.RecordBatch.from_pylist(rows)])))
+    assert states() == [], "events that are too old open none"

@@ -28,6 +28,7 @@ from tocsin.cli import (
     fsck,
     history,
     impact,
+    incidents,
     lake,
     login,
     mute,
@@ -102,6 +103,7 @@ alerts.app.command()(alert_history.history)
 app.add_typer(events.app, name="events", rich_help_panel=_USE)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
 app.add_typer(deliveries.app, name="deliveries", rich_help_panel=_USE)
+app.add_typer(incidents.app, name="incidents", rich_help_panel=_USE)
 app.add_typer(conditions.app, name="conditions", rich_help_panel=_USE)
 app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)
 app.add_typer(sample.app, name="sample", rich_help_panel=_TEND)

@@ -266,6 +266,31 @@ def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Docum
     return _pages(f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/history", filters, _document)
 
 
+def list_incidents(**filters: Filter) -> Pages[Document]:
+    """Iterate over incidents of alerts, newest first; filters are the API's, e.g. ``status``, ``alert``."""
+    return _pages("incidents", filters, _document)
+
+
+def get_incident(name: str) -> Call[Document]:
+    """Return an incident, by its number (``INC-7``) or id, with its timeline."""
+    return Call("GET", f"incidents/{_quoted(name)}", _document)
+
+
+def acknowledge_incident(name: str, *, comment: str | None = None) -> Call[Document]:
+    """Acknowledge an incident."""
+    return _incident(name, "acknowledge", comment)
+
+
+def assign_incident(name: str, assignee: Document, *, comment: str | None = None) -> Call[Document]:
+    """Assign an incident to a user or team: a reference with ``type`` and ``id`` or ``name``."""
+    return _incident(name, "assign", comment, assignee=assignee)
+
+
+def resolve_incident(name: str, *, comment: str | None = None) -> Call[Document]:
+    """Resolve an incident by hand."""
+    return _incident(name, "resolve", comment)
+
+
 def start_backtest(
     alert: Document, *, since: str | int | None = None, until: str | int | None = None
 ) -> Call[Document]:
@@ -396,6 +421,11 @@ def _follower_path(entity_type: str, entity_id: str, follower_id: str) -> str:
 
 def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> Call[Entity]:
     return Call("GET", f"{_collection(entity_type)}/{key}", _entity(entity_type), query_of(filters))
+
+
+def _incident(name: str, action: str, comment: str | None, **more: Document) -> Call[Document]:
+    body = {**more, **({"comment": comment} if comment else {})}
+    return Call("PUT", f"incidents/{_quoted(name)}/{action}", _document, body=body)
 
 
 def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T]) -> Pages[T]:

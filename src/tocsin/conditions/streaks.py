@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tocsin.conditions.fields import STREAK_FIELDS, has
+from tocsin.conditions.fields import NESTED_STATUSES, STREAK_FIELDS, has
 from tocsin.conditions.nodes import (
     Compare,
     FieldValue,
@@ -20,6 +20,7 @@ from tocsin.conditions.nodes import (
     Lowered,
     Node,
     Operator,
+    PathValue,
     Personal,
     Present,
     Size,
@@ -28,6 +29,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.errors import InvalidCondition
 from tocsin.logic import NEVER, conjoined, disjoined, leaves, replaced
+from tocsin.model.change import EventType
 from tocsin.model.status import all_words, verdict_of
 
 Texts = tuple[str, ...]
@@ -36,6 +38,7 @@ _WITHOUT, _BEFORE = FieldValue("withoutSuccess"), FieldValue("withoutSuccessBefo
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])")
 _MOST_TIMES = 10_000
+_OF_REPORTS = STREAK_FIELDS | {"testStatus", "pipelineStatus", "reportedAt"}
 
 
 def transition(before: Texts, after: Texts) -> Node:
@@ -82,6 +85,11 @@ def duration_ms(text: str) -> int:
 def asks_of_streaks(node: Node) -> bool:
     """Return whether ``node`` asks for something that depends on earlier reports."""
     return any(_fields(leaf) & STREAK_FIELDS for leaf in leaves(node))
+
+
+def asks_of_reports(node: Node) -> bool:
+    """Return whether ``node`` asks for the result of a test or run: by a field, the event type or in the document."""
+    return any(_fields(leaf) & _OF_REPORTS or _is_failure_event(leaf) or _reads_status(leaf) for leaf in leaves(node))
 
 
 def durations_asked(node: Node) -> Iterator[int]:
@@ -140,6 +148,31 @@ def _fields(leaf: Leaf) -> set[str]:
             return set()
         case _:
             return set(_named(leaf.value))
+
+
+def _is_failure_event(leaf: Leaf) -> bool:
+    return isinstance(leaf, Has) and leaf.field == "eventType" and EventType.TEST_CASE_FAILURE.value in leaf.values
+
+
+def _reads_status(leaf: Leaf) -> bool:
+    """Return whether ``leaf`` reads a status in the document."""
+    match leaf:
+        case Has() | Personal():
+            return False
+        case Compare(left=left, right=right):
+            return any(NESTED_STATUSES.intersection(_steps(one)) for one in (left, right))
+        case _:
+            return bool(NESTED_STATUSES.intersection(_steps(leaf.value)))
+
+
+def _steps(value: Value) -> tuple[str | int, ...]:
+    match value:
+        case PathValue(steps=steps):
+            return steps
+        case Lowered(of=of) | Size(of=of):
+            return _steps(of)
+        case _:
+            return ()
 
 
 def _named(value: Value) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pyspark import Broadcast
 from pyspark.sql import SparkSession
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.plan import Plan, between_reports, plan_of
+from tocsin.flow.match.plan import RECOVERY, Plan, between_reports, plan_of, recovery_plan
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.flow.schedule.decide import Timing
@@ -37,6 +37,9 @@ class SubscriptionStore(Protocol):
     def marks(self) -> dict[str, int]:
         """Return such a number for each alert there ever was."""
 
+    def has_open_incidents(self) -> bool:
+        """Return whether an incident of an alert waits for a success."""
+
     def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
         """Return the alerts that are switched on; only those with these ids, if given."""
 
@@ -46,7 +49,7 @@ class Alerts:
     """The alerts at one revision: match index, recipient rules, and times without success that are asked for.
 
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
-    notify that may gather or wait.
+    notify that may gather or wait; ``opening`` are those whose failures open incidents.
     """
 
     revision: int
@@ -56,6 +59,7 @@ class Alerts:
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
     timings: dict[str, Timing] = field(repr=False, default_factory=dict)
+    opening: frozenset[str] = field(repr=False, default=frozenset())
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -66,7 +70,7 @@ class Alerts:
     def shared(self, session: SparkSession) -> Broadcast[SharedAlerts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
-            self._shared.append(session.sparkContext.broadcast(SharedAlerts(self.asked, self.timings)))
+            self._shared.append(session.sparkContext.broadcast(SharedAlerts(self.asked, self.timings, self.opening)))
         return self._shared[0]
 
     def forget(self) -> None:
@@ -102,7 +106,10 @@ class CurrentAlerts:
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
         read = self._store.list_enabled(changed)
         plans, asked, unreadable = _planned(read)
-        index = before.index.changed(changed, self._select(plans))
+        selected = self._select(plans)
+        opening = before.opening - changed | {one.subscription_id for one in selected if one.opens_incidents}
+        recovery = [recovery_plan()] if opening or self._store.has_open_incidents() else []
+        index = before.index.changed({*changed, RECOVERY}, [*selected, *recovery])
         now = Alerts(
             revision=revision,
             index=index,
@@ -112,6 +119,7 @@ class CurrentAlerts:
             marks=marks,
             unreadable=_without(before.unreadable, changed) | unreadable,
             timings=_without(before.timings, changed) | timings_of(read),
+            opening=opening,
         )
         unindexed = index.unindexed()
         _LOG.info(

@@ -25,12 +25,14 @@ from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.match.plan import RECOVERY
 from tocsin.flow.resolve.candidates import EventHead
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.flow.schedule.messages import Timings, scheduled
 from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchCounts
 from tocsin.model.notification import Reason
 from tocsin.store.access.subjects import SqlSubjects
@@ -56,10 +58,14 @@ Rules = Mapping[str, Sequence[RecipientRule]]
 
 
 class SharedAlerts(NamedTuple):
-    """What tasks need of the alerts: the recipient rules of each, and the timings of those that may gather or wait."""
+    """What tasks need of the alerts: the recipient rules of each, and the timings of those that may gather or wait.
+
+    ``opening`` are those whose failures open incidents.
+    """
 
     rules: Rules
     timings: Timings
+    opening: frozenset[str] = frozenset()
 
 
 class Shared(Protocol):
@@ -128,7 +134,7 @@ class Notify:
         asked, matched, notified = self.resolving(), 0, 0
         with disposing(asked):
             for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
-                matched += sum(len(one.asked) for one in some)
+                matched += sum(len(one.asked.keys() - {RECOVERY}) for one in some)
                 with _without_garbage_collection():
                     notified += self._store(some, asked)
         yield pa.RecordBatch.from_pylist([{"matched": matched, "notified": notified}])
@@ -139,8 +145,9 @@ class Notify:
 
     def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
         """Store what these events give in one transaction; return how many notifications that is."""
-        pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         last = max((one.head.offset, one.head.event_id) for one in events)
+        events, work = self._incidents(events)
+        pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         counts = MatchCounts(pairs)
         parts = _prefetched(self._parts(events, asked))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
@@ -149,13 +156,27 @@ class Notify:
             for rows in chain([first], parts):
                 counts.add(rows)
                 under_way.add(rows)
-            under_way.finish(counts.results(now_ms=self.now_ms))
+            under_way.finish(counts.results(now_ms=self.now_ms), work)
         return counts.row_count
+
+    def _incidents(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], IncidentWork]:
+        """Return the events that alerts match, and what all of them mean for incidents."""
+        opening = self.alerts.value.opening
+        recovering = frozenset(one.head.entity_id for one in events if RECOVERY in one.asked)
+        if not opening and not recovering:
+            return events, NO_WORK
+        failing = ((one.head.offset, alert) for one in self._young(events) for alert in opening.intersection(one.asked))
+        asked = ((one, {alert: asked for alert, asked in one.asked.items() if alert != RECOVERY}) for one in events)
+        matched = [one._replace(asked=of_alerts) for one, of_alerts in asked if of_alerts]
+        return matched, IncidentWork(tuple(failing), recovering, self.now_ms)
+
+    def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
+        return [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
 
     def _parts(self, events: Sequence[MatchedEvent], asked: Resolving) -> Iterator[list[NotificationRow]]:
         """Yield the notifications that may be stored, a bounded number at a time."""
-        young = [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
-        rules, timings = self.alerts.value
+        young = self._young(events)
+        rules, timings, _ = self.alerts.value
         found = resolved(young, rules, asked.directory, ahead=_prefetched) if young else iter(())
         for rows in visible_parts(recipient_rows(found), asked.permission_cache.now(), asked.events):
             yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))

@@ -45,6 +45,10 @@ DESTINATION = "destination"
 """The field of a ``destinationFailing`` or ``destinationStopped`` event that says which destination fails."""
 
 
+ALERT_INCIDENT = "alertIncident"
+"""The field of an ``alertIncidentUpdated`` event that says what somebody did to an incident of an alert."""
+
+
 class EventType(StrEnum):
     """What kind of change an event records: upstream's 21 and ours (below the gap)."""
 
@@ -80,6 +84,7 @@ class EventType(StrEnum):
     AUDIT_FINDING = "auditFinding"
     DESTINATION_FAILING = "destinationFailing"
     DESTINATION_STOPPED = "destinationStopped"
+    ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
 
 
 class FieldChange(WireModel):

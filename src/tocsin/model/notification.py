@@ -78,7 +78,7 @@ _SENTENCES = {
     ReasonKind.OWNER: ("you own {asset}{through}", "{name} owns {asset}{through}"),
     ReasonKind.FOLLOWER: ("you follow {asset}", "{name} follows {asset}"),
     ReasonKind.CREATOR: ("you started it", "{name} started it"),
-    ReasonKind.ASSIGNEE: ("the task is assigned to you{through}", "the task is assigned to {name}{through}"),
+    ReasonKind.ASSIGNEE: ("it is assigned to you{through}", "it is assigned to {name}{through}"),
     ReasonKind.MENTION: ("you were mentioned{through}", "{name} was mentioned{through}"),
     ReasonKind.PARTICIPANT: ("you take part in it{through}", "{name} takes part in it{through}"),
     ReasonKind.ADMIN: ("you are an administrator", "{name} is an administrator"),

@@ -40,6 +40,7 @@ from tocsin.server.openapi.document import openapi_document
 from tocsin.server.routes import events, search, sheets
 from tocsin.server.routes.alerts import (
     alert_history,
+    alert_incidents,
     backtests,
     conditions,
     deliveries,
@@ -274,6 +275,7 @@ def _routes() -> APIRouter:
         deliveries,
         noise,
         alert_history,
+        alert_incidents,
         conditions,
         subscriptions,
         templates,

@@ -49,6 +49,9 @@ class Shelf:
     def marks(self) -> dict[str, int]:
         return dict(self.written)
 
+    def has_open_incidents(self) -> bool:
+        return False
+
     def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
         assert subscription_ids is not None
         self.read.append(set(subscription_ids))

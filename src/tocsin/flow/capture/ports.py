@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Protocol
 
 from tocsin.errors import Conflict
+from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
@@ -150,6 +151,18 @@ class Incidents(Protocol):
         ...
 
 
+class AlertIncidents(Protocol):
+    """Reads and writes the incidents of alerts."""
+
+    def hold(self, identity: str) -> AlertIncident | None:
+        """Return an incident and hold it; None if there is none."""
+        ...
+
+    def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
+        """Replace an incident's state and add the step that led to it."""
+        ...
+
+
 class ThreadRows(Protocol):
     """The rows of threads, inside one transaction."""
 
@@ -227,6 +240,11 @@ class Transaction(Protocol):
     @property
     def incidents(self) -> Incidents:
         """The incidents of test cases."""
+        ...
+
+    @property
+    def alert_incidents(self) -> AlertIncidents:
+        """The incidents of alerts."""
         ...
 
     @property

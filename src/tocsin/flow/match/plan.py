@@ -13,12 +13,13 @@ from tocsin.conditions.check import checked
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import FieldValue, Node, Present
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
-from tocsin.conditions.streaks import asks_of_streaks, durations_asked, without_reports
+from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, without_reports
 from tocsin.conditions.test_results import TEST_CASE, without_results
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import (
+    AlertType,
     Effect,
     EventSubscription,
     FilteringRule,
@@ -47,6 +48,7 @@ class Plan:
     node : the condition that rules and actions add up to; None when there is none
     created_at_ms : when the alert was made, epoch milliseconds
     since_offset : the first log offset that it covers; earlier events match nothing
+    is_observability : whether it is an Observability alert
     enabled : a disabled subscription matches nothing
     questions : its conditions on the recipient (``conditions/relations.py``)
     asked : the sets of answers with which a person is a recipient
@@ -60,6 +62,7 @@ class Plan:
     questions: tuple[str, ...] = ()
     asked: int = ANYBODY
     since_offset: int = 0
+    is_observability: bool = False
 
     def cases(self) -> tuple[Plan, ...]:
         """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
@@ -93,9 +96,24 @@ class Plan:
         return self.node is not None and asks_of_streaks(self.node)
 
     @property
+    def opens_incidents(self) -> bool:
+        """Return whether a failure that it matches opens an incident (``flow/track/alert_incidents.py``)."""
+        return self.is_observability or (self.node is not None and asks_of_reports(self.node))
+
+    @property
     def durations_ms(self) -> frozenset[int]:
         """Return the times without success that it asks for."""
         return frozenset(durations_asked(self.node)) if self.enabled and self.node is not None else frozenset()
+
+
+RECOVERY = "recovery"
+"""Stands for an alert in the matches of events that report a success: these resolve incidents."""
+
+
+def recovery_plan() -> Plan:
+    """Return the plan that every success of a test or run matches; it notifies nobody."""
+    node = _checked("testStatus == 'Success' || pipelineStatus == 'Success' || pipelineStatus == 'Successful'")
+    return Plan(RECOVERY, (ALL_RESOURCES,), node, created_at_ms=0)
 
 
 def at_reports(plans: Iterable[Plan]) -> list[Plan]:
@@ -140,6 +158,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
         since_offset=subscription.since_offset,
         enabled=subscription.enabled,
         questions=questions,
+        is_observability=subscription.alert_type is AlertType.OBSERVABILITY,
     )
 
 

@@ -33,6 +33,11 @@ class StatusReport:
     status: str | None
     at_ms: int
 
+    @property
+    def verdict(self) -> str | None:
+        """Return the verdict that it reports; None if it reports none."""
+        return None if self.status is None else verdict_of(self.status)
+
 
 @dataclass(frozen=True, slots=True)
 class Streak:

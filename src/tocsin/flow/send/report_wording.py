@@ -36,6 +36,8 @@ def report_line(field: str, old: Value, new: Value) -> ChangeLine | None:
             return _status_line("run", "executionStatus", (before, new), _run)
         case "incidentStatus":
             return ChangeLine(_incident(new))
+        case "alertIncident":
+            return ChangeLine(_alert_incident(before, new))
         case "destination":
             return ChangeLine(_failing(new)) if "failingSince" in new else None
         case _:
@@ -91,6 +93,21 @@ def _incident(step: Value) -> str:
     reason = details.get("testCaseFailureReason")
     why = f": {_spaced(str(reason))}" if kind == "Resolved" and reason else ""
     return clean_line(f"{_STEPS.get(kind, f'incident {_spaced(kind)}')}{why}")
+
+
+def _alert_incident(before: Value, after: Value) -> str:
+    """Return what somebody did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
+    who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
+    is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
+    what = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
+    alert = _object(after.get("alert"))
+    of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
+    comment = f": {after['comment']}" if after.get("comment") else ""
+    return clean_line(f"{after.get('name') or 'incident'} {what}{of_alert}{comment}", limit=SHOWN_LIMIT)
+
+
+def _object(value: Value) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _violation(details: Value) -> str:

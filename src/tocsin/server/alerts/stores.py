@@ -15,6 +15,7 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.history import AlertHistory
+from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
@@ -40,6 +41,7 @@ class AlertStores:
     routes: Routes
     dead_letters: DeadLetters
     replays: Replays
+    incidents: AlertIncidentLog
     unsubscribe_key: bytes = field(repr=False)
 
 
@@ -58,6 +60,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         events=SqlEvents(engine),
         reports=Reports(engine),
         firings=Firings(engine),
+        incidents=AlertIncidentLog(engine),
         history=AlertHistory(engine, page_bytes=page_bytes),
         messages=Messages(engine),
         routes=Routes(engine),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tocsin.model.alert_incident import IncidentStatus, StepKind
 from tocsin.model.backtest import BacktestState
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -66,6 +67,18 @@ _MESSAGE: Document = {
             }
         )
     ),
+}
+_INCIDENT: Document = {
+    "id": ID,
+    "name": {"type": "string", "examples": ["INC-7"]},
+    "status": either(*IncidentStatus),
+    "alert": OPEN,
+    "entity": OPEN,
+    "assignee": nullable(OPEN),
+    "openedAt": TIME,
+    "resolvedAt": nullable(TIME),
+    "resolvedBy": nullable(either(StepKind.RECOVERED, StepKind.RESOLVED)),
+    "updatedAt": TIME,
 }
 
 ALERTS: dict[str, Document] = {
@@ -224,6 +237,18 @@ ALERTS: dict[str, Document] = {
             },
         ]
     },
+    "AlertIncident": whole(_INCIDENT),
+    "AlertIncidentWithTimeline": whole(
+        {
+            **_INCIDENT,
+            "timeline": array(
+                whole(
+                    {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
+                    {"user": OPEN, "assignee": OPEN, "comment": TEXT},
+                )
+            ),
+        }
+    ),
     "AlertHistory": whole(
         {
             "kind": either(*HistoryKind),

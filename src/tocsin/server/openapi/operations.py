@@ -128,6 +128,13 @@ OPERATIONS: dict[str, Operation] = {
     "noise.list_noise": Operation("NoiseOverview"),
     "noise.read_noise": Operation("Noise"),
     "alert_history.read_history": Operation("AlertHistoryPage"),
+    "alert_incidents.list_incidents": Operation("AlertIncidentPage"),
+    "alert_incidents.read_incident": Operation("AlertIncidentWithTimeline"),
+    **dict.fromkeys(
+        ("alert_incidents.acknowledge", "alert_incidents.resolve"),
+        Operation("AlertIncidentWithTimeline", "IncidentComment"),
+    ),
+    "alert_incidents.assign": Operation("AlertIncidentWithTimeline", "IncidentAssignment"),
     "conditions.validate": Operation("ValidatedCondition", "ConditionRequest"),
     "conditions.validate_in_path": Operation(None),
     "conditions.list_functions": Operation("AlertFunctionList"),

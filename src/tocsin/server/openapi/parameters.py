@@ -13,7 +13,10 @@ from tocsin.store.entities.filters import filters_of
 _DESCRIPTIONS = {
     "after": "Cursor of the page after; from `paging`.",
     "alert_type": "Type of alert, e.g. `Notification`.",
+    "alert": "Id or name of an alert.",
     "asOf": "The state at this time, epoch milliseconds.",
+    "asset": "Id or fully qualified name of an asset.",
+    "assignee": "Id or name of a user or team.",
     "before": "Cursor of the page before; from `paging`.",
     "change": "Whether the assets are added or removed.",
     "column": "Name of a column.",
@@ -41,6 +44,7 @@ _DESCRIPTIONS = {
     "hardDelete": "Whether it is deleted for good.",
     "ids": "Comma list of ids.",
     "if-match": "The `ETag` of the state that is to be changed; 412 if it is another one by now.",
+    "incident": "Number (`INC-7`) or id of an incident.",
     "include": "Whether what is deleted is included.",
     "include_source_fields": "Keys of the entities to be returned; default: all.",
     "includeFields": "Comma list of fields: only events that change one of them.",

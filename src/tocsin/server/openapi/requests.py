@@ -114,6 +114,8 @@ REQUESTS: dict[str, Document] = {
         },
     ),
     "Resumption": closed({"status": {"const": "active"}}, required=["status"]),
+    "IncidentComment": closed({"comment": TEXT}),
+    "IncidentAssignment": closed({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),
     "TrialRequest": closed({"destination": ref("DestinationRequest")}, required=["destination"]),
     "TrialsRequest": closed(
         {"destinations": {**array(ref("DestinationRequest")), "minItems": 1}}, required=["destinations"]

@@ -18,6 +18,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.store.alerts import relations_over_time
 from tocsin.store.alerts.assets import Assets, assets_of
+from tocsin.store.alerts.incidents import assignees_at
 from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.engine import reading
 from tocsin.store.feed import thread_directory
@@ -91,6 +92,8 @@ class SqlDirectory:
         with reading(self._engine) as connection:
             if relation in thread_directory.PARTS:
                 yield from self._among(list(thread_directory.parts_in(connection, node_ids, relation)))
+                if relation is ReasonKind.ASSIGNEE:
+                    yield from self._among(assignees_at(connection, node_ids, self._from))
                 return
             assets = assets_of(connection, node_ids)
         places: dict[str, list[str]] = defaultdict(list)

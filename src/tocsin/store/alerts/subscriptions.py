@@ -12,11 +12,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select
 
+from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
-from tocsin.store.alerts.tables import mute
+from tocsin.store.alerts.tables import alert_incident, mute
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
@@ -79,6 +80,13 @@ class Subscriptions:
         query = select(func.coalesce(func.sum(change_event.c.log_offset), 0))
         with reading(self._engine) as connection:
             return int(connection.execute(query.where(change_event.c.entity_type == ENTITY_TYPE)).scalar_one())
+
+    def has_open_incidents(self) -> bool:
+        """Return whether an incident of an alert is not resolved."""
+        row = alert_incident.c
+        query = select(row.id).where(row.status != IncidentStatus.RESOLVED.value).limit(1)
+        with reading(self._engine) as connection:
+            return connection.execute(query).first() is not None
 
     def marks(self) -> dict[str, int]:
         """Return for every subscription there ever was a number that differs whenever it was written since."""

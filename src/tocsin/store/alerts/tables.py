@@ -1,10 +1,54 @@
-"""Tables of backtests, match results and mutes, in addition to ``store/tables.py``."""
+"""Tables of backtests, match results, incidents and mutes, in addition to ``store/tables.py``."""
 
 from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
 
 from tocsin.store.tables import METADATA
+
+alert_incident = Table(
+    "alert_incident",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("number", BigInteger, nullable=False, unique=True),
+    Column("subscription_id", String(36), nullable=False),
+    Column("entity_id", String(36), nullable=False),
+    Column("entity_type", String(40), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("opened_offset", BigInteger, nullable=False),
+    Column("opened_at_ms", BigInteger, nullable=False),
+    Column("opened_event_id", String(36), nullable=False),
+    Column("assignee_id", String(36)),
+    Column("assignee_type", String(10)),
+    Column("recovered_offset", BigInteger),
+    Column("recovered_event_id", String(36)),
+    Column("resolved_at_ms", BigInteger),
+    Column("updated_at_ms", BigInteger, nullable=False),
+    Index(None, "entity_id", "status"),
+    Index(None, "subscription_id", "number"),
+    Index(None, "status", "number"),
+)
+"""One row per incident: of an alert and an asset, from a failure (``opened_…``) to a success (``recovered_…``).
+
+``resolved_at_ms`` without a success: somebody resolved it. Not those of test cases (``incident_status``).
+"""
+
+alert_incident_step = Table(
+    "alert_incident_step",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("incident_id", String(36), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("user_id", String(36), nullable=False),
+    Column("user_name", Text, nullable=False),
+    Column("event_id", String(36)),
+    Column("comment", Text),
+    Column("assignee_id", String(36)),
+    Column("assignee_type", String(10)),
+    Index(None, "incident_id"),
+)
+"""One row per thing that somebody did to an incident, with the event of the asset that says so; its assignee then."""
 
 backtest = Table(
     "backtest",

@@ -23,6 +23,7 @@ from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.model.thread import THREAD
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
+from tocsin.store.alerts.incidents import SqlAlertIncidents
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.entities import changes, past_relations, projections
@@ -85,6 +86,11 @@ class SqlTransaction:
     def incidents(self) -> SqlIncidents:
         """Return the rows of incidents."""
         return SqlIncidents(self._connection)
+
+    @property
+    def alert_incidents(self) -> SqlAlertIncidents:
+        """Return the rows of incidents of alerts."""
+        return SqlAlertIncidents(self._connection)
 
     @property
     def suites(self) -> SqlSuites:

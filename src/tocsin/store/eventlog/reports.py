@@ -19,6 +19,7 @@ from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import change_event, entity
 
 _INSERT = insert(status_report)
+_LONGEST_VERDICT = 40
 
 
 def add_reports(connection: Connection, events: Sequence[tuple[int, CapturedEvent]]) -> None:
@@ -28,14 +29,24 @@ def add_reports(connection: Connection, events: Sequence[tuple[int, CapturedEven
     """
     gone = [one.event.entity_id for _, one in events if one.event.event_type is EventType.ENTITY_DELETED]
     ended = _known(connection, gone) if gone else frozenset[str]()
-    rows = [
-        {"log_offset": offset, "entity_id": one.event.entity_id}
-        for offset, one in events
-        if report_in(one.derived, one.event.timestamp) is not None
-        or (one.event.event_type is EventType.ENTITY_DELETED and one.event.entity_id in ended)
-    ]
+    rows = [row for offset, one in events if (row := _row(offset, one, ended)) is not None]
     if rows:
         connection.execute(_INSERT, rows)
+
+
+def _row(offset: int, captured: CapturedEvent, ended: frozenset[str]) -> dict[str, object] | None:
+    event = captured.event
+    report = report_in(captured.derived, event.timestamp)
+    is_end = event.event_type is EventType.ENTITY_DELETED
+    if report is None and not (is_end and event.entity_id in ended):
+        return None
+    said = None if report is None or is_end else report
+    return {
+        "log_offset": offset,
+        "entity_id": event.entity_id,
+        "verdict": said and said.verdict and said.verdict[:_LONGEST_VERDICT],
+        "reported_at_ms": said and said.at_ms,
+    }
 
 
 def _known(connection: Connection, entity_ids: Sequence[str]) -> frozenset[str]:

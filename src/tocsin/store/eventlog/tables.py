@@ -38,10 +38,15 @@ status_report = Table(
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
     Column("entity_id", String(36), nullable=False),
+    Column("verdict", String(40)),
+    Column("reported_at_ms", BigInteger),
     Index(None, "entity_id", "log_offset"),
+    Index(None, "entity_id", "reported_at_ms"),
 )
 """One row per event of ``change_event`` that says how an entity fares (``flow/match/streak.py: report_in``), or that
-one which has said so is gone for good."""
+one which has said so is gone for good.
+
+``verdict`` is that of ``model/status.py``, null for one that is under way; ``reported_at_ms`` the time it is about."""
 
 pipeline_wait = Table(
     "pipeline_wait",

@@ -14,9 +14,10 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Select, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
+from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.model.message import MessageStatus
-from tocsin.store.alerts import match_results
+from tocsin.store.alerts import incidents, match_results
 from tocsin.store.alerts.firings import FiringCounts
 from tocsin.store.bulk import BulkInsert, insert_new
 from tocsin.store.chunks import chunked
@@ -81,10 +82,11 @@ class Storing:
         if known or stored_count < len(new):
             self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *known]))
 
-    def finish(self, results: Sequence[MatchResult]) -> None:
-        """Store what the matches came to: their results and firings."""
+    def finish(self, results: Sequence[MatchResult], work: IncidentWork = NO_WORK) -> None:
+        """Store what the matches came to: their results and firings, and the incidents that they open and resolve."""
         self._firings.write(self._connection)
         match_results.keep(self._connection, results)
+        incidents.settle(self._connection, work)
 
     def _store(self, rows: Sequence[NotificationRow], messages: Sequence[tuple[Any, ...]]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""
@@ -133,12 +135,17 @@ class Notifications:
             yield Storing(connection, pairs)
 
     def add(
-        self, rows: Sequence[NotificationRow], results: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
+        self,
+        rows: Sequence[NotificationRow],
+        results: Sequence[MatchResult] = (),
+        *,
+        last: LogPosition = BEGINNING,
+        work: IncidentWork = NO_WORK,
     ) -> None:
         """Store notifications, their messages and the results of their matches in one transaction (``storing``)."""
         with self.storing([one.pair for one in results], last=last) as under_way:
             under_way.add(rows)
-            under_way.finish(results)
+            under_way.finish(results, work)
 
     def done(self, query_name: str) -> int:
         """Return the offset up to which a query is done with every event; 0 for one that never ran."""

@@ -138,5 +138,5 @@ def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
     text = letter.get_body(("plain",))
     assert text is not None
     assert "acme.shop.public.orders (table), from ben at" in text.get_content()
-    assert "the task is assigned to you" in text.get_content()
+    assert "it is assigned to you" in text.get_content()
     assert link_to(notified, "http://t") == "http://t/#/tables/o-1"

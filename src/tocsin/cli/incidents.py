@@ -1,0 +1,114 @@
+"""``tocsin incidents``: incidents of alerts: list, show, acknowledge, assign, resolve."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.output import AsJson, show_facts, show_json, show_rows
+from tocsin.client import Client
+from tocsin.clock import to_datetime
+from tocsin.model.entity import Document
+
+app = typer.Typer(help="List, assign and resolve incidents of alerts.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="INCIDENT", help="Number, e.g. INC-7.")]
+Comment = Annotated[str | None, typer.Option(help="Why; shown in the timeline.")]
+
+
+@app.command("list")
+def list_incidents(
+    *,
+    status: Annotated[str, typer.Option(help="open, acknowledged, resolved, unresolved or all.")] = "unresolved",
+    alert: Annotated[str | None, typer.Option(help="Name of an alert.")] = None,
+    asset: Annotated[str | None, typer.Option(help="Fully qualified name of a test case or pipeline.")] = None,
+    assignee: Annotated[str | None, typer.Option(help="Name of a user or team.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of incidents.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List incidents, newest first; by default those that are not resolved."""
+    filters = {"status": None if status == "all" else status, "alert": alert, "asset": asset, "assignee": assignee}
+    with Client() as client:
+        found = list(islice(client.list_incidents(**filters), limit))
+    show_rows(found if as_json else [_row(one) for one in found], as_json=as_json)
+
+
+@app.command()
+def show(name: Name, *, as_json: AsJson = False) -> None:
+    """Show an incident with its timeline.
+
+    Example: tocsin incidents show INC-7
+    """
+    with Client() as client:
+        incident = client.get_incident(name)
+    if as_json:
+        show_json(incident)
+        return
+    show_facts({key: value for key, value in _row(incident).items() if key != "opened"}, as_json=False)
+    show_rows([_moment(one) for one in incident["timeline"]], as_json=False)
+
+
+@app.command()
+def ack(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> None:
+    """Acknowledge an incident."""
+    with Client() as client:
+        incident = client.acknowledge_incident(name, comment=comment)
+    _say(incident, "is acknowledged", as_json=as_json)
+
+
+@app.command()
+def assign(
+    name: Name,
+    to: Annotated[str, typer.Argument(metavar="NAME", help="Name of a user, or of a team with --team.")],
+    *,
+    team: Annotated[bool, typer.Option("--team", help="The name is that of a team.")] = False,
+    comment: Comment = None,
+    as_json: AsJson = False,
+) -> None:
+    """Assign an incident to a user or team.
+
+    Example: tocsin incidents assign INC-7 dana.whitlock
+    """
+    with Client() as client:
+        assignee = {"type": "team" if team else "user", "name": to}
+        incident = client.assign_incident(name, assignee, comment=comment)
+    _say(incident, f"is assigned to {to}", as_json=as_json)
+
+
+@app.command()
+def resolve(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> None:
+    """Resolve an incident by hand; the next failure opens a new one."""
+    with Client() as client:
+        incident = client.resolve_incident(name, comment=comment)
+    _say(incident, "is resolved", as_json=as_json)
+
+
+def _say(incident: Document, what: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json(incident)
+        return
+    typer.echo(f"{incident['name']} {what}.")
+
+
+def _row(one: Document) -> Document:
+    return {
+        "incident": one["name"],
+        "status": one["status"],
+        "alert": one["alert"].get("name"),
+        "asset": one["entity"].get("fullyQualifiedName") or one["entity"]["id"],
+        "assignee": (one["assignee"] or {}).get("name"),
+        "opened": _time(one["openedAt"]),
+    }
+
+
+def _moment(one: Document) -> Document:
+    who = (one.get("user") or {}).get("name")
+    assigned = f" to {one['assignee'].get('name')}" if "assignee" in one else ""
+    what = f"{one['kind']}{assigned}"
+    return {"when": _time(one["timestamp"]), "who": who, "what": what, "comment": one.get("comment")}
+
+
+def _time(at_ms: int) -> str:
+    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

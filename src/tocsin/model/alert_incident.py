@@ -1,0 +1,98 @@
+"""Incidents of alerts: opened by a failure that an alert matched, resolved by recovery or by hand.
+
+They are not the incidents of test cases (``model/report.py``), which OpenMetadata defines and every failed test opens.
+Next: ``flow/track/alert_incidents.py``, ``store/alerts/incidents.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import uuid5
+
+from tocsin.model.entity import Document
+from tocsin.model.notification import NAMESPACE
+
+PREFIX = "INC-"
+_NAME = re.compile(r"INC-([1-9]\d{0,17})", re.ASCII | re.IGNORECASE)
+
+
+class IncidentStatus(StrEnum):
+    """How far an incident is."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+
+
+class StepKind(StrEnum):
+    """What happened to an incident."""
+
+    OPENED = "opened"
+    ACKNOWLEDGED = "acknowledged"
+    ASSIGNED = "assigned"
+    RESOLVED = "resolved"
+    """By hand."""
+    RECOVERED = "recovered"
+    """By the next success of the asset."""
+
+
+@dataclass(frozen=True)
+class AlertIncident:
+    """An incident: of which alert and asset, how far it is, whose it is.
+
+    ``opened_offset`` and ``recovered_offset`` are the places in the log of the failure and of the success.
+    ``assignee`` is a reference to a user or team: id and type.
+    """
+
+    id: str
+    number: int
+    subscription_id: str
+    entity_id: str
+    entity_type: str
+    status: IncidentStatus
+    opened_offset: int
+    opened_at_ms: int
+    opened_event_id: str
+    updated_at_ms: int
+    assignee: Document | None = None
+    recovered_offset: int | None = None
+    recovered_event_id: str | None = None
+    resolved_at_ms: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Return what people call it: ``INC-7``."""
+        return f"{PREFIX}{self.number}"
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether something is still to be done."""
+        return self.status is not IncidentStatus.RESOLVED
+
+
+@dataclass(frozen=True)
+class AlertIncidentStep:
+    """Something that a person did to an incident, and the change event that says so, if there is one."""
+
+    id: str
+    incident_id: str
+    kind: StepKind
+    at_ms: int
+    user_id: str
+    user_name: str
+    event_id: str | None = None
+    comment: str | None = None
+    assignee: Document | None = None
+
+
+def incident_id(subscription_id: str, entity_id: str, after_offset: int) -> str:
+    """Return the id of the incident of an alert and asset that begins after a place in the log."""
+    return str(uuid5(NAMESPACE, f"incident|{subscription_id}|{entity_id}|{after_offset}"))
+
+
+def number_in(name: str) -> int | None:
+    """Return the number in a name such as ``INC-7``; None if it is no such name."""
+    found = _NAME.fullmatch(name)
+    return int(found[1]) if found else None

@@ -1,0 +1,138 @@
+"""Tests of incidents of alerts by HTTP: list, read, acknowledge, assign, resolve, and who may."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import made, restrict
+from tests.contract.test_explain import Person, alert, person
+from tests.notifying import notify_all
+from tests.serving import Json
+
+__all__ = ["person"]  # a fixture
+
+_CASES = "/dataQuality/testCases"
+
+
+def reported(client: httpx.Client, fqn: str, status: str, at_ms: int) -> None:
+    result = {"timestamp": at_ms, "testCaseStatus": status}
+    assert client.post(f"{_CASES}/testCaseResults/{fqn}", json=result).is_success
+
+
+@pytest.fixture
+def case(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Json:
+    """A test of ``orders`` that failed twice, which the alert ``Quality`` matched."""
+    rules = {
+        "alertType": "Observability",
+        "filteringRules": {
+            "resources": ["testCase"],
+            "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}],
+        },
+    }
+    alert(administrator, "Quality", **rules)
+    link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
+    case = made(administrator, _CASES, name="not_null", entityLink=link, testDefinition="columnValuesToBeNotNull")
+    now_ms = int(case["updatedAt"])
+    for at_ms in (now_ms, now_ms + 1):
+        reported(administrator, case["fullyQualifiedName"], "Failed", at_ms)
+    notify_all(sqlite_engine)
+    return {**case, "now": now_ms}
+
+
+def test_an_incident_is_handled_and_keeps_a_timeline(
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    (one,) = administrator.get("/incidents?status=open").json()["data"]
+    assert (one["name"], one["alert"]["name"], one["entity"]["fullyQualifiedName"], one["assignee"]) == (
+        "INC-1",
+        "Quality",
+        case["fullyQualifiedName"],
+        None,
+    )
+    person("ann")
+    acknowledged = administrator.put("/incidents/INC-1/acknowledge")
+    assert (acknowledged.status_code, acknowledged.json()["status"]) == (200, "acknowledged")
+    body = {"assignee": {"type": "user", "name": "ann"}, "comment": "the feed was late"}
+    assigned = administrator.put(f"/incidents/{one['id']}/assign", json=body).json()
+    assert (assigned["assignee"]["name"], assigned["status"]) == ("ann", "acknowledged")
+    reported(administrator, case["fullyQualifiedName"], "Success", case["now"] + 2)
+    notify_all(sqlite_engine)
+    shown = administrator.get("/incidents/inc-1").json()
+    assert (shown["status"], shown["resolvedBy"]) == ("resolved", "recovered")
+    assert [(one["kind"], (one.get("user") or {}).get("name")) for one in shown["timeline"]] == [
+        ("opened", None),
+        ("acknowledged", "admin"),
+        ("assigned", "admin"),
+        ("recovered", None),
+    ]
+    assert shown["timeline"][2]["comment"] == "the feed was late"
+    events = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
+    assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
+    again = administrator.put("/incidents/INC-1/assign", json=body)
+    assert (again.status_code, "INC-1 is resolved" in again.json()["message"]) == (409, True)
+
+
+def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Json, sqlite_engine: Engine) -> None:
+    assert administrator.put("/incidents/INC-1/resolve", json={"comment": "known"}).json()["resolvedBy"] == "resolved"
+    reported(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 3)
+    notify_all(sqlite_engine)
+
+    def names(**query: str) -> list[str]:
+        return [one["name"] for one in administrator.get("/incidents", params=query).json()["data"]]
+
+    assert names() == ["INC-2", "INC-1"]
+    assert names(status="unresolved") == names(status="open") == ["INC-2"]
+    assert names(alert="Quality", asset=case["fullyQualifiedName"]) == ["INC-2", "INC-1"]
+    assert names(asset=case["id"], status="resolved") == ["INC-1"]
+    assert names(alert="Nothing") == names(assignee="admin") == names(asset="a.b") == []
+    first = administrator.get("/incidents?limit=1").json()
+    second = administrator.get("/incidents", params={"limit": 1, "after": first["paging"]["after"]}).json()
+    assert [one["name"] for one in (*first["data"], *second["data"])] == ["INC-2", "INC-1"]
+
+
+def test_an_incident_of_a_hidden_asset_does_not_exist(administrator: httpx.Client, case: Json, person: Person) -> None:
+    user_id, mallory = person("mallory")
+    assert len(mallory.get("/incidents").json()["data"]) == 1
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["testCase"]})
+    assert mallory.get("/incidents").json() == {"data": [], "paging": {}}
+    for method, path in (("GET", ""), ("PUT", "/acknowledge"), ("PUT", "/resolve")):
+        answer = mallory.request(method, f"/incidents/INC-1{path}")
+        assert (answer.status_code, answer.json()["message"]) == (404, "incident INC-1 not found")
+    assert mallory.get("/incidents/INC-2").json()["message"] == "incident INC-2 not found"
+
+
+def test_who_is_neither_assigned_nor_may_edit_may_only_look(
+    administrator: httpx.Client, case: Json, person: Person
+) -> None:
+    user_id, ann = person("ann")
+    answer = ann.put("/incidents/INC-1/acknowledge")
+    assert (answer.status_code, ann.get("/incidents/INC-1").status_code) == (403, 200)
+    body = {"assignee": {"type": "user", "id": user_id}}
+    assert administrator.put("/incidents/INC-1/assign", json=body).is_success
+    assert ann.put("/incidents/INC-1/acknowledge").json()["status"] == "acknowledged"
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "field"),
+    [
+        ("acknowledge", {"comment": ""}, "comment"),
+        ("acknowledge", {"comment": "x" * 4_001}, "comment"),
+        ("resolve", {"assignee": {"name": "ann"}}, "assignee"),
+        ("assign", {}, "assignee"),
+        ("assign", {"assignee": "ann"}, "assignee"),
+        ("assign", {"assignee": {"type": "table", "name": "x"}}, "assignee"),
+    ],
+)
+def test_a_broken_request_is_refused_with_its_place(
+    administrator: httpx.Client, case: Json, action: str, body: Json, field: str
+) -> None:
+    answer = administrator.put(f"/incidents/INC-1/{action}", json=body)
+    assert (answer.status_code, answer.json()["message"].startswith(field)) == (400, True)
+
+
+def test_an_unknown_assignee_or_filter_is_refused(administrator: httpx.Client, case: Json) -> None:
+    body = {"assignee": {"type": "user", "name": "nobody"}}
+    assert administrator.put("/incidents/INC-1/assign", json=body).status_code == 404
+    for query in ("status=broken", "limit=0", "after=x", "after=eA", "spoon=1"):
+        assert administrator.get(f"/incidents?{query}").status_code == 400

@@ -1,0 +1,255 @@
+"""Tests of incidents of alerts on both stores: the same whatever the order, repetition and number of writers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import Engine, delete, select
+from tests.company import SmallCompany
+from tests.notifying import incident_work, notify_all
+
+from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.errors import Conflict, NotFound
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.track.alert_incidents import IncidentWork
+from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
+from tocsin.model.change import LoggedEvent
+from tocsin.model.match_result import Pair
+from tocsin.model.stored import Written
+from tocsin.model.subscription import AlertType
+from tocsin.store.alerts.incident_log import AlertIncidentLog, IncidentFilter
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.tables import alert_incident
+from tocsin.store.engine import writing
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
+
+BELL = {"category": "Owners", "type": "ActivityFeed"}
+OPEN, ACKNOWLEDGED, RESOLVED = IncidentStatus.OPEN, IncidentStatus.ACKNOWLEDGED, IncidentStatus.RESOLVED
+PIPELINES = ("etl", "loads")
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    """Two pipelines, an alert whose condition is about failures, and one that asks for nothing."""
+    made = SmallCompany(store_engine)
+    for name in PIPELINES:
+        made.pipeline(name, owners=[{"type": "user", "name": "dia"}])
+    made.clock.advance(1_000)
+    made.alert("failed", [BELL], "pipelineStatus == 'Failed'", resources=("pipeline",))
+    made.alert("everything", [BELL], resources=("pipeline",))
+    return made
+
+
+def shown(engine: Engine) -> list[tuple[object, ...]]:
+    """Every incident without its number."""
+    row = alert_incident.c
+    columns = [one for one in row if one.name not in ("number", "updated_at_ms")]
+    with engine.connect() as connection:
+        return sorted(tuple(found) for found in connection.execute(select(*columns)))
+
+
+def incidents(company: SmallCompany, **asked: object) -> list[AlertIncident]:
+    found = AlertIncidentLog(company.engine).page(IncidentFilter(**asked), limit=100)  # type: ignore[arg-type]
+    return list(reversed(found))
+
+
+def states(company: SmallCompany) -> list[tuple[str, IncidentStatus, bool]]:
+    """Name and status of each incident, and whether a success has resolved it."""
+    return [(one.name, one.status, one.recovered_offset is not None) for one in incidents(company)]
+
+
+def handled(company: SmallCompany, name: str, handling: Handling, by: str = "dia") -> Written:
+    found = AlertIncidentLog(company.engine).find(name)
+    assert found is not None
+    company.clock.advance(1_000)
+    return company.writes.within(lambda record: handle(record, found.id, handling), actor=company.actor(by))
+
+
+def test_a_failure_opens_one_incident_and_the_next_success_resolves_it(company: SmallCompany) -> None:
+    for status in ("Failed", "Failed"):
+        company.run("etl", status)
+    notify_all(company.engine)
+    assert states(company) == [("INC-1", OPEN, False)]
+    assert [one.subscription_id for one in incidents(company)] == [company.ids["failed"]]
+    company.run("loads", "Failed")
+    company.run("etl", "Pending")
+    notify_all(company.engine)
+    assert states(company) == [("INC-1", OPEN, False), ("INC-2", OPEN, False)]
+    company.run("etl", "Successful")
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert states(company) == [("INC-1", RESOLVED, True), ("INC-2", OPEN, False), ("INC-3", OPEN, False)]
+    assert [one.number for one in incidents(company, unresolved=True, entity_id=company.ids["etl"])] == [3]
+
+
+def test_an_observability_alert_opens_incidents_without_a_condition(company: SmallCompany) -> None:
+    patch = [{"op": "replace", "path": "/alertType", "value": AlertType.OBSERVABILITY.value}]
+    company.writes.patch("eventsubscription", company.key("everything"), patch, actor=company.actor("ana"))
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert {one.subscription_id for one in incidents(company)} == {company.ids["failed"], company.ids["everything"]}
+    company.run("etl", "Successful")
+    notify_all(company.engine)
+    assert [one.status for one in incidents(company)] == [RESOLVED, RESOLVED]
+
+
+def test_a_late_report_of_an_earlier_run_neither_opens_nor_resolves(company: SmallCompany) -> None:
+    company.run("etl", "Failed")
+    old_ms = company.clock.now_ms() - 30_000
+    company.run("etl", "Successful", at_ms=old_ms)
+    notify_all(company.engine)
+    assert states(company) == [("INC-1", OPEN, False)]
+    company.run("loads", "Successful")
+    company.run("loads", "Failed", at_ms=old_ms)
+    notify_all(company.engine)
+    assert len(incidents(company)) == 1
+
+
+def test_what_fails_after_it_was_resolved_by_hand_is_another_incident(company: SmallCompany) -> None:
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert handled(company, "INC-1", Handling(StepKind.RESOLVED)).event is not None
+    assert states(company) == [("INC-1", RESOLVED, False)]
+    with pytest.raises(Conflict, match=r"INC-1 is resolved"):
+        handled(company, "INC-1", Handling(StepKind.ASSIGNED, assignee={"type": "user", "name": "ana"}))
+    assert handled(company, "INC-1", Handling(StepKind.RESOLVED)).event is None, "it is resolved already"
+    company.run("etl", "Failed")
+    company.run("etl", "Successful")
+    before = notify_and_show(company)
+    assert states(company) == [("INC-1", RESOLVED, False), ("INC-2", RESOLVED, True)]
+    process(company.engine, pieces(company.engine, random.Random(5)))
+    assert shown(company.engine) == before
+
+
+def test_steps_are_kept_and_the_assignee_is_told(company: SmallCompany) -> None:
+    company.alert("told", [{"category": "Assignees", "type": "ActivityFeed"}], "eventType == 'alertIncidentUpdated'")
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assigning = Handling(StepKind.ASSIGNED, "please look", {"type": "team", "name": "tills"})
+    event = handled(company, "INC-1", assigning).event
+    assert event is not None
+    assert (event.event_type, event.entity_id) == ("alertIncidentUpdated", company.ids["etl"])
+    handled(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben")
+    assert handled(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben").event is None
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    (incident,) = incidents(company, assignee_id=company.ids["tills"])
+    assert incident.status is ACKNOWLEDGED
+    steps = AlertIncidentLog(company.engine).steps(incident.id)
+    assert [(one.kind, one.user_name, one.comment) for one in steps] == [
+        (StepKind.ASSIGNED, "dia", "please look"),
+        (StepKind.ACKNOWLEDGED, "ben", None),
+    ]
+    told = [row.event_id for row in inbox(company, "ben")]
+    assert told == [event.id], "of the assignment, not of what ben did, nor of what else happens to the asset"
+
+
+def inbox(company: SmallCompany, name: str) -> list[object]:
+    from tocsin.store.tables import notification
+
+    with company.engine.connect() as connection:
+        found = select(notification).where(notification.c.recipient_id == company.ids[name])
+        return list(connection.execute(found))
+
+
+def test_an_incident_that_is_not_there_is_not_found(company: SmallCompany) -> None:
+    with pytest.raises(NotFound):
+        company.writes.within(
+            lambda record: handle(record, "none", Handling(StepKind.RESOLVED)), actor=company.actor("ana")
+        )
+    assert AlertIncidentLog(company.engine).find("INC-1") is None
+
+
+def notify_and_show(company: SmallCompany) -> list[tuple[object, ...]]:
+    notify_all(company.engine)
+    return shown(company.engine)
+
+
+def pieces(engine: Engine, chance: random.Random) -> list[IncidentWork]:
+    """The matches of the whole log as tasks of several queries may meet them: apart, in any order, some twice."""
+    alerts = {one.id: plan_of(one) for one in Subscriptions(engine).list_enabled()}
+    found: list[IncidentWork] = []
+    for logged in EventLog(engine).read(0, 10_000):
+        pairs: list[Pair] = [(logged.offset, one) for one, plan in alerts.items() if matches(plan, logged)]
+        whole = incident_work(engine, pairs, now_ms=1)
+        recovering = frozenset({logged.event.entity_id}) if _is_success(logged) else frozenset[str]()
+        found += [IncidentWork(whole.failing, recovering, 1)] * chance.choice((1, 1, 2))
+    chance.shuffle(found)
+    return found
+
+
+def _is_success(logged: LoggedEvent) -> bool:
+    return logged.derived.get("pipelineStatus") == "Successful"
+
+
+def process(engine: Engine, works: Sequence[IncidentWork]) -> None:
+    for work in works:
+        Notifications(engine).add([], work=work)
+
+
+def forget(engine: Engine) -> None:
+    with writing(engine) as connection:
+        connection.execute(delete(alert_incident))
+
+
+def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set[tuple[str, int, int | None]]:
+    """Report runs, some of an earlier time; return the incidents that follow, worked out one by one."""
+    open_at, newest, found = dict[str, int](), dict[str, int](), list[tuple[str, int, int | None]]()
+    for _ in range(count):
+        name, status = chance.choice(PIPELINES), chance.choice(("Failed", "Failed", "Successful", "Pending"))
+        at_ms = company.clock.now_ms() + 60_000 - chance.choice((0, 0, 0, 90_500))
+        if company.run(name, status, at_ms=at_ms) is None:
+            continue
+        offset = EventLog(company.engine).readable_end()
+        if status == "Pending" or at_ms < newest.get(name, 0):
+            continue
+        newest[name] = at_ms
+        if status == "Failed":
+            open_at.setdefault(name, offset)
+        elif name in open_at:
+            found.append((company.ids[name], open_at.pop(name), offset))
+    return {*found, *((company.ids[name], offset, None) for name, offset in open_at.items())}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_repeated_and_reordered_micro_batches_give_the_same_incidents(company: SmallCompany, seed: int) -> None:
+    chance = random.Random(seed)
+    expected = random_runs(company, chance, 24)
+    process(company.engine, pieces(company.engine, chance))
+    first = shown(company.engine)
+    found = incidents(company)
+    assert {(one.entity_id, one.opened_offset, one.recovered_offset) for one in found} == expected
+    assert [one.number for one in found] == list(range(1, len(expected) + 1))
+    process(company.engine, pieces(company.engine, chance))
+    assert shown(company.engine) == first
+    forget(company.engine)
+    notify_all(company.engine)
+    assert shown(company.engine) == first
+
+
+def test_two_writers_at_once_open_each_incident_once_and_number_them_without_gaps(company: SmallCompany) -> None:
+    for number in range(8):
+        company.pipeline(f"p{number}")
+        company.run(f"p{number}", "Failed")
+        company.run(f"p{number}", "Successful" if number % 2 else "Failed")
+    works = pieces(company.engine, random.Random(1))
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda some: process(company.engine, some), (works, list(reversed(works)))))
+    found = incidents(company)
+    assert [one.number for one in found] == list(range(1, 9))
+    assert [one.status for one in found].count(RESOLVED) == 4
+
+
+def test_what_matches_nothing_of_incidents_asks_nothing(company: SmallCompany) -> None:
+    company.describe("orders", "text")
+    notify_all(company.engine)
+    assert incidents(company) == []
+    assert not Subscriptions(company.engine).has_open_incidents()
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert Subscriptions(company.engine).has_open_incidents()

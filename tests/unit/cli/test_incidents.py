@@ -1,0 +1,56 @@
+"""Tests of ``tocsin incidents``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+API = "/api/v1/incidents"
+ONE: dict[str, Any] = {
+    "id": "i",
+    "name": "INC-7",
+    "status": "open",
+    "alert": {"id": "a", "name": "Late"},
+    "entity": {"id": "e", "fullyQualifiedName": "airflow.etl"},
+    "assignee": None,
+    "openedAt": 1_760_000_000_000,
+}
+TIMELINE = [
+    {"kind": "opened", "timestamp": 1_760_000_000_000, "eventId": "x"},
+    {"kind": "assigned", "timestamp": 1_760_000_001_000, "user": {"name": "ana"}, "assignee": {"name": "ben"}},
+]
+
+
+def test_incidents_are_listed(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", API, {"data": [ONE], "paging": {}})
+    listed = run("incidents", "list", "--alert", "Late").out
+    assert [listed.count(word) for word in ("INC-7", "open", "Late", "airflow.etl")] == [1, 2, 1, 1]
+    assert small_server.asked[-1].query == {"status": "unresolved", "alert": "Late", "limit": "100"}
+    assert json.loads(run("incidents", "list", "--status", "all", "--json").out) == [ONE]
+    assert "status" not in small_server.asked[-1].query
+
+
+def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/INC-7", {**ONE, "timeline": TIMELINE})
+    shown = run("incidents", "show", "INC-7").out
+    assert "asset: airflow.etl" in shown
+    assert "assigned to ben" in shown
+
+
+def test_an_incident_is_handled(run: Run, small_server: SmallServer) -> None:
+    for action in ("acknowledge", "assign", "resolve"):
+        small_server.answer("PUT", f"{API}/INC-7/{action}", ONE)
+    assert run("incidents", "ack", "INC-7").out == "INC-7 is acknowledged.\n"
+    assert run("incidents", "assign", "INC-7", "shop", "--team", "--comment", "yours").out == (
+        "INC-7 is assigned to shop.\n"
+    )
+    assert small_server.asked[-1].body == {"assignee": {"type": "team", "name": "shop"}, "comment": "yours"}
+    assert json.loads(run("incidents", "resolve", "INC-7", "--json").out) == ONE
+    assert small_server.asked[-1].body == {}
+
+
+def test_an_incident_that_is_not_there_ends_with_three(run: Run) -> None:
+    assert run("incidents", "show", "INC-9").code == 3

@@ -32,6 +32,7 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.people.identities import People
 from tocsin.worker.attempt import RouteBook, attempt
 from tocsin.worker.build import Parts
 from tocsin.worker.failure_reports import failure_reports
@@ -144,6 +145,7 @@ async def _work_off(engine: Engine) -> list[Dispatch]:
         Sessions(engine),
         Routes(engine),
         Permitted(engine),
+        People(engine),
         {Channel.EMAIL: channel},
         reports,
         Replays(engine),

@@ -7,14 +7,16 @@ Next: ``flow/send/channels``, then ``flow/track/attempts.py``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 import structlog
 
+from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch, Route, narrowed
+from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.send.starring import starred
@@ -30,6 +32,7 @@ from tocsin.model.message import (
     Retry,
 )
 from tocsin.model.notification import Reason
+from tocsin.model.subscription import Destination
 from tocsin.store.faults import fault_of
 from tocsin.worker.build import Parts
 
@@ -151,7 +154,8 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
         return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
-    sized = replace(permitted, batch_size=route.batch_size, sends_arrays=route.sends_arrays)
+    addresses = await _addresses(parts, permitted, route.destination)
+    sized = replace(permitted, batch_size=route.batch_size, sends_arrays=route.sends_arrays, addresses=addresses)
     outcome = await channel.send(sized, route.destination, now_ms=parts.clock.now_ms())
     outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
     return _Try(outcome, permitted.entries, dropped)
@@ -162,6 +166,14 @@ async def _permitted(parts: Parts, dispatch: Dispatch) -> tuple[Dispatch | None,
     if parts.permitted.is_certain(dispatch):
         return dispatch, ()
     return await _answered(lambda: parts.permitted.now(dispatch, now_ms=parts.clock.now_ms()))
+
+
+async def _addresses(parts: Parts, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
+    """Return the addresses of the owners whom the message can mention; nothing is asked where it mentions nobody."""
+    if len(dispatch.entries) > 1 or not CHANNELS[destination.type].mentions(destination):
+        return {}
+    owners = {one.user_id for one in owners_of(dispatch.event)[:MOST_OWNERS] if one.user_id}
+    return await _answered(lambda: parts.people.addresses(owners)) if owners else {}
 
 
 def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:

@@ -57,6 +57,7 @@ class Parts:
     sessions: Sessions
     routes: Routes
     permitted: Permitted
+    people: People
     senders: Mapping[str, Sender]
     failure_reports: FailureReports
     replays: Replays
@@ -105,6 +106,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         sessions=Sessions(engine),
         routes=Routes(engine),
         permitted=Permitted(engine),
+        people=People(engine),
         senders=senders,
         failure_reports=failure_reports(engine, SystemClock()),
         replays=Replays(engine),

@@ -143,6 +143,28 @@ async def test_a_channel_gets_one_message_a_second_and_loses_none(sqlite_engine:
     assert workspace.calls == {"chat.postMessage": 4}
 
 
+@pytest.mark.parametrize(("known", "said"), [(("dia",), "<@UDIA>"), ((), "owned by @dia")])
+async def test_an_owner_is_mentioned_where_slack_knows_them(
+    sqlite_engine: Engine, known: tuple[str, ...], said: str
+) -> None:
+    workspace = Workspace()
+    people(workspace, *known)
+    company = SmallCompany(sqlite_engine)
+    company.alert("chat", [bot("External", channel="#alerts")], poll_interval_s=0)
+    company.describe("revenue", "text")
+    notify_all(sqlite_engine)
+    async with (
+        listening(workspace.answer) as url,
+        HttpRequests(egress_of(("127.0.0.0/8",))) as requests,
+        working(sqlite_engine, senders={"Slack": sender(requests, url)}),
+    ):
+        await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
+    (post,) = workspace.posts
+    (line,) = [one for one in post["blocks"] if "Changed by" in json.dumps(one)]
+    assert said in json.dumps(line)
+    assert workspace.calls == {"chat.postMessage": 1, "users.lookupByEmail": 1}
+
+
 async def test_users_may_be_named_by_address_as_well(sqlite_engine: Engine) -> None:
     workspace = Workspace()
     people(workspace, "guest", "cem")

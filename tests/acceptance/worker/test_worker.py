@@ -38,6 +38,7 @@ from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
+from tocsin.store.people.identities import People
 from tocsin.store.tables import attempt, entity, message
 from tocsin.store.vault import new_key, use_vault
 from tocsin.worker.build import Limits, Parts
@@ -99,6 +100,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
             sessions=Sessions(engine),
             routes=Routes(engine),
             permitted=Permitted(engine),
+            people=People(engine),
             senders={Channel.WEBHOOK: webhook},
             failure_reports=failure_reports(engine, SystemClock()),
             replays=Replays(engine),

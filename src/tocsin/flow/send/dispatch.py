@@ -25,7 +25,8 @@ class Dispatch:
     """A claimed message with its notifications, in log order: at least one.
 
     ``batch_size`` is the alert's: how many of them the message shows at most, or, of an alert that ``sends_arrays``,
-    a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it.
+    a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it,
+    ``addresses`` the e-mail addresses of owners who can be mentioned, by their ids.
     """
 
     message: Message
@@ -33,6 +34,7 @@ class Dispatch:
     batch_size: int = 100
     sends_arrays: bool = False
     texts: Mapping[str, RichText] = field(default_factory=dict)
+    addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def first(self) -> Entry:

@@ -16,13 +16,17 @@ from tocsin.flow.send.dispatch import Dispatch, shown, why
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
 from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
 LINK_TEXT = "Open in Tocsin"
+OWNED_BY = "; owned by "
+
+MOST_OWNERS = 5
+"""Most owners that a message names; it says how many more there are."""
 
 _NAME_LIMIT = 300
-_MOST_OWNERS = 5
 _REASONS_LIMIT = 1_000
 
 
@@ -35,7 +39,8 @@ class Section:
     asset : FQN and type of the changed asset
     lines : its changes, each with the values before and after where there are any
     more_count : how many changes are only counted
-    signature : who did it, and when, and who owns the asset
+    signature : who did it, and when
+    owners : who owns the asset, as far as they are named; ``more_owners_count`` are only counted
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
     """
@@ -47,10 +52,32 @@ class Section:
     signature: str
     why: str
     link: str
+    owners: tuple[Owner, ...] = ()
+    more_owners_count: int = 0
 
     def more(self) -> str:
         """Return the sentence that counts the changes left out; empty for none."""
         return more_of(self.more_count)
+
+    def signed(self) -> str:
+        """Return the signature with the owners: ``Changed by ann, 2026-01-02 03:04 UTC; owned by @Priya``."""
+        return f"{self.signature}{OWNED_BY}{self.owned_by()}" if self.owners else self.signature
+
+    def owned_by(self) -> str:
+        """Return the owners as plain text; empty for none."""
+        return " ".join(filter(None, (", ".join(one.text() for one in self.owners), more_of(self.more_owners_count))))
+
+
+@dataclass(frozen=True)
+class Owner:
+    """An owner of an asset: by name, and by id if it is a person, who is mentioned where the chat knows them."""
+
+    name: str
+    user_id: str | None = None
+
+    def text(self) -> str:
+        """Return the owner in plain text: a person as ``@Priya``."""
+        return f"@{self.name}" if self.user_id else self.name
 
 
 @dataclass(frozen=True)
@@ -115,25 +142,28 @@ def _section(entry: Entry, base_url: str, *, lines_limit: int) -> Section:
     lines = change_lines(event)
     did = "From" if event.entity_type == THREAD else "Changed by"
     at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
+    owners = owners_of(event)
     name = clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT)
     return Section(
         headline=headline(event, entry.reasons),
         asset=f"{name} ({asset_of(event)[0]})",
         lines=tuple(lines[:lines_limit]),
         more_count=max(0, len(lines) - lines_limit),
-        signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}{_owned_by(event)}",
+        signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}",
         why=clean_line(why(entry.reasons), limit=_REASONS_LIMIT),
         link=link_to(event, base_url),
+        owners=owners[:MOST_OWNERS],
+        more_owners_count=max(0, len(owners) - MOST_OWNERS),
     )
 
 
-def _owned_by(event: ChangeEvent) -> str:
-    """Return who owns the asset of the event, as it ends a sentence; empty where nobody does."""
+def owners_of(event: ChangeEvent) -> tuple[Owner, ...]:
+    """Return the owners of the event's asset."""
     owners = (event.entity or {}).get("owners")
-    names = [
-        clean_line(str(one.get("displayName") or one.get("name") or one.get("id")))
-        for one in (owners if isinstance(owners, list) else ())
-        if isinstance(one, dict)
-    ]
-    more = more_of(len(names) - _MOST_OWNERS) if len(names) > _MOST_OWNERS else ""
-    return f"; owned by {', '.join(names[:_MOST_OWNERS])}{more and ' '}{more}" if names else ""
+    return tuple(_owner(one) for one in (owners if isinstance(owners, list) else ()) if isinstance(one, dict))
+
+
+def _owner(reference: Document) -> Owner:
+    name = clean_line(str(reference.get("displayName") or reference.get("name") or reference.get("id")))
+    is_person = reference.get("type") == "user" and isinstance(reference.get("id"), str)
+    return Owner(name, reference["id"] if is_person else None)

@@ -7,7 +7,7 @@ an event (a password's hash, the key that signs tokens) is in separate tables. N
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,13 @@ class People:
     def by_email(self, address: str) -> Person | None:
         """Return the person with that address, whatever its case, deleted ones included."""
         return self._one(person.c.email == address.strip().lower())
+
+    def addresses(self, user_ids: Collection[str]) -> dict[str, str]:
+        """Return the e-mail addresses of those of these people who have one and are not deleted, by id."""
+        row = person.c
+        there = (row.user_id.in_(user_ids), row.email.is_not(None), row.deleted.is_(False))
+        with reading(self._engine) as connection:
+            return {one.user_id: one.email for one in connection.execute(select(row.user_id, row.email).where(*there))}
 
     def by_identity(self, identity: Identity) -> Person | None:
         """Return the person who logs in with this identity of a provider, deleted ones included."""

@@ -34,6 +34,7 @@ class ChannelType:
     targets : the addresses outside that a destination names itself: what a test of it writes to
     gathering : how one of its messages carries several notifications
     interval_s : the least seconds between two messages of a worker to one address, as the vendor asks
+    mentions : says whether messages to a destination can mention the owners of the asset
     open_sender : opens what sends; None for what stays inside Tocsin
     secret_maps : keys of the configuration below which every value is secret, and what is not, by its name there
     secret_texts : keys of the configuration whose value is secret; the secret part of an ``endpoint`` always is
@@ -46,6 +47,7 @@ class ChannelType:
     targets: Callable[[Destination], tuple[str, ...]]
     gathering: Gathering = Gathering.NONE
     interval_s: float = 0.0
+    mentions: Callable[[Destination], bool] = lambda _destination: False
     open_sender: OpenSender | None = None
     secret_maps: tuple[tuple[str, frozenset[str]], ...] = ()
     secret_texts: tuple[str, ...] = ()

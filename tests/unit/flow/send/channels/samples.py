@@ -31,6 +31,10 @@ REFUSED = {
     "entity": {"type": "table", "fullyQualifiedName": "acme.shop.public.orders"},
     "user": {"id": "7", "type": "user", "name": "ann"},
 }
+OWNERS = [
+    {"type": "user", "id": "0d9c", "name": "dana", "displayName": "Dana Whitlock"},
+    {"type": "team", "id": "7ea3", "name": "Shop"},
+]
 EVENTS = {
     "schema_change": change_event(),
     "type_change": change_event(updated("columns.email.dataType", "VARCHAR", "TEXT")),
@@ -42,7 +46,7 @@ EVENTS = {
         event_type=EventType.TEST_CASE_FAILURE,
         entity_type="testCase",
         entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
-        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": [{"name": "dana"}]},
+        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": OWNERS},
     ),
     "policy_violation": change_event(
         added("violation", REFUSED),

@@ -49,7 +49,7 @@ def _whole(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
     texts = [_change(line) for line in section.lines]
     texts += [section.more()] if section.more_count else []
-    texts.append(escape(section.signature))
+    texts.append(escape(section.signed()))
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
     whole = _paragraphs(*texts)

@@ -58,7 +58,7 @@ def _whole(section: Section) -> Iterator[Element]:
         yield from _change(line)
     if section.more_count:
         yield _text(section.more(), isSubtle=True)
-    yield _text(section.signature, isSubtle=True)
+    yield _text(section.signed(), isSubtle=True)
     if section.why:
         yield _text(f"Why you get this: {section.why}", italic=True, isSubtle=True)
 

@@ -1,20 +1,22 @@
 """Slack messages: one event, or several, as Block Kit blocks, within Slack's limits.
 
 What comes from an asset is in objects of type ``plain_text``, which know no markup, links or mentions; the links to our
-pages are the only ``mrkdwn``. Source: Slack's Block Kit reference and ``chat.postMessage``.
+pages, and mentions of owners by the ids that Slack gave, are the only ``mrkdwn``.
+Source: Slack's Block Kit reference and ``chat.postMessage``.
 Next: ``flow/send/channels/slack/sender.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted
+from tocsin.flow.send.message_content import LINK_TEXT, OWNED_BY, MessageContent, Section, ShownLimits, fitted, more_of
 from tocsin.flow.send.text_blocks import ChangeLine, cut, without_brackets
 
 BLOCKS_LIMIT = 50
@@ -35,37 +37,57 @@ MESSAGE_BYTES = 16_000
 _LIMITS = ShownLimits()
 _URL_SAFE = "/:#?&=%@!$'()*+,;[]~-._"
 Block = dict[str, Any]  # Any: a JSON value
+Members = Mapping[str, str]
+NO_MEMBERS: Members = {}
 
 
-def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
-    """Return the JSON of the message for ``dispatch``: blocks, and a text for notifications and screen readers."""
+def render_message(dispatch: Dispatch, *, base_url: str, members: Members = NO_MEMBERS) -> bytes:
+    """Return the JSON of the message for ``dispatch``: blocks, and a text for notifications and screen readers.
+
+    ``members`` are those of the workspace who can be mentioned: their ids there, by their ids here.
+    """
+    render = partial(_payload, members=members)
     return fitted(
-        dispatch, _payload, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
+        dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
     )
 
 
-def _payload(content: MessageContent) -> bytes:
+def _payload(content: MessageContent, members: Members) -> bytes:
     title = without_brackets(content.headline)
     blocks: list[Block] = [{"type": "header", "text": _text(title, HEADER_LIMIT)}]
     for section in content.sections:
-        blocks += _brief(section) if content.is_digest else _whole(section)
+        blocks += _brief(section) if content.is_digest else _whole(section, members)
     if content.left_count:
         blocks.append(_context(content.more()))
     message = {"text": title, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False, "blocks": blocks}
     return orjson.dumps(message)
 
 
-def _whole(section: Section) -> Iterator[Block]:
+def _whole(section: Section, members: Members) -> Iterator[Block]:
     """Yield the blocks of the only notification."""
     yield _context(section.asset)
     for line in section.lines:
         yield _change(line)
     if section.more_count:
         yield _context(section.more())
-    yield _context(section.signature)
+    yield _signed(section, members)
     if section.why:
         yield _context(f"Why you get this: {section.why}")
     yield _link(section)
+
+
+def _signed(section: Section, members: Members) -> Block:
+    """Return who did it, and when, and who owns the asset: members are mentioned, others only named."""
+    mentioned = [members.get(one.user_id or "") for one in section.owners]
+    if not any(mentioned):
+        return _context(section.signed())
+    elements = [_text(f"{section.signature}{OWNED_BY}".rstrip(), TEXT_LIMIT)]
+    for owner, member in zip(section.owners, mentioned, strict=True):
+        mention = {"type": "mrkdwn", "text": f"<@{member}>", "verbatim": True}
+        elements.append(mention if member else _text(owner.text(), TEXT_LIMIT))
+    if section.more_owners_count:
+        elements.append(_text(more_of(section.more_owners_count), TEXT_LIMIT))
+    return {"type": "context", "elements": elements}
 
 
 def _brief(section: Section) -> Iterator[Block]:

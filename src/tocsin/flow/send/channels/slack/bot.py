@@ -5,6 +5,7 @@ Next: ``flow/send/channels/slack/api.py``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import orjson
@@ -15,6 +16,9 @@ from tocsin.flow.send.channels.slack.members import Members
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
+
+MEMBER = re.compile(r"[UW][A-Z0-9]{1,30}")
+"""An id that Slack gives a member."""
 
 
 class SlackBot:
@@ -40,6 +44,16 @@ class SlackBot:
         return outcome
 
     async def _posted(self, dispatch: Dispatch, channel: str, call: Call) -> Outcome:
-        message = orjson.loads(render_message(dispatch, base_url=self._base_url))
+        members = await self._owners(dispatch, call)
+        message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
         answer = await self._api.ask("chat.postMessage", orjson.dumps({"channel": channel, **message}), call)
         return answer.outcome
+
+    async def _owners(self, dispatch: Dispatch, call: Call) -> dict[str, str]:
+        """Return those owners of the asset who are members of the workspace; whom it does not name is not mentioned."""
+        found: dict[str, str] = {}
+        for user_id, address in dispatch.addresses.items():
+            member = await self._members.id_of(address, replace(call, to_person=True))
+            if isinstance(member, str) and MEMBER.fullmatch(member):
+                found[user_id] = member
+        return found

@@ -84,6 +84,7 @@ SLACK = ChannelType(
     targets=_targets,
     gathering=Gathering.SUMMARY,
     interval_s=1.0,
+    mentions=lambda destination: bool(destination.config.bot_token),
     open_sender=_opened,
     secret_texts=("botToken",),
 )

@@ -19,9 +19,9 @@ from tocsin.flow.send.dispatch import Dispatch
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def message(given: Dispatch) -> dict[str, Any]:
+def message(given: Dispatch, members: dict[str, str] | None = None) -> dict[str, Any]:
     """Return a message that Slack takes, as far as its own models know."""
-    payload = render_message(given, base_url=samples.HOME)
+    payload = render_message(given, base_url=samples.HOME, members=members or {})
     assert len(payload) <= MESSAGE_BYTES
     whole: dict[str, Any] = json.loads(payload)
     assert 0 < len(whole["blocks"]) <= BLOCKS_LIMIT
@@ -44,6 +44,12 @@ def test_messages_are_as_they_were_looked_at(name: str) -> None:
 
 def test_a_digest_is_as_it_was_looked_at() -> None:
     samples.assert_golden(message(samples.digest(2)), GOLDEN / "digest.json")
+
+
+def test_owners_who_are_members_are_mentioned_and_others_named() -> None:
+    whole = message(samples.sample("test_failure"), {"0d9c": "U012AB"})
+    samples.assert_golden(whole, GOLDEN / "mention.json")
+    assert '"<@U012AB>"' in json.dumps(whole)
 
 
 def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:

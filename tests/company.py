@@ -62,6 +62,7 @@ class SmallCompany:
         *rules: str,
         resources: tuple[str, ...] = ("all",),
         poll_interval_s: int = 60,
+        **fields: object,
     ) -> str:
         """Put an alert; return its id."""
         request = {
@@ -73,6 +74,7 @@ class SmallCompany:
             },
             "destinations": [{"id": destination_id(name, at), **one} for at, one in enumerate(destinations)],
             "pollInterval": poll_interval_s,
+            **fields,
         }
         return str(self.put("eventsubscription", request)["id"])
 

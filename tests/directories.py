@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from tests.company import STARTED_MS
 
 from tocsin.flow.resolve.directory import EVERYBODY, NO_END, DownstreamStep, Member, Portion, Principal
+from tocsin.model.entity import EntityReference
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -157,12 +158,15 @@ def _part(rng: random.Random, made: Company, asset: str, relation: ReasonKind) -
 
 def _alert(rng: random.Random, made: Company, number: int) -> EventSubscription:
     destinations = tuple(_destination(rng, made, f"alert-{number}-{at}") for at in range(rng.randint(1, 4)))
+    known = [*((one, "user") for one in made.users), *((one, "team") for one in made.teams)]
+    owners = tuple(EntityReference(id=one, type=kind) for one, kind in rng.sample(known, rng.randrange(3)))
     return EventSubscription(
         id=f"alert-{number}",
         name=f"alert {number}",
         fully_qualified_name=f"alert {number}",
         alert_type=AlertType.NOTIFICATION,
         destinations=destinations,
+        owners=owners,
     )
 
 

@@ -50,6 +50,7 @@ class Destination:
 class Alert:
     """An alert; ``relations`` are what its conditions ask of people, ``maker`` is whoever sends it to the API.
 
+    ``owner`` is the person of whom they ask it where it writes to nobody.
     ``editors`` are those who did so before.
     """
 
@@ -60,6 +61,7 @@ class Alert:
     relations: tuple[str, ...] = ()
     maker: str = ADMIN
     editors: tuple[str, ...] = ()
+    owner: str = ""
 
     def destination_id(self, at: int) -> str:
         """Return the id of a destination, by its place."""
@@ -72,7 +74,9 @@ class Alert:
             for at, one in enumerate(self.rules)
         ]
         destinations = [_wire(one, self.destination_id(at)) for at, one in enumerate(self.destinations)]
-        return {"filteringRules": {"resources": list(self.resources), "rules": rules}, "destinations": destinations}
+        owners = {"owners": [{"type": "user", "name": self.owner}]} if self.owner else {}
+        filtering = {"resources": list(self.resources), "rules": rules}
+        return {"filteringRules": filtering, "destinations": destinations, **owners}
 
     def matches(self, facts: Facts, held: Held = frozenset()) -> bool:
         """Say whether an event matches, for a person of whom this holds: AND binds closer than OR."""
@@ -287,6 +291,7 @@ def _about_people(cast: Cast) -> Iterator[Alert]:
         ),
         (Destination("Users", MAIL), Destination("External", HOOK, endpoint=f"{ENDPOINT}followed")),
         relations=("follows",),
+        owner=cast.first,
     )
     yield Alert(
         "OwnersWhoDoNotFollow",

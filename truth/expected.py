@@ -118,7 +118,7 @@ def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: b
             world.apply(step)
         for event in made:
             facts = facts_of(event, step, world, bots)
-            audience = Audience(facts, world, script, bots)
+            audience = Audience(facts, world, bots)
             for alert in alerts.at(number - first):
                 if audience.fires(alert):
                     firings[alert.name].add(event.id)
@@ -144,9 +144,8 @@ class Way:
 class Audience:
     """People around one event."""
 
-    def __init__(self, facts: Facts, world: World, script: Script, bots: frozenset[str]) -> None:
+    def __init__(self, facts: Facts, world: World, bots: frozenset[str]) -> None:
         self.facts, self.world, self.bots = facts, world, bots
-        self.people = (*script.people, ADMIN)
 
     def fires(self, alert: Alert) -> bool:
         """Say whether an alert matches, for some person that could be if it asks something of people."""
@@ -172,10 +171,9 @@ class Audience:
         targets = [one.lower() for one in destination.receivers if "@" in one]
         if destination.channel == HOOK:
             targets = [f"{alert.name}[{at}]"]
-        anybody = not alert.relations or any(
-            alert.matches(self.facts, self.held(alert, one)) for one in self.people if one not in self.bots
-        )
-        if anybody and all(map(self._may_see, (alert.maker, *alert.editors))):
+        owner = alert.owner or alert.maker
+        is_meant = not alert.relations or alert.matches(self.facts, self.held(alert, owner))
+        if is_meant and all(map(self._may_see, (alert.maker, *alert.editors))):
             for target in targets:
                 yield (self.facts.event.id, destination.channel, target), Reason("external", alert.name, at)
 

@@ -206,6 +206,10 @@ def subscribe(office: Office) -> None:
     for destination in page.read(page.CHANNELS, office.url):
         office.alert(_on_names(f"Channel{destination['type']}", destination))
     office.alert(_on_names("Downstream", page.read(page.DOWNSTREAM, office.url)))
+    for name in ("follower", "reader"):
+        hook = {"category": "External", "type": "Webhook", "config": {"endpoint": f"{office.url}/followed/{name}"}}
+        rules = _rules("user.follows(entity) && fieldChanged == 'displayName'", "table")
+        office.alert({**_on_names(f"Followed{name}", hook), **rules, "owners": [_user(office, name)]})
     followers = {"category": "Followers", "type": "Email"}
     office.alert({**_on_names("TestsOfFollowed", followers), **_rules("testStatus == 'Failed'", "testCase")})
 
@@ -346,6 +350,12 @@ def test_owners_and_followers_downstream_are_notified(office: Office) -> None:
     assert recipients(office.mails("Downstream")) == {"owner@example.org", "follower@example.org", "reader@example.org"}
     ((_, text),) = [one for one in office.mails("Downstream") if one[0] == "reader@example.org"]
     assert "1 hop downstream" in " ".join(text.split())
+
+
+def test_a_webhook_tells_of_what_its_owner_follows(office: Office) -> None:
+    (post,) = office.posts("/followed/follower")
+    assert post["event"]["entityFullyQualifiedName"] == f"{SCHEMA_FQN}.orders"
+    assert office.posts("/followed/reader") == []
 
 
 # Custom properties

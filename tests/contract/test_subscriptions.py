@@ -520,6 +520,20 @@ def test_the_seeds_filter_for_followers_is_taken_as_it_stands(administrator: htt
     assert answer.json()["filteringRules"]["rules"][0]["condition"] == "user.follows(entity)"
 
 
+def test_a_webhook_on_what_somebody_follows_belongs_to_somebody(administrator: httpx.Client, served: Served) -> None:
+    answer = administrator.post("/events/subscriptions", json=alert(filteringRules=FOLLOWED))
+    assert [one["name"] for one in answer.json()["owners"]] == ["admin"]
+    ann, client = served.person("ann", isAdmin=True)
+    with client:
+        owners = {"op": "remove", "path": "/owners"}
+        assert [
+            one["id"]
+            for one in patched(client, f"/events/subscriptions/{answer.json()['id']}", owners).json()["owners"]
+        ] == [ann]
+    bell = alert(name="Bell", filteringRules=FOLLOWED, destinations=[{"category": "Users", "type": "ActivityFeed"}])
+    assert "owners" not in administrator.post("/events/subscriptions", json=bell).json()
+
+
 def test_users_need_names_where_nothing_is_asked_of_them(administrator: httpx.Client) -> None:
     for category, rules in (("Users", None), ("Teams", FOLLOWED)):
         nobody = {"category": category, "type": "ActivityFeed"}

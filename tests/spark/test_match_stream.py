@@ -164,6 +164,8 @@ def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_eng
     everybody = {"category": "Users", "type": "Email", "config": {"receivers": ["ana", "ben", "cem", "dia"]}}
     whoever = {"category": "Users", "type": "ActivityFeed"}
     company.alert("seed", [whoever, HOOK], "user.follows(entity)")
+    for name, owner in (("follows", {"id": company.ids["cem"], "type": "user"}), ("else", _shop(company))):
+        company.alert(f"of who {name}", [HOOK], "user.follows(entity)", owners=[owner])
     company.alert(
         "mixed", [everybody], "!user.follows(entity) && user.isMemberOf('shop') || user.owns(entity) && isBot()"
     )
@@ -177,10 +179,15 @@ def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_eng
     named = {(row[2], reason["subscriptionName"], reason["kind"]) for row in notified.values() for reason in row[4]}
     assert {one for one in named if one[1] == "seed"} == {
         (company.ids["cem"], "seed", "follower"),
-        (f"{Subscriptions(store_engine).list_enabled()[-1].id}:http://127.0.0.1:9/hook", "seed", "external"),
+        (f"{company.ids['seed']}:http://127.0.0.1:9/hook", "seed", "external"),
     }
     assert {one[0] for one in named if one[1] == "mixed"} == {"ana@example.com", "ben@example.com"}
     assert ("cem@example.com", "others", "user") in named, "of revenue, not of orders"
+    assert {name for _, name, kind in named if kind == "external"} == {"seed", "of who follows"}
+
+
+def _shop(company: SmallCompany) -> dict[str, str]:
+    return {"id": company.ids["shop"], "type": "team"}
 
 
 def test_what_people_muted_is_not_told_and_what_is_told_is_counted(

@@ -149,7 +149,7 @@ class _Answers:
     def of(self, person: Person | None) -> str:
         """Return the questions as conditions write them, each with somebody's answer."""
         if person is None:
-            return "it is not a user"
+            return "it is not a user, and the alert's owners count"
         answers = self.person_facts.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)
         stated = (
             f"{_written(one)} is {'true' if answers >> bit & 1 else 'false'}" for bit, one in enumerate(self.questions)

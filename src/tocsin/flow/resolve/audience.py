@@ -28,9 +28,12 @@ def audience_of(
     reach = tuple(_reach(entity_ids, rows, directory))
     principals = tuple(_principals(reach, rows, directory))
     teams = {principal.principal_id for principal in principals if principal.principal_type == "team"}
+    owners = {owner for row in rows for owner in row.owners}
+    teams.update(owner_id for kind, owner_id in owners if kind == "team")
     members = tuple(directory.members(teams)) if teams else ()
     users = {principal.principal_id for principal in principals if principal.principal_type == "user"}
     users.update(member.user_id for member in members)
+    users.update(owner_id for kind, owner_id in owners if kind == "user")
     person_facts = tuple(person_facts_of(entity_ids, rows, directory)) if any(row.questions for row in rows) else ()
     users.update(fact.user_id for fact in person_facts)
     found = directory.people(users) if users else ()

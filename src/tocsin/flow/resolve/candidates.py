@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
-from tocsin.flow.resolve.directory import Audience, DownstreamStep, Member, Principal
+from tocsin.flow.resolve.directory import EVERYBODY, Audience, DownstreamStep, Member, Portion, Principal
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
@@ -78,11 +78,13 @@ def head_of(logged: LoggedEvent) -> EventHead:
 class Crowd:
     """An audience, indexed once for all events that ask it.
 
-    ``is_addressed``: addresses and endpoints that alerts name are asked of this one. ``answering`` are the pairs of an
-    event and an alert whose conditions on the recipient somebody in another portion of the people has met.
+    ``portion`` are the people it is about; ``is_addressed``: addresses and endpoints that alerts name are asked of this
+    one. ``answering`` are the pairs of an event and an alert whose conditions on the recipient somebody in another
+    portion of the people has met.
     """
 
     audience: Audience
+    portion: Portion = EVERYBODY
     is_addressed: bool = True
     answering: set[tuple[int, str]] = field(default_factory=set)
     people: Mapping[str, Person] = field(init=False)
@@ -146,9 +148,22 @@ class _Scene(NamedTuple):
             return is_asked(asked, 0)
         head, person_facts = self.head, self.crowd.person_facts
         if user_id is None:
-            is_met = (head.offset, row.subscription_id) in self.crowd.answering
-            return is_met or person_facts.anybody(asked, row.questions, head.entity_id, head.offset)
+            if (head.offset, row.subscription_id) in self.crowd.answering:
+                return True
+            if row.owners:
+                return any(self.means(row, owner) for owner in self._owners(row))
+            return person_facts.anybody(asked, row.questions, head.entity_id, head.offset)
         return is_asked(asked, person_facts.answers(row.questions, user_id, head.entity_id, head.offset))
+
+    def _owners(self, row: RecipientRule) -> Iterator[str]:
+        """Yield the people in this portion who own the alert, by themselves or in a team at the event's place."""
+        for kind, owner in row.owners:
+            if kind == "user" and owner in self.crowd.people and self.crowd.portion.holds(owner):
+                yield owner
+            for user_id, spans in self.crowd.teams.get(owner, {}).items():
+                is_member = any(one.since_offset <= self.head.offset <= one.until_offset for one in spans)
+                if is_member and user_id in self.crowd.people:
+                    yield user_id
 
     def mute(self, who: str, row: RecipientRule, node_id: str = "") -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address."""

@@ -56,6 +56,7 @@ def resolved(
     crowds = (
         Crowd(
             audience_of(entity_ids, rows, standing if portion is EVERYBODY else standing.of(portion)),
+            portion,
             number == len(parts),
             answering,
         )

@@ -50,6 +50,7 @@ class RecipientRule:
     downstream_depth : how many hops of lineage count for owners and followers; 0 is the changed entity alone
     questions : the alert's conditions on the recipient (``conditions/relations.py``)
     by_address : it reaches people at their e-mail address
+    owners : types and ids of the alert's owners, of whom it asks its questions where it reaches no person
     """
 
     subscription_id: str
@@ -61,6 +62,7 @@ class RecipientRule:
     downstream_depth: int = 0
     questions: tuple[str, ...] = ()
     by_address: bool = False
+    owners: tuple[tuple[str, str], ...] = ()
 
 
 def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[RecipientRule, ...]:
@@ -69,11 +71,14 @@ def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] 
     ``questions`` are its conditions on the recipient, which select the users where a destination names none.
     """
     rows: dict[RecipientRule, None] = {}
+    owners = tuple((one.type, one.id) for one in subscription.owners) if questions else ()
     for destination in subscription.destinations:
         if not destination.enabled:
             continue
         for relation, receiver in (*_asked(destination), *_meant(destination, questions)):
-            rows[replace(_row(subscription, destination, relation, receiver), questions=questions)] = None
+            asked_of = owners if relation is ReasonKind.EXTERNAL else ()
+            row = _row(subscription, destination, relation, receiver)
+            rows[replace(row, questions=questions, owners=asked_of)] = None
     return tuple(rows)
 
 

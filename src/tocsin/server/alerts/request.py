@@ -19,9 +19,11 @@ from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import Remark
+from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
+from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.phrases import meant
 from tocsin.model.subscription import Destination, EventSubscription, Trigger, TriggerType
@@ -57,11 +59,15 @@ _PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000"
 
 @dataclass(frozen=True)
 class Alert:
-    """A subscription that may be stored: its document with masks, secrets by destination id, what is odd about it."""
+    """A subscription that may be stored: its document with masks, secrets by destination id, what is odd about it.
+
+    ``needs_owner`` says that it asks something of the person behind a webhook or an address, and of whom it does not.
+    """
 
     document: Document
     secrets: dict[str, Document]
     remarks: tuple[Remark, ...] = ()
+    needs_owner: bool = False
 
 
 def checked_alert(
@@ -89,7 +95,8 @@ def checked_alert(
     for index, destination in enumerate(document["destinations"]):
         kept[destination["id"]] = _mask(destination, secrets, index)
     _check_distinct(list(kept.values()))
-    return Alert(document, kept, remarks_on(_check(document, names)))
+    subscription = _check(document, names)
+    return Alert(document, kept, remarks_on(subscription), _needs_owner(subscription, document))
 
 
 def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document]) -> list[str]:
@@ -101,6 +108,11 @@ def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document
         if destination["id"] in had
         for place in differing(alert.secrets.get(destination["id"], {}), known.get(destination["id"], {}))
     ]
+
+
+def _needs_owner(subscription: EventSubscription, document: Document) -> bool:
+    rules = recipient_rules(subscription, plan_of(subscription).questions)
+    return not document.get("owners") and any(one.questions and one.relation is ReasonKind.EXTERNAL for one in rules)
 
 
 def checked_destination(given: object, names: Names) -> Destination:

@@ -93,7 +93,8 @@ class Oracle:
     ) -> Iterator[tuple[str, str, str | None, tuple[object, ...]]]:
         alert = (rule.subscription_name, rule.subscription_id, rule.destination_id)
         if rule.relation is ReasonKind.EXTERNAL:
-            is_met = any(self._accepts(event, rule, one) for one in [None, *self._able()])
+            asked = self._owners(rule) if rule.owners else [None, *self._able()]
+            is_met = any(self._accepts(event, rule, one) for one in asked)
             key = rule.receiver if rule.channel is Channel.EMAIL else f"{rule.subscription_id}:{rule.receiver}"
             if is_met and not self._muted(event, rule, rule.receiver, ""):
                 yield key, rule.receiver, None, (rule.relation, 0, *alert, None, None)
@@ -108,6 +109,13 @@ class Oracle:
 
     def _able(self) -> list[str]:
         return [one.id for one in self._company.users.values() if not (one.is_bot or one.deleted)]
+
+    def _owners(self, rule: RecipientRule) -> list[str]:
+        """Return the people who own the alert."""
+        owners = {owner for kind, owner in rule.owners if kind == "user"}
+        teams = [owner for kind, owner in rule.owners if kind == "team"]
+        owners |= {member.user_id for member in self._company.members(teams)}
+        return [one for one in self._able() if one in owners]
 
     def _related(self, head: EventHead, rule: RecipientRule) -> Iterator[tuple[str, str, int, str | None]]:
         relation, nodes = rule.relation, {"": 0}

@@ -212,6 +212,8 @@ def _checked(request: Document, before: Document | None, caller: Caller) -> Aler
         names=caller.parts.people,
         new_id=new_entity_id,
     )
+    if alert.needs_owner and not caller.actor.is_bot:
+        alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.document, caller)
     check_quotas(alert.document, before, caller)
     return alert

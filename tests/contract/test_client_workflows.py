@@ -91,6 +91,21 @@ def test_a_malformed_cost_is_refused(administrator: httpx.Client, changed: Json,
     assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
 
 
+def test_a_metadata_workflow_does_not_patch_away_what_dbt_found(administrator: httpx.Client, orders: Json) -> None:
+    path = f"/tables/{orders['id']}"
+    model = {"modelType": "DBT", "sql": "select 1", "columns": []}
+    assert administrator.put(f"{path}/dataModel", json=model).status_code == 200
+    patch = [
+        {"op": "remove", "path": "/dataModel"},
+        {"op": "add", "path": "/sourceHash", "value": "8fd2c80e42536e4faf2784b2eaf2c636"},
+    ]
+    headers = {"Content-Type": "application/json-patch+json"}
+    patched = administrator.patch(path, json=patch, headers=headers).json()
+    assert [one["name"] for one in patched["changeDescription"]["fieldsAdded"]] == ["sourceHash"]
+    assert patched["changeDescription"]["fieldsDeleted"] == []
+    assert administrator.get(path, params={"fields": "dataModel"}).json()["dataModel"]["sql"] == "select 1"
+
+
 def test_columns_come_a_page_at_a_time(administrator: httpx.Client, orders: Json) -> None:
     every = [one["name"] for one in orders["columns"]]
     for path in (f"/tables/{orders['id']}/columns", f"/tables/name/{orders['fullyQualifiedName']}/columns"):

@@ -16,6 +16,9 @@ from tocsin.model.inheritance import INHERITED_KEYS
 from tocsin.model.shapes import check_changed
 from tocsin.model.stored import Draft, Stored
 
+_OWN_REQUESTS = {"table": ("dataModel",)}
+"""Keys that a request of their own sets; connectors that know nothing of them patch them away."""
+
 _CURATED = ("displayName", "description", "tags")
 
 
@@ -87,8 +90,13 @@ def patched(kind: EntityType, old: Stored, document: Document) -> Document:
     """Return a patched document, checked, with its server-kept keys as they were; its place is as the patch has it."""
     fixed = {"deleted": old.document["deleted"]} if "deleted" in old.document else {}
     fields = without_server_keys(clean(kind, document)) | fixed
+    fields |= {key: old.document[key] for key in _OWN_REQUESTS.get(kind.name, ()) if _is_lost(key, old, fields)}
     empty = {key for key in INHERITED_KEYS if not fields.get(key) and key not in old.document}  # it only inherits
     return {key: value for key, value in fields.items() if key not in empty}
+
+
+def _is_lost(key: str, old: Stored, fields: Document) -> bool:
+    return bool(old.document.get(key)) and not fields.get(key)
 
 
 def whole_state(old: Stored | None, state: Document) -> Document:

@@ -49,7 +49,9 @@ def run(metadata: Any) -> object:
         run_workflow(ProfilerWorkflow, source=profiled, processor=profiler, sink=SINK)
         _run_tests(path)
         _report_usage(path, Path(folder))
-        _run_dbt(Path(folder))
+        for _ in range(2):  # the second time there is nothing new
+            _run_dbt(Path(folder))
+            run_workflow(MetadataWorkflow, source=run, sink=SINK)
     return _found(metadata)
 
 
@@ -82,10 +84,8 @@ def _report_usage(path: Path, folder: Path) -> None:
 
 
 def _run_dbt(folder: Path) -> None:
-    """Run dbt's workflow twice: the second run finds nothing new."""
     config = {"type": "DBT", "dbtConfigSource": write_artifacts(folder)}
-    for _ in range(2):
-        run_workflow(MetadataWorkflow, source=source("dbt", None, config), sink=SINK)
+    run_workflow(MetadataWorkflow, source=source("dbt", None, config), sink=SINK)
 
 
 def _found(metadata: Any) -> dict[str, Any]:

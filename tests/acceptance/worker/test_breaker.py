@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from dataclasses import replace
 
-import pytest
 from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.test_worker import LIMITS, Receiver, receiver, statuses, to, until, working
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
@@ -68,33 +67,28 @@ async def test_what_waits_in_a_worker_is_given_back_when_its_destination_is_paus
     assert len(receiver.arrived) < 100
 
 
-def held(engine: Engine) -> int:
+def held(engine: Engine, destination_id: str | None = None) -> int:
+    """Return how many messages workers have in hand, of all destinations or of one."""
     with reading(engine) as connection:
         query = select(message.c.id).where(message.c.lease_owner.in_(select(worker_session.c.id)))
+        query = query.where(message.c.destination_id == destination_id) if destination_id else query
         return len(connection.execute(query).all())
 
 
-async def test_a_hanging_receiver_slows_none_of_the_others(
-    sqlite_engine: Engine, receiver: Receiver, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Fault scenario 17."""
+async def test_a_hanging_receiver_takes_no_room_from_the_others(sqlite_engine: Engine, receiver: Receiver) -> None:
+    """Fault scenario 17. ``bench/webhooks.py`` measures the delay; here nothing of what hangs is in hand."""
     names = [f"d{number:02}" for number in range(OTHERS)]
     hanging = to(receiver, "/slow", "hanging", timeout=1, readTimeout=1)
     add_alert(sqlite_engine, [hanging, *(to(receiver, f"/{name}", name) for name in names)])
-
-    async def sent_s(turn: str) -> float:
-        before, began_s = statuses(sqlite_engine)["delivered"], time.monotonic()
-        for name in names:
-            add_messages(sqlite_engine, EACH, destination_id=name, name=f"{turn}/{name}")
-        await until(lambda: statuses(sqlite_engine)["delivered"] == before + OTHERS * EACH)
-        return time.monotonic() - began_s
-
     async with working(sqlite_engine, replace(LIMITS, in_flight=64)):  # the hanging one could hold all of them
-        alone_s = min([await sent_s("warm"), await sent_s("alone")])
         waiting = add_messages(sqlite_engine, 300, destination_id="hanging")
         await until(lambda: breaker(sqlite_engine, "hanging").is_open)
-        beside_s = await sent_s("beside")
-    with capsys.disabled():
-        print(f"\n{OTHERS * EACH} messages: {alone_s:.2f} s alone, {beside_s:.2f} s beside a hanging receiver")  # noqa: T201
-    assert beside_s < 1.5 * alone_s + 0.2
+        await until(lambda: held(sqlite_engine) == 0)
+        for name in names:
+            add_messages(sqlite_engine, EACH, destination_id=name, name=name)
+        most_held = 0
+        while statuses(sqlite_engine)["delivered"] < OTHERS * EACH:
+            most_held = max(most_held, held(sqlite_engine, "hanging"))
+            await asyncio.sleep(0.02)
+    assert most_held <= 1, "only a probe"
     assert sum(count for one, (_, count) in states(sqlite_engine).items() if one in set(waiting)) < 100

@@ -52,6 +52,7 @@ NO_ASSET = {
     "POST /conditions/validate": "says whether a text is a rule",
     "GET /notificationTemplates/helpers": "the language of templates",
     "POST /notificationTemplates/render": "an event as the caller may read it (``test_templates.py``)",
+    "POST /notificationTemplates/send": "the same, to where the caller may send a test",
     "POST /notificationTemplates/validate": "says whether texts are templates",
 }
 """Routes that read and show no asset, each with its reason."""
@@ -134,6 +135,8 @@ WRITES = frozenset(
     PUT /lineage
     PUT /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
     PUT /metadata/types/{type_id}
+    PUT /notificationTemplates/name/{fqn}/reset
+    PUT /notificationTemplates/{template_id}/reset
     PUT /pipelines/{fqn}/status
     PUT /pipelines/{fqn}/status/bulk
     PUT /queries/{query_id}/usage

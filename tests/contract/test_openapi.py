@@ -16,6 +16,8 @@ _WITHOUT_BODY = {
     "put /api/v1/users/{user_id}/notifications/read",
     "put /api/v1/users/{user_id}/notifications/{notification_id}/read",
     "post /api/v1/usage/compute.percentile/{entity_type}/{date}",
+    "put /api/v1/notificationTemplates/{template_id}/reset",
+    "put /api/v1/notificationTemplates/name/{fqn}/reset",
     *(
         f"put /api/v1/{row.collection}/{{entity_id}}/followers/{{user_id}}"
         for row in ENTITY_TYPES.values()

@@ -159,3 +159,153 @@ def test_the_helpers_are_listed(administrator: httpx.Client) -> None:
     eq = next(one for one in listed["data"] if one["name"] == "eq")
     assert eq["description"] == "whether two values are equal"
     assert eq["usages"] == [{"syntax": "{{eq a b}}", "example": "{{#if (eq name 'tags')}}tags{{/if}}"}]
+
+
+ALERT = {
+    "name": "Worded",
+    "alertType": "Notification",
+    "resources": ["table"],
+    "destinations": [{"category": "External", "type": "Slack", "config": {"endpoint": "https://hooks.slack.com/x/y"}}],
+}
+UPDATED = "system-notification-entity-updated"
+
+
+def named(template: Json) -> Json:
+    return {"id": template["id"], "type": "notificationTemplate"}
+
+
+def test_only_templates_of_users_can_be_assigned(administrator: httpx.Client) -> None:
+    system = administrator.get(f"/notificationTemplates/name/{UPDATED}").json()
+    assert (system["provider"], system["isModifiedFromDefault"]) == ("system", False)
+    refused = administrator.post("/events/subscriptions", json={**ALERT, "notificationTemplate": named(system)})
+    assert refused.status_code == 400
+    assert refused.json()["message"].startswith(f"notificationTemplate: {UPDATED} is a system template")
+    made = administrator.post(
+        "/events/subscriptions", json={**ALERT, "notificationTemplate": named(make(administrator))}
+    )
+    assert made.status_code == 201, made.text
+    assert made.json()["notificationTemplate"]["name"] == "Mine"
+    patch = [{"op": "replace", "path": "/notificationTemplate", "value": named(system)}]
+    path = f"/events/subscriptions/{made.json()['id']}"
+    assert administrator.patch(path, json=patch).status_code == 400
+    gone = [{"op": "remove", "path": "/notificationTemplate"}]
+    assert "notificationTemplate" not in administrator.patch(path, json=gone).json()
+    for wrong in ({"id": made.json()["id"], "type": "notificationTemplate"}, {"id": "x"}, "x", 7, []):
+        answer = administrator.post("/events/subscriptions", json={**ALERT, "name": "N", "notificationTemplate": wrong})
+        assert answer.status_code in (400, 404), answer.text
+
+
+def test_a_template_that_alerts_use_is_not_deleted(served: Served, administrator: httpx.Client) -> None:
+    template = make(administrator)
+    for name in ("First", "Second"):
+        request = {**ALERT, "name": name, "notificationTemplate": named(template)}
+        assert administrator.post("/events/subscriptions", json=request).status_code == 201
+    path = f"/notificationTemplates/{template['id']}"
+    for hard in ("true", "false"):
+        refused = administrator.delete(path, params={"hardDelete": hard})
+        assert refused.status_code == 409
+        assert "2 alerts use this template (First, Second)" in refused.json()["message"]
+    ben_id, ben = served.person("ben")
+    delete = {"name": "d", "effect": "allow", "operations": ["Delete"], "resources": ["notificationTemplate"]}
+    hide = {"name": "h", "effect": "deny", "operations": ["ViewAll"], "resources": ["eventsubscription"]}
+    restrict(administrator, ben_id, delete, hide)
+    with ben:
+        refused = ben.delete(path)
+        assert refused.status_code == 409
+        assert "2 alerts use this template (2 more)" in refused.json()["message"]
+    for name in ("First", "Second"):
+        gone = [{"op": "remove", "path": "/notificationTemplate"}]
+        assert administrator.patch(f"/events/subscriptions/name/{name}", json=gone).is_success
+    assert administrator.delete(path, params={"hardDelete": "true"}).is_success
+
+
+def test_a_system_template_is_changed_and_reset_and_never_deleted(served: Served, administrator: httpx.Client) -> None:
+    before = administrator.get(f"/notificationTemplates/name/{UPDATED}").json()
+    path = f"/notificationTemplates/{before['id']}"
+    patch = [
+        {"op": "replace", "path": "/templateBody", "value": "<p>Changed.</p>"},
+        {"op": "replace", "path": "/description", "value": "Ours."},
+    ]
+    changed = administrator.patch(path, json=patch).json()
+    assert (changed["isModifiedFromDefault"], changed["provider"]) == (True, "system")
+    assert administrator.delete(path).status_code == 403
+    ben_id, ben = served.person("ben")
+    rule = {"effect": "allow", "operations": ["EditUserNotificationTemplate"], "resources": ["notificationTemplate"]}
+    restrict(administrator, ben_id, rule)
+    with ben:
+        assert ben.put(f"{path}/reset").status_code == 403
+        other = [{"op": "replace", "path": "/templateBody", "value": "<p>Another.</p>"}]
+        assert ben.patch(path, json=other).status_code == 403
+    answer = administrator.put(f"{path}/reset")
+    assert answer.status_code == 200, answer.text
+    for key in ("templateSubject", "templateBody", "description", "displayName", "isModifiedFromDefault"):
+        assert answer.json()[key] == before[key]
+    assert (
+        administrator.put(f"/notificationTemplates/name/{UPDATED}/reset").json()["version"] == answer.json()["version"]
+    )
+    mine = make(administrator)
+    refused = administrator.put(f"/notificationTemplates/{mine['id']}/reset")
+    assert refused.status_code == 400
+    assert "Cannot reset template: only SYSTEM templates can be reset to default" in refused.json()["message"]
+    assert administrator.put(f"/notificationTemplates/{ALERT_ID}/reset").status_code == 404
+
+
+ALERT_ID = "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001"
+
+
+def test_every_system_template_renders_every_made_up_event(administrator: httpx.Client) -> None:
+    templates = administrator.get("/notificationTemplates", params={"provider": "system", "limit": 100}).json()["data"]
+    assert len(templates) == 8
+    for one in templates:
+        texts = {key: one[key] for key in ("templateSubject", "templateBody")}
+        for kind in ("entityCreated", "entityUpdated", "entityDeleted"):
+            request = {**texts, "resource": "table", "eventType": kind}
+            said = administrator.post("/notificationTemplates/render", json=request).json()
+            assert said["validation"]["isValid"], (one["name"], said)
+
+
+@pytest.mark.parametrize(
+    ("channel", "place"),
+    [("Email", "html"), ("Slack", "blocks"), ("MsTeams", "attachments"), ("GChat", "cardsV2")],
+)
+def test_a_real_event_is_shown_as_each_channel_sends_it(
+    administrator: httpx.Client, orders: Json, channel: str, place: str
+) -> None:
+    (event,) = administrator.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]
+    body = "<p>{{channel}} <b>{{entity.name}}</b></p>"
+    given = {"templateSubject": "{{headline}}", "templateBody": body, "eventId": event["id"], "channel": channel}
+    said = administrator.post("/notificationTemplates/render", json=given).json()
+    assert said["render"]["subject"] == "orders: created"
+    assert "orders" in str(said["message"][place])
+    assert channel.lower() in str(said["message"][place])
+
+
+def test_a_template_is_sent_to_oneself_or_where_one_may_send(served: Served, administrator: httpx.Client) -> None:
+    request = {**TEXTS, "resource": "table"}
+    said = administrator.post("/notificationTemplates/send", json={"renderRequest": request}).json()
+    assert said["isValid"]
+    (mine,) = said["destinations"]
+    assert (mine["type"], mine["statusDetails"]["reason"]) == ("Email", "mailDeferred")  # there is no mail server
+    hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://10.0.0.1/x"}}
+    given = {"renderRequest": request, "destinations": [hook]}
+    (refused,) = administrator.post("/notificationTemplates/send", json=given).json()["destinations"]
+    assert refused["statusDetails"]["reason"] == "egressRefused"
+    broken = {"renderRequest": {**request, "templateBody": "{{x"}, "destinations": [hook]}
+    assert administrator.post("/notificationTemplates/send", json=broken).json() == {
+        "isValid": False,
+        "subjectError": None,
+        "bodyError": "Line 1, column 1: this tag has no end; write }}",
+    }
+    owners = {"category": "Owners", "type": "Email"}
+    for wrong in ([], [owners], "x", [7], [hook] * 21, [{**hook, "config": {}}]):
+        answer = administrator.post("/notificationTemplates/send", json={**given, "destinations": wrong})
+        assert answer.status_code == 400, answer.text
+    assert administrator.post("/notificationTemplates/send", json={}).status_code == 400
+    ben_id, ben = served.person("ben")
+    rule = {"effect": "allow", "operations": ["Create"], "resources": ["notificationTemplate"]}
+    restrict(administrator, ben_id, rule)
+    stranger = {"category": "External", "type": "Email", "config": {"receivers": ["x@elsewhere.example"]}}
+    with ben:
+        assert ben.post("/notificationTemplates/send", json={**given, "destinations": [stranger]}).status_code == 400
+        answers = [ben.post("/notificationTemplates/send", json={"renderRequest": request}) for _ in range(21)]
+        assert (answers[0].status_code, answers[-1].status_code) == (200, 429)

@@ -299,9 +299,12 @@ NO_ASSET: frozenset[str] = frozenset(
     {
         "POST /conditions/validate",
         "POST /notificationTemplates/render",
+        "POST /notificationTemplates/send",
         "POST /notificationTemplates/validate",
         "POST /events/deliveries/replays",
         "DELETE /events/deliveries/replays/{replay_id}",
+        "PUT /notificationTemplates/name/{fqn}/reset",
+        "PUT /notificationTemplates/{template_id}/reset",
         "POST /events/subscriptions/backtest",
         "DELETE /events/subscriptions/backtest/{backtest_id}",
         "POST /events/subscriptions/testDestination",

@@ -16,6 +16,7 @@ from tocsin.catalogue.people import teams
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
 from tocsin.catalogue.templates.texts import with_checked_texts
+from tocsin.catalogue.templates.uses import check_assigned, check_unused
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.prepare import checked, draft_of
 from tocsin.flow.capture.references import Resolver
@@ -23,6 +24,7 @@ from tocsin.flow.capture.write import Record, Rules
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Draft, Stored, Written
+from tocsin.model.template import NOTIFICATION_TEMPLATE
 
 
 class CatalogueRules(Rules):
@@ -61,6 +63,8 @@ class CatalogueRules(Rules):
                 whole = teams.with_checked_teams(transaction, whole, old)
             case "testCase":
                 check_purpose(transaction, whole, old)
+            case "eventsubscription":
+                check_assigned(transaction, whole, old)
             case "notificationTemplate":
                 whole = with_checked_texts(whole, old, record.actor)
         whole = with_checked_labels(transaction, expanded(kind.name, resolver, whole, old), old, resolver.permit)
@@ -79,6 +83,11 @@ class CatalogueRules(Rules):
     def members(self, record: Record, entity_type: str, request: Document, written: Written) -> Written:
         """Write the child teams of a team, and the assets of a data product."""
         return put_members(record, entity_type, request, written)
+
+    def check_removal(self, record: Record, target: Stored) -> None:
+        """Refuse to delete a template that alerts use."""
+        if target.entity_type == NOTIFICATION_TEMPLATE:
+            check_unused(record, target)
 
     def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
         """Write the loss of its lineage edges."""

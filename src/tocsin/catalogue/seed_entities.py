@@ -1,7 +1,8 @@
 """Standard entities of every catalogue, which OpenMetadata's connectors refer to without creating them.
 
-These are the test definitions, and the classifications Tier, PII, PersonalData and Certification with their tags, in
-the JSON files of this folder; names and parameters are upstream's, the texts are ours.
+These are the test definitions, the system templates of notifications, and the classifications Tier, PII, PersonalData
+and Certification with their tags, in the JSON files of this folder; names and parameters are upstream's, the texts are
+ours.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import orjson
 
 from tocsin.catalogue.governance.custom_properties import standard_types
+from tocsin.catalogue.templates.defaults import defaults
 from tocsin.catalogue.writes import Writes
 from tocsin.flow.capture.upsert import ensure
 from tocsin.flow.capture.write import Record
@@ -27,6 +29,7 @@ def standards() -> Iterator[tuple[str, Document]]:
     for entity_type, requests in _contents("standard_tags.json").items():
         yield from ((entity_type, {**request, "provider": "system"}) for request in requests)
     yield from (("type", request) for request in standard_types(iter(ENTITY_TYPES)))
+    yield from (("notificationTemplate", request) for request in defaults().values())
     yield from (("testDefinition", request) for request in _contents("test_definitions.json"))
 
 

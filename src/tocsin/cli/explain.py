@@ -203,6 +203,8 @@ def _delivered(message: Document | None) -> Iterator[Text]:
         is_good = one["outcome"] == "delivered"
         status = f" {one['statusCode']}" if one["statusCode"] else ""
         yield _marked(is_good, f"attempt {one['number']} at {_moment(one['startedAt'])}: {one['reason']}{status}")
+        if said := one.get("templateError"):
+            yield Text(said, style="dim")
         for left_out in one["dropped"]:
             yield Text(f"left out: {left_out['reason']['sentence']}: {left_out['says']}", style="dim")
     if message.get("held"):

@@ -132,7 +132,10 @@ class DroppedReason:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at one message, stored for explanations; ``dropped`` holds the reasons that it left out."""
+    """One attempt at one message, stored for explanations; ``dropped`` holds the reasons that it left out.
+
+    ``template_error`` says why a template did not word it; empty if it did, or there is none.
+    """
 
     message_id: str
     number: int
@@ -140,3 +143,4 @@ class Attempt:
     duration_ms: int
     outcome: Outcome
     dropped: tuple[DroppedReason, ...] = ()
+    template_error: str = ""

@@ -13,7 +13,7 @@ from tocsin.model.notification import Notification, Reason
 
 @dataclass(frozen=True)
 class AttemptRecord:
-    """One try at a message, how it ended, and the reasons that it left out."""
+    """One try at a message, how it ended, the reasons that it left out, and why no template worded it."""
 
     number: int
     started_at_ms: int
@@ -23,6 +23,7 @@ class AttemptRecord:
     status_code: int | None
     detail: str
     dropped: tuple[DroppedReason, ...] = ()
+    template_error: str = ""
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,7 @@ class EventSubscription(WireModel):
     provider: str = "user"
     retries: int = 3
     poll_interval: int = 60
+    notification_template: EntityReference | None = None
     input: Document | None = None
     tags: tuple[Document, ...] = ()
     created_at_ms: int = Field(default=0, exclude=True)

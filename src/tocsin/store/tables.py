@@ -443,5 +443,9 @@ attempt = Table(
     Column("status_code", Integer),
     Column("detail", Text, nullable=False, default=""),
     Column("dropped", Text),
+    Column("template_error", Text, nullable=False, default="", server_default=""),
 )
-"""One row per try at a message; ``dropped`` holds, as JSON, the reasons that it left out and why."""
+"""One row per try at a message; ``dropped`` holds, as JSON, the reasons that it left out and why.
+
+``template_error`` says why no template worded it, where one should have.
+"""

@@ -14,12 +14,14 @@ from typing import TypeVar
 
 import structlog
 
-from tocsin.flow.send.channels.table import CHANNELS
+from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.dispatch import Dispatch, Route, narrowed
 from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.send.starring import starred
+from tocsin.flow.send.templates.choice import Routes, worded
+from tocsin.flow.send.templates.message_text import Place
 from tocsin.flow.track.attempts import Finished, Step, next_step
 from tocsin.model.message import (
     Attempt,
@@ -47,8 +49,6 @@ IsHeld = Callable[[], Awaitable[bool]]
 """Says whether the message is still this worker's to send."""
 
 Reading = tuple[float, asyncio.Future[dict[str, Route]]]
-Routes = dict[tuple[str, str], Route | None]
-"""Where the reasons of a message lead now, by alert and destination; None where one is gone."""
 
 
 class RouteBook:
@@ -73,11 +73,12 @@ class RouteBook:
 
 @dataclass(frozen=True)
 class _Try:
-    """How a try went: its outcome, what it carried, and the reasons that it left out."""
+    """How a try went: its outcome, what it carried, the reasons that it left out, what was wrong with a template."""
 
     outcome: Outcome
     entries: tuple[Entry, ...]
     dropped: tuple[DroppedReason, ...] = ()
+    template_error: str = ""
 
 
 async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
@@ -102,6 +103,7 @@ async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: Is
         duration_ms=round((parts.steady() - started_s) * 1000),
         outcome=made.outcome,
         dropped=made.dropped,
+        template_error=made.template_error,
     )
     step = _step(parts, recorded, _retries(made.entries, routes), dispatch.message.attempts_before)
     return Finished(dispatch.message, recorded, step, made.entries)
@@ -156,9 +158,22 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
         return None
     addresses = await _addresses(parts, permitted, route.destination)
     sized = replace(permitted, batch_size=route.batch_size, sends_arrays=route.sends_arrays, addresses=addresses)
-    outcome = await channel.send(sized, route.destination, now_ms=parts.clock.now_ms())
+    said, problem = await _worded(parts, sized, routes)
+    outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
     outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
-    return _Try(outcome, permitted.entries, dropped)
+    return _Try(outcome, permitted.entries, dropped, problem)
+
+
+async def _worded(parts: Parts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
+    """Return a message in the words of templates, and what was wrong with one; in a thread, as it may take a while."""
+    if dispatch.message.channel not in WORDED:
+        return dispatch, ""
+    place = Place(dispatch.message.channel, parts.base_url)
+
+    def work() -> tuple[Dispatch, str]:
+        return worded(dispatch, routes, parts.routes.system_templates(), place)
+
+    return await _answered(work)
 
 
 async def _permitted(parts: Parts, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:

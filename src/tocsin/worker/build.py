@@ -51,6 +51,7 @@ class Parts:
     """What a worker works with.
 
     ``jitter`` gives numbers in [0, 1), ``intervals_s`` by channel the least time between two messages to one address.
+    The links in what templates write begin with ``base_url``.
     """
 
     messages: Messages
@@ -67,6 +68,7 @@ class Parts:
     steady: Steady = steady_s
     jitter: Callable[[], float] = random.random
     owner: str = ""
+    base_url: str = ""
 
 
 def make_store(settings: Settings) -> None:
@@ -118,4 +120,5 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         ),
         intervals_s={name.value: one.interval_s for name, one in CHANNELS.items() if one.interval_s},
         owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
+        base_url=settings.base_url(),
     )

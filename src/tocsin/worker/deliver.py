@@ -335,6 +335,7 @@ def _log_attempt(one: Finished, *, kept: bool) -> None:
         status_code=one.attempt.outcome.status_code,
         status=one.step.status.value,
         duration_ms=one.attempt.duration_ms,
+        **({"template_error": one.attempt.template_error} if one.attempt.template_error else {}),
     )
 
 

@@ -5,6 +5,7 @@ Next: ``flow/send/templates/parse.py``.
 
 from __future__ import annotations
 
+from tocsin.catalogue.templates.defaults import is_modified
 from tocsin.flow.send.templates.message_text import check_template
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM as TOCSIN
@@ -15,6 +16,8 @@ from tocsin.model.template import SYSTEM, USER, Template
 def with_checked_texts(fields: Document, old: Document, actor: Actor) -> Document:
     """Return a template whose subject and body can be read, with the provider it had; a new one is the user's.
 
+    A system template says whether its texts are others than the default ones.
+
     Raises
     ------
     InvalidTemplate : one of them cannot be read; ``field`` says which
@@ -23,4 +26,7 @@ def with_checked_texts(fields: Document, old: Document, actor: Actor) -> Documen
     template = Template(str(fields.get("name")), subject, body)
     check_template(template)
     is_ours = actor == TOCSIN and fields.get("provider") == SYSTEM
-    return {**fields, "provider": old.get("provider") or (SYSTEM if is_ours else USER)}
+    provider = old.get("provider") or (SYSTEM if is_ours else USER)
+    kept = {key: value for key, value in fields.items() if key != "isModifiedFromDefault"}
+    says = {"isModifiedFromDefault": is_modified(fields)} if provider == SYSTEM else {}
+    return {**kept, "provider": provider, **says}

@@ -36,7 +36,9 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     ------
     InvalidInput : it has descendants and ``recursive`` is not set.
     Forbidden : it has descendants that the actor may not delete.
+    Conflict : a rule of its type keeps it.
     """
+    record.rules.check_removal(record, target)
     is_for_good = hard or not _can_be_soft(target)
     under = _under(record, target)
     affected = under if is_for_good else [one for one in under if not one.deleted and _can_be_soft(one)]

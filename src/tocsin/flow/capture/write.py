@@ -72,6 +72,9 @@ class Rules:
         """Write the memberships that a request gives with an entity; return its result with their events."""
         return written
 
+    def check_removal(self, record: Record, target: Stored) -> None:
+        """Refuse to delete an entity, softly or for good."""
+
     def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
         """Write what the hard deletion of an entity means for others, those ``also_gone`` with it left out."""
 

@@ -15,6 +15,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination
+from tocsin.model.template import Template
 
 Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
 """Says why a reason of a notification may not be sent now, in a word and in a sentence; None if it may."""
@@ -81,7 +82,8 @@ class Route:
     """A destination as it is set up now.
 
     ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show,
-    or an array hold where the alert ``sends_arrays``.
+    or an array hold where the alert ``sends_arrays``. ``template`` words its messages; where there is none any more,
+    ``template_problem`` says so.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
     """
@@ -92,6 +94,8 @@ class Route:
     sends_arrays: bool = False
     closed_because: str | None = None
     waits_because: str | None = None
+    template: Template | None = None
+    template_problem: str = ""
 
 
 class Sender(Protocol):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tocsin.clock import to_datetime
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, shown, why
+from tocsin.flow.send.templates.rich_text import RichBlock
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
 from tocsin.model.change import ChangeEvent
@@ -43,6 +44,7 @@ class Section:
     owners : who owns the asset, as far as they are named; ``more_owners_count`` are only counted
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
+    body : what a template says, in place of the asset, its changes and the signature
     """
 
     headline: str
@@ -54,6 +56,7 @@ class Section:
     link: str
     owners: tuple[Owner, ...] = ()
     more_owners_count: int = 0
+    body: tuple[RichBlock, ...] = ()
 
     def more(self) -> str:
         """Return the sentence that counts the changes left out; empty for none."""
@@ -96,7 +99,10 @@ class MessageContent:
 
 @dataclass(frozen=True)
 class ShownLimits:
-    """How much a channel shows: notifications of a digest, changes of each of them, changes of a single one."""
+    """How much a channel shows: notifications of a digest, changes of each of them, changes of a single one.
+
+    Of what a template says it shows as many blocks, twice as many of a single one.
+    """
 
     entries: int = 20
     lines_each: int = 3
@@ -106,9 +112,9 @@ class ShownLimits:
 def message_content(dispatch: Dispatch, *, base_url: str, count: int, lines_each: int) -> MessageContent:
     """Return what a message says with ``count`` notifications in a digest, or as many changes of a single one."""
     if len(dispatch.entries) == 1:
-        section = _section(dispatch.first, base_url, lines_limit=count)
+        section = _section(dispatch, dispatch.first, base_url, lines_limit=count)
         return MessageContent(section.headline, (section,))
-    sections = tuple(_section(one, base_url, lines_limit=lines_each) for one in dispatch.entries[:count])
+    sections = tuple(_section(dispatch, one, base_url, lines_limit=lines_each) for one in dispatch.entries[:count])
     title = clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT)
     return MessageContent(title, sections, len(dispatch.entries) - len(sections), is_digest=True)
 
@@ -123,7 +129,8 @@ def fitted(
 ) -> bytes:
     """Return the payload that ``render`` makes of as much of the message as ``fits``; the rest is counted."""
     is_digest = len(dispatch.entries) > 1
-    count = len(shown(dispatch, limits.entries)) if is_digest else limits.lines
+    most = 2 * limits.lines if dispatch.texts else limits.lines
+    count = len(shown(dispatch, limits.entries)) if is_digest else most
     while True:
         content = message_content(dispatch, base_url=base_url, count=count, lines_each=limits.lines_each)
         payload = render(content)
@@ -137,23 +144,25 @@ def more_of(count: int) -> str:
     return f"… and {count:,} more" if count else ""
 
 
-def _section(entry: Entry, base_url: str, *, lines_limit: int) -> Section:
-    event = entry.event
-    lines = change_lines(event)
+def _section(dispatch: Dispatch, entry: Entry, base_url: str, *, lines_limit: int) -> Section:
+    event, text = entry.event, dispatch.texts.get(entry.notification_id)
+    lines = [] if text else change_lines(event)
+    body = text.body if text else ()
     did = "From" if event.entity_type == THREAD else "Changed by"
     at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
     owners = owners_of(event)
     name = clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_NAME_LIMIT)
     return Section(
-        headline=headline(event, entry.reasons),
+        headline=clean_line(text.subject, limit=_NAME_LIMIT) if text else headline(event, entry.reasons),
         asset=f"{name} ({asset_of(event)[0]})",
         lines=tuple(lines[:lines_limit]),
-        more_count=max(0, len(lines) - lines_limit),
+        more_count=max(0, len(lines) + len(body) - lines_limit),
         signature=f"{did} {clean_line(event.user_name or 'someone')}, {at}",
         why=clean_line(why(entry.reasons), limit=_REASONS_LIMIT),
         link=link_to(event, base_url),
         owners=owners[:MOST_OWNERS],
         more_owners_count=max(0, len(owners) - MOST_OWNERS),
+        body=body[:lines_limit],
     )
 
 

@@ -13,6 +13,8 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch, narrowed
 from tocsin.flow.send.rehearsal import Rehearsed, rehearsal
+from tocsin.flow.send.templates.choice import worded
+from tocsin.flow.send.templates.message_text import Place
 from tocsin.flow.send.wording import headline
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
@@ -157,9 +159,19 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
         return route.waits_because
     attempts = stores.records.attempts(letter.id)
     kept = _without(dispatches[0], attempts[-1].dropped if attempts else ())
-    sized = replace(kept, batch_size=route.batch_size, sends_arrays=route.sends_arrays)
+    sized = _worded(replace(kept, batch_size=route.batch_size, sends_arrays=route.sends_arrays), caller)
     config = route.destination.config.model_copy(update={"verification": None})
     return sized, route.destination.model_copy(update={"config": config})
+
+
+def _worded(dispatch: Dispatch, caller: Caller) -> Dispatch:
+    """Return a message in the words of the templates of its alerts."""
+    stored = caller.parts.alert_stores.routes
+    keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
+    routes = {alert: stored.of(alert) for alert, _ in keys}
+    place = Place(dispatch.message.channel, caller.parts.settings.base_url())
+    found = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
+    return worded(dispatch, found, stored.system_templates(), place)[0]
 
 
 async def rehearsed(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:

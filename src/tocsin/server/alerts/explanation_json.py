@@ -225,5 +225,6 @@ def attempt_json(one: AttemptRecord, *, shows_answers: bool) -> Document:
         "reason": one.reason,
         "statusCode": one.status_code,
         "dropped": [_dropped(each) for each in one.dropped],
+        **({"templateError": one.template_error} if one.template_error else {}),
         **({"detail": one.detail} if shows_answers else {}),
     }

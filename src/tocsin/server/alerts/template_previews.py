@@ -8,6 +8,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from tocsin.errors import InvalidInput, InvalidTemplate
+from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.templates.html_text import to_html
 from tocsin.flow.send.templates.message_text import Place, rendered
 from tocsin.flow.send.templates.parse import parse
@@ -16,16 +17,18 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.phrases import meant
-from tocsin.model.subscription import Channel
+from tocsin.model.subscription import Category, Channel, Destination
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT, Template
 from tocsin.server.access.events import shown_event
+from tocsin.server.alerts.request import checked_destination
 from tocsin.server.alerts.template_samples import sample_event
+from tocsin.server.alerts.trial import NOBODY, trial_dispatch
 from tocsin.server.http.request import Caller
 
 _TEXTS = {"templateSubject": LONGEST_SUBJECT, "templateBody": LONGEST_BODY}
 _LONGEST_RESOURCE = 128
 _NEW = "new template"
-_NO_NOTIFICATION = "00000000-0000-0000-0000-000000000000"
+MOST_DESTINATIONS = 20
 
 
 def template_of(request: Document) -> Template:
@@ -56,7 +59,7 @@ def entry_of(request: Document, caller: Caller) -> Entry:
     InvalidInput : neither ``eventId`` nor ``resource`` can be used
     NotFound : there is no such event that the caller may see
     """
-    return Entry(_NO_NOTIFICATION, 0, _event_of(request, caller))
+    return Entry(NOBODY, 0, _event_of(request, caller))
 
 
 def preview(template: Template, entry: Entry, place: Place) -> tuple[Document, RichText | None]:
@@ -74,13 +77,39 @@ def preview(template: Template, entry: Entry, place: Place) -> tuple[Document, R
 def channel_of(request: Document) -> str:
     """Return the channel that a request names, mail if none; raise ``InvalidInput`` for none of ours."""
     name = request.get("channel", Channel.EMAIL.value)
-    if name not in PREVIEWED:
-        raise InvalidInput(f"unknown channel {name!r}; {meant(name, PREVIEWED)}", field="channel")
+    if name not in WORDED:
+        raise InvalidInput(f"unknown channel {name!r}; {meant(name, WORDED)}", field="channel")
     return str(name)
 
 
-PREVIEWED = tuple(one.value for one in (Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT))
-"""Channels whose messages templates word."""
+def message_of(channel: str, event: ChangeEvent, text: RichText, caller: Caller) -> Document:
+    """Return the message about an event as a channel would send it."""
+    destination = Destination(id=NOBODY, category=Category.EXTERNAL, type=Channel(channel))
+    dispatch = trial_dispatch(destination, "", event, caller.parts.clock.now_ms(), text=text)
+    preview = CHANNELS[destination.type].preview
+    return preview(dispatch, caller.parts.settings.base_url()) if preview else {}
+
+
+def destinations_of(request: Document, caller: Caller) -> list[Destination]:
+    """Return where a template is to be sent for a look: as given, or the caller's own address if nothing is.
+
+    Raises
+    ------
+    InvalidInput : one of them cannot work, or is not External; the message says which
+    """
+    given = request.get("destinations")
+    if given is None:
+        person = caller.parts.people.by_name(caller.actor.name)
+        if person is None or not person.email:
+            raise InvalidInput("is missing, and you have no e-mail address to send to", field="destinations")
+        given = [{"category": "External", "type": "Email", "config": {"receivers": [person.email]}}]
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_DESTINATIONS:
+        raise InvalidInput(f"must be a list of 1 to {MOST_DESTINATIONS}", field="destinations")
+    found = [checked_destination(one, caller.parts.people) for one in given]
+    for index, one in enumerate(found):
+        if one.category is not Category.EXTERNAL:
+            raise InvalidInput("must be External: others have no address of their own", field=f"destinations[{index}]")
+    return found
 
 
 def _event_of(request: Document, caller: Caller) -> ChangeEvent:

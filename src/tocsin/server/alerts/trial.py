@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.message import Delivered, Entry, Message, Outcome
@@ -17,11 +18,13 @@ from tocsin.model.people import Actor
 from tocsin.model.subscription import Destination
 from tocsin.settings import Settings
 
-_NOBODY = "00000000-0000-0000-0000-000000000000"
+NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
-async def try_destination(destination: Destination, settings: Settings, actor: Actor, *, now_ms: int) -> Document:
-    """Send a made-up event to ``destination`` and return upstream's ``testDestinationStatus``.
+async def try_destination(
+    destination: Destination, settings: Settings, event: ChangeEvent, *, now_ms: int, text: RichText | None = None
+) -> Document:
+    """Send ``event`` to ``destination``, in the words of a template if given; return ``testDestinationStatus``.
 
     Destinations inside Tocsin (the inbox, or mail to people by their role) have nowhere to be tried at: they succeed.
     """
@@ -30,18 +33,19 @@ async def try_destination(destination: Destination, settings: Settings, actor: A
     if not targets or opened is None:
         return {"status": "Success", "statusInfo": "nothing leaves the house for a trial", "timestamp": now_ms}
     async with opened(settings, b"") as sender:
-        dispatches = [_dispatch(destination, target, actor, now_ms) for target in targets]
+        dispatches = [trial_dispatch(destination, target, event, now_ms, text=text) for target in targets]
         outcomes = [await sender.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
     failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
     return _status((failed or outcomes)[0], now_ms)
 
 
-def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) -> Dispatch:
-    event = ChangeEvent(
+def trial_event(actor: Actor, now_ms: int) -> ChangeEvent:
+    """Return a made-up event that says that it is a test."""
+    return ChangeEvent(
         id=str(uuid4()),
         event_type=EventType.ENTITY_UPDATED,
         entity_type="table",
-        entity_id=_NOBODY,
+        entity_id=NOBODY,
         entity_fully_qualified_name="tocsin.test.destination",
         previous_version=FIRST_VERSION,
         current_version=FIRST_VERSION,
@@ -54,9 +58,15 @@ def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) 
             )
         ),
     )
+
+
+def trial_dispatch(
+    destination: Destination, target: str, event: ChangeEvent, now_ms: int, *, text: RichText | None = None
+) -> Dispatch:
+    """Return a message about an event to an address; nothing of it is stored."""
     message = Message(
         id=str(uuid4()),
-        subscription_id=_NOBODY,
+        subscription_id=NOBODY,
         destination_id=destination.id,
         channel=destination.type.value,
         target=target,
@@ -64,7 +74,7 @@ def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) 
         due_at_ms=now_ms,
         created_at_ms=now_ms,
     )
-    return Dispatch(message, (Entry(_NOBODY, 0, event),))
+    return Dispatch(message, (Entry(NOBODY, 0, event),), texts={NOBODY: text} if text else {})
 
 
 def _status(outcome: Outcome, now_ms: int) -> Document:

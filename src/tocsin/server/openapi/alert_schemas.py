@@ -203,7 +203,12 @@ ALERTS: dict[str, Document] = {
     "TemplateHelperPage": page(ref("TemplateHelper")),
     "TemplateValidation": whole({"isValid": FLAG, "subjectError": nullable(TEXT), "bodyError": nullable(TEXT)}),
     "TemplateRendering": whole(
-        {"validation": ref("TemplateValidation")}, {"render": whole({"subject": TEXT, "body": TEXT})}
+        {"validation": ref("TemplateValidation")},
+        {"render": whole({"subject": TEXT, "body": TEXT}), "message": OPEN},
+    ),
+    "TemplateSending": whole(
+        {"isValid": FLAG, "subjectError": nullable(TEXT), "bodyError": nullable(TEXT)},
+        {"destinations": array(ref("Trial"))},
     ),
     "NoiseRow": {
         "type": "object",

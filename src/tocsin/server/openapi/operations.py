@@ -143,6 +143,8 @@ OPERATIONS: dict[str, Operation] = {
     "templates.list_helpers": Operation("TemplateHelperPage"),
     "templates.validate": Operation("TemplateValidation", "TemplateTexts"),
     "templates.render": Operation("TemplateRendering", "TemplateRenderRequest"),
+    "templates.send": Operation("TemplateSending", "TemplateSendRequest"),
+    **dict.fromkeys(("templates.reset", "templates.reset_by_name"), Operation("NotificationTemplate")),
     # feed
     "threads.list_threads": Operation("ThreadPage"),
     "threads.create_thread": Operation("Thread", "ThreadRequest"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE, REACTIONS
 from tocsin.catalogue.quality.incidents import STATUSES
+from tocsin.flow.send.channels.table import WORDED
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -13,7 +14,6 @@ from tocsin.model.mute import MuteKind
 from tocsin.model.subscription import Channel
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
 from tocsin.model.thread import TaskType, ThreadType
-from tocsin.server.alerts.template_previews import PREVIEWED
 from tocsin.server.openapi.json_schema import (
     COUNT,
     DAY,
@@ -99,7 +99,7 @@ REQUESTS: dict[str, Document] = {
             "resource": {"type": "string", "description": "The type of a made-up asset.", "examples": ["table"]},
             "eventType": either(*EventType),
             "eventId": {**ID, "description": "A real event, in place of a made-up one."},
-            "channel": either(*PREVIEWED),
+            "channel": either(*WORDED),
         },
         required=list(_TEMPLATE),
     ),
@@ -112,6 +112,17 @@ REQUESTS: dict[str, Document] = {
             "reason": either(*OutcomeReason),
             **_ALERT_WINDOW,
         },
+    ),
+    "TemplateSendRequest": closed(
+        {
+            "renderRequest": ref("TemplateRenderRequest"),
+            "destinations": {
+                **array(ref("DestinationRequest")),
+                "minItems": 1,
+                "description": "External ones; without any, your own mail address.",
+            },
+        },
+        required=["renderRequest"],
     ),
     "Resumption": closed({"status": {"const": "active"}}, required=["status"]),
     "IncidentComment": closed({"comment": TEXT}),

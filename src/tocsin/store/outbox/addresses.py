@@ -11,7 +11,9 @@ from sqlalchemy import Engine
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.send.dispatch import Route
 from tocsin.model.subscription import Destination, EventSubscription
+from tocsin.model.template import Template
 from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.templates import Templates
 
 
 class Routes:
@@ -19,6 +21,7 @@ class Routes:
 
     def __init__(self, engine: Engine) -> None:
         self._subscriptions = Subscriptions(engine)
+        self._templates = Templates(engine)
 
     def of(self, subscription_id: str) -> dict[str, Route]:
         """Return the routes of a subscription by destination id; none when it is gone.
@@ -28,6 +31,7 @@ class Routes:
         subscription, waits_because = self._found(subscription_id)
         if subscription is None:
             return {}
+        template, problem = self._template_of(subscription)
         return {
             destination.id: Route(
                 destination=destination,
@@ -36,9 +40,23 @@ class Routes:
                 sends_arrays=subscription.sends_arrays,
                 closed_because=_closed(subscription, destination),
                 waits_because=waits_because,
+                template=template,
+                template_problem=problem,
             )
             for destination in subscription.destinations
         }
+
+    def system_templates(self) -> dict[str, Template]:
+        """Return the system templates that somebody has changed, by name."""
+        return self._templates.changed_system()
+
+    def _template_of(self, subscription: EventSubscription) -> tuple[Template | None, str]:
+        """Return the template of an alert; without one that is there, what is wrong, if an alert names one."""
+        named = subscription.notification_template
+        if named is None:
+            return None, ""
+        found = self._templates.find(named.id)
+        return found, "" if found else f"template {named.name or named.id} no longer exists"
 
     def _found(self, subscription_id: str) -> tuple[EventSubscription | None, str | None]:
         try:

@@ -284,6 +284,7 @@ def _attempt_row(one: Finished) -> dict[str, object]:
         "status_code": outcome.status_code,
         "detail": outcome.detail,
         "dropped": json.dumps([_dropped_row(each) for each in one.attempt.dropped]) if one.attempt.dropped else None,
+        "template_error": one.attempt.template_error,
     }
 
 

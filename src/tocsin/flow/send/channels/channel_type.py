@@ -10,7 +10,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from tocsin.flow.send.dispatch import Sender
+from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
@@ -19,6 +20,9 @@ Check = Callable[[Destination, str], None]
 
 OpenSender = Callable[[Settings, bytes], AbstractAsyncContextManager[Sender]]
 """Opens the sender; the second argument is the key that signs links to unsubscribe, empty for none."""
+
+Preview = Callable[[Dispatch, str], Document]
+"""Returns what would be sent, as JSON; the second argument is where the links in it lead."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class ChannelType:
     interval_s : the least seconds between two messages of a worker to one address, as the vendor asks
     mentions : says whether messages to a destination can mention the owners of the asset
     open_sender : opens what sends; None for what stays inside Tocsin
+    preview : shows a message to people as it would be sent; None where templates word none
     secret_maps : keys of the configuration below which every value is secret, and what is not, by its name there
     secret_texts : keys of the configuration whose value is secret; the secret part of an ``endpoint`` always is
     """
@@ -49,5 +54,6 @@ class ChannelType:
     interval_s: float = 0.0
     mentions: Callable[[Destination], bool] = lambda _destination: False
     open_sender: OpenSender | None = None
+    preview: Preview | None = None
     secret_maps: tuple[tuple[str, frozenset[str]], ...] = ()
     secret_texts: tuple[str, ...] = ()

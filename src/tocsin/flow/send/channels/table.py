@@ -30,6 +30,9 @@ CHANNELS: dict[Channel, ChannelType] = {
 GATHERINGS: dict[str, Gathering] = {channel.value: one.gathering for channel, one in CHANNELS.items()}
 """How the channels carry several notifications."""
 
+WORDED: tuple[str, ...] = tuple(channel.value for channel, one in CHANNELS.items() if one.preview)
+"""The channels whose messages templates word."""
+
 
 def phrase_of(channel: str) -> str:
     """Return how a sentence says a channel: ``by mail``; its name where it is none of these."""

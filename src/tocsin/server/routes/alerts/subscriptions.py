@@ -32,7 +32,7 @@ from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials
 from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, checked_destination
-from tocsin.server.alerts.trial import try_destination
+from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 from tocsin.server.routes.entities.crud import HardDelete, IfMatch, found, written_answer
@@ -184,7 +184,8 @@ def _to_be_tried(given: list[object], caller: Caller) -> list[Destination]:
 
 async def _one_tried(destination: Destination, caller: Caller) -> Document:
     now_ms = caller.parts.clock.now_ms()
-    status = await try_destination(destination, caller.parts.settings, caller.actor, now_ms=now_ms)
+    event = trial_event(caller.actor, now_ms)
+    status = await try_destination(destination, caller.parts.settings, event, now_ms=now_ms)
     return {"category": destination.category.value, "type": destination.type.value, "statusDetails": status}
 
 

@@ -1,4 +1,4 @@
-"""Routes for writing notification templates: validate, render on an event, list the helpers.
+"""Routes for writing notification templates: validate, render on an event, send, reset, list the helpers.
 
 They are stored and read like all entities, in ``server/routes/entities/crud.py``.
 Next: ``server/alerts/template_previews.py``.
@@ -7,16 +7,35 @@ Next: ``server/alerts/template_previews.py``.
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
+from starlette.concurrency import run_in_threadpool
 
-from tocsin.errors import Forbidden
+from tocsin.catalogue.templates.defaults import reset_of
+from tocsin.errors import Forbidden, InvalidInput
+from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.templates.functions import HELPERS
 from tocsin.flow.send.templates.message_text import Place
+from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.access import Operation
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.message import Entry
+from tocsin.model.stored import Key
+from tocsin.model.subscription import Destination
 from tocsin.model.template import NOTIFICATION_TEMPLATE
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.template_previews import channel_of, entry_of, preview, template_of, validated
-from tocsin.server.http.request import Asked, Caller, DocumentBody, answer
+from tocsin.server.alerts.quotas import check_trial, count_trials
+from tocsin.server.alerts.template_previews import (
+    channel_of,
+    destinations_of,
+    entry_of,
+    message_of,
+    preview,
+    template_of,
+    validated,
+)
+from tocsin.server.alerts.trial import try_destination
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.routes.entities.crud import found, written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
 
@@ -49,11 +68,69 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
 
 @router.post("/render")
 def render(body: DocumentBody, caller: Asked) -> Response:
-    """Render a template for an event (`eventId`), or a made-up one of a type (`resource`)."""
+    """Render a template for an event (`eventId`), or a made-up one of a type (`resource`), as a `channel` sends it."""
     _check_writer(caller)
-    template, place = template_of(body), Place(channel_of(body), caller.parts.settings.base_url())
-    said, _ = preview(template, entry_of(body, caller), place)
-    return answer(said)
+    template, channel, entry = template_of(body), channel_of(body), entry_of(body, caller)
+    said, text = preview(template, entry, _place(channel, caller))
+    shown = {"message": message_of(channel, entry.event, text, caller)} if text and "channel" in body else {}
+    return answer({**said, **shown})
+
+
+@router.post("/send")
+async def send(body: DocumentBody, caller: Asked) -> Response:
+    """Render a template (`renderRequest`) and really send it to `destinations`, or to oneself."""
+    said, texts, entry = await run_in_threadpool(_to_be_sent, body, caller)
+    settings, now_ms = caller.parts.settings, caller.parts.clock.now_ms()
+    sent = [
+        {
+            "category": one.category.value,
+            "type": one.type.value,
+            "statusDetails": await try_destination(one, settings, entry.event, now_ms=now_ms, text=text),
+        }
+        for one, text in texts
+    ]
+    return answer({**said, **({"destinations": sent} if sent else {})})
+
+
+@router.put("/name/{fqn}/reset")
+def reset_by_name(fqn: PathText, caller: Asked) -> Response:
+    """Give a system template its default texts, by FQN."""
+    return _reset(Key.by_name(fqn), caller)
+
+
+@router.put("/{template_id}/reset")
+def reset(template_id: PathId, caller: Asked) -> Response:
+    """Give a system template its default texts."""
+    return _reset(Key.by_id(str(template_id)), caller)
+
+
+def _to_be_sent(body: Document, caller: Caller) -> tuple[Document, list[tuple[Destination, RichText | None]], Entry]:
+    """Return the validation of a template, and what it says to whom if that may be sent, which is then counted."""
+    _check_writer(caller)
+    request = body.get("renderRequest")
+    if not isinstance(request, dict):
+        raise InvalidInput("must be an object", field="renderRequest")
+    template, entry, destinations = template_of(request), entry_of(request, caller), destinations_of(body, caller)
+    for one in destinations:
+        check_trial(one, caller)
+    previews = [(one, *preview(template, entry, _place(one.type.value, caller))) for one in destinations]
+    said: Document = next((said for _, said, text in previews if text is None), previews[0][1])["validation"]
+    if not said["isValid"]:
+        return said, [], entry
+    count_trials(destinations, caller)
+    return said, [(one, text if one.type.value in WORDED else None) for one, _, text in previews], entry
+
+
+def _reset(key: Key, caller: Caller) -> Response:
+    template = found(ROW, key, caller)
+    operations = reset_of(template)
+    require(caller, Operation.EDIT_ALL, ROW, template)
+    written = caller.parts.writes.patch(ROW.name, Key.by_id(template["id"]), operations, actor=caller.actor)
+    return written_answer(ROW, written, caller)
+
+
+def _place(channel: str, caller: Caller) -> Place:
+    return Place(channel, caller.parts.settings.base_url())
 
 
 def _check_writer(caller: Caller) -> None:

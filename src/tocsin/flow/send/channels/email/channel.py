@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
-from tocsin.flow.send.dispatch import Sender
+from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
@@ -34,6 +35,12 @@ async def _opened(settings: Settings, unsubscribe_key: bytes) -> AsyncIterator[S
         yield sender
 
 
+def _preview(dispatch: Dispatch, base_url: str) -> Document:
+    from tocsin.flow.send.channels.email.message import MailSettings, preview  # only where messages are shown
+
+    return preview(dispatch, MailSettings("", base_url))
+
+
 EMAIL = ChannelType(
     channel=Channel.EMAIL,
     phrase="by mail",
@@ -42,4 +49,5 @@ EMAIL = ChannelType(
     targets=_addresses,
     gathering=Gathering.SUMMARY,
     open_sender=_opened,
+    preview=_preview,
 )

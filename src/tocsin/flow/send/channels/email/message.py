@@ -14,6 +14,7 @@ from email.utils import format_datetime, parseaddr
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
 from yarl import URL
 
 from tocsin.clock import to_datetime
@@ -21,6 +22,9 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, shown, why
+from tocsin.flow.send.message_content import more_of
+from tocsin.flow.send.templates.html_text import to_html, to_text
+from tocsin.flow.send.templates.rich_text import Kind, RichBlock, RichText, Span
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
 from tocsin.model.message import Entry
@@ -28,6 +32,12 @@ from tocsin.model.thread import THREAD
 
 LINES_LIMIT = 50
 """Most changes that one mail lists; it says how many more there are."""
+
+BLOCKS_LIMIT, BLOCKS_EACH = 200, 20
+"""Most blocks of what a template says: of a single notification, and of each in a digest."""
+
+CHARS_EACH = 3_000
+"""Most characters of what a template says of each notification in a digest."""
 
 CHANGES_LIMIT = 100
 """Most notifications that one digest shows; it says how many more there are."""
@@ -95,10 +105,18 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     return message
 
 
+def preview(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
+    """Return the subject, the text and the HTML of the mail for ``dispatch``."""
+    said = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": None}
+    text, html = (_templates().get_template(f"mail.{name}.j2").render(said) for name in ("txt", "html"))
+    return {"subject": clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT), "text": text, "html": html}
+
+
 def _subject(dispatch: Dispatch) -> str:
     """Return what the mail is about: the change, or of a digest how many and of what."""
     if len(dispatch.entries) == 1:
-        return headline(dispatch.event, dispatch.reasons)
+        text = dispatch.texts.get(dispatch.first.notification_id)
+        return text.subject if text else headline(dispatch.event, dispatch.reasons)
     return digest_headline(dispatch.entries)
 
 
@@ -106,18 +124,33 @@ def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the variables of the templates: each change, and how many are only counted."""
     entries = shown(dispatch, CHANGES_LIMIT)
     return {
-        "changes": [_said(one, sender) for one in entries],
+        "changes": [_said(one, _shortened(dispatch, one), sender) for one in entries],
         "is_digest": len(dispatch.entries) > 1,
         "left_count": len(dispatch.entries) - len(entries),
     }
 
 
-def _said(entry: Entry, sender: MailSettings) -> dict[str, object]:
-    """Return what the templates say of one notification."""
+def _shortened(dispatch: Dispatch, entry: Entry) -> RichText | None:
+    """Return what a template says of a notification, as far as the mail shows it."""
+    text = dispatch.texts.get(entry.notification_id)
+    if text is None:
+        return None
+    is_single = len(dispatch.entries) == 1
+    kept = text.body[: BLOCKS_LIMIT if is_single else BLOCKS_EACH]
+    while not is_single and len(kept) > 1 and sum(len(one.text()) for one in kept) > CHARS_EACH:
+        kept = kept[:-1]
+    more = more_of(len(text.body) - len(kept))
+    return RichText(text.subject, (*kept, RichBlock(Kind.PARAGRAPH, (Span(more),)))) if more else text
+
+
+def _said(entry: Entry, text: RichText | None, sender: MailSettings) -> dict[str, object]:
+    """Return what the templates say of one notification; ``text`` is what its alert's template says."""
     event = entry.event
     lines = change_lines(event)
     return {
-        "headline": headline(event, entry.reasons),
+        "headline": text.subject if text else headline(event, entry.reasons),
+        "body_html": Markup(to_html(text.body)) if text else None,  # noqa: S704  every text in it is escaped
+        "body_text": to_text(text.body) if text else None,
         "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
         "entity_type": asset_of(event)[0],
         "did": "from" if event.entity_type == THREAD else "changed by",

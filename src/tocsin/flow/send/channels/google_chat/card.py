@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from tocsin.flow.send.channels.google_chat.paragraphs import paragraphs
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted
 from tocsin.flow.send.text_blocks import ChangeLine, without_brackets
@@ -39,7 +40,8 @@ def _payload(content: MessageContent, *, card_id: str) -> bytes:
         sections += [_paragraphs(content.more())] if content.left_count else []
     else:
         (section,) = content.sections
-        header["subtitle"] = without_brackets(section.asset)
+        if not section.body:
+            header["subtitle"] = without_brackets(section.asset)
         sections = [_whole(section)]
     card = {"header": header, "sections": sections}
     return orjson.dumps({"fallbackText": title, "cardsV2": [{"cardId": card_id, "card": card}]})
@@ -47,9 +49,9 @@ def _payload(content: MessageContent, *, card_id: str) -> bytes:
 
 def _whole(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
-    texts = [_change(line) for line in section.lines]
+    texts = paragraphs(section.body) or [_change(line) for line in section.lines]
     texts += [section.more()] if section.more_count else []
-    texts.append(escape(section.signed()))
+    texts += [] if section.body else [escape(section.signed())]
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
     whole = _paragraphs(*texts)
@@ -60,7 +62,8 @@ def _whole(section: Section) -> dict[str, Any]:
 
 def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
-    texts = [f"<b>{escape(section.headline)}</b>", *map(_change, section.lines), section.more()]
+    said = paragraphs(section.body) or [_change(line) for line in section.lines]
+    texts = [f"<b>{escape(section.headline)}</b>", *said, section.more()]
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
     texts.append(f'<a href="{escape(section.link)}">{LINK_TEXT}</a>')

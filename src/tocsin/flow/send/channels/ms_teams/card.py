@@ -12,9 +12,10 @@ from typing import Any
 
 import orjson
 
+from tocsin.flow.send.channels.ms_teams.rich_elements import plain, rich_elements
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted
-from tocsin.flow.send.text_blocks import ChangeLine, without_brackets
+from tocsin.flow.send.text_blocks import ChangeLine
 
 MESSAGE_BYTES = 28_000
 """Most bytes of one message."""
@@ -42,7 +43,7 @@ def _payload(content: MessageContent) -> bytes:
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "fallbackText": _plain(content.headline),
+        "fallbackText": plain(content.headline),
         "msteams": {"width": "Full"},
         "body": body,
     }
@@ -53,19 +54,24 @@ def _payload(content: MessageContent) -> bytes:
 
 def _whole(section: Section) -> Iterator[Element]:
     """Yield the elements of the only notification."""
-    yield _text(section.asset, isSubtle=True)
+    if section.body:
+        yield from rich_elements(section.body)
+    else:
+        yield _text(section.asset, isSubtle=True)
     for line in section.lines:
         yield from _change(line)
     if section.more_count:
         yield _text(section.more(), isSubtle=True)
-    yield _text(section.signed(), isSubtle=True)
+    if not section.body:
+        yield _text(section.signed(), isSubtle=True)
     if section.why:
         yield _text(f"Why you get this: {section.why}", italic=True, isSubtle=True)
 
 
 def _brief(section: Section) -> Element:
     """Return the element of one notification of several."""
-    items = [_text(section.headline, weight="Bolder"), _text(section.asset, isSubtle=True)]
+    items = [_text(section.headline, weight="Bolder")]
+    items += rich_elements(section.body) if section.body else [_text(section.asset, isSubtle=True)]
     for line in section.lines:
         items += _change(line)
     if section.more_count:
@@ -94,9 +100,4 @@ def _open(section: Section) -> Element:
 
 def _text(text: str, **style: object) -> Element:
     """Return a block of one run; ``style`` holds properties of ``TextRun``."""
-    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": _plain(text), **style}]}
-
-
-def _plain(text: str) -> str:
-    """Return a text without tags, and without the braces that clients replace by dates (``{{DATE(…)}}``)."""
-    return without_brackets(text).replace("{{", "{ {") or "(empty)"
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": plain(text), **style}]}

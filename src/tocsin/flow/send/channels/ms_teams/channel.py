@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import orjson
+
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
-from tocsin.flow.send.dispatch import Sender
+from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
@@ -30,6 +33,13 @@ async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[
         yield ms_teams_sender(requests, base_url=settings.base_url())
 
 
+def _preview(dispatch: Dispatch, base_url: str) -> Document:
+    from tocsin.flow.send.channels.ms_teams.card import render_message  # only where messages are shown
+
+    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
+    return message
+
+
 MS_TEAMS = ChannelType(
     channel=Channel.MS_TEAMS,
     phrase="in Microsoft Teams",
@@ -39,4 +49,5 @@ MS_TEAMS = ChannelType(
     gathering=Gathering.SUMMARY,
     interval_s=0.25,
     open_sender=_opened,
+    preview=_preview,
 )

@@ -15,8 +15,10 @@ from urllib.parse import quote
 
 import orjson
 
+from tocsin.flow.send.channels.slack.rich_blocks import rich_text
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.message_content import LINK_TEXT, OWNED_BY, MessageContent, Section, ShownLimits, fitted, more_of
+from tocsin.flow.send.templates.rich_text import Kind, RichBlock, Span
 from tocsin.flow.send.text_blocks import ChangeLine, cut, without_brackets
 
 BLOCKS_LIMIT = 50
@@ -65,12 +67,16 @@ def _payload(content: MessageContent, members: Members) -> bytes:
 
 def _whole(section: Section, members: Members) -> Iterator[Block]:
     """Yield the blocks of the only notification."""
-    yield _context(section.asset)
+    if section.body:
+        yield rich_text(section.body)
+    else:
+        yield _context(section.asset)
     for line in section.lines:
         yield _change(line)
     if section.more_count:
         yield _context(section.more())
-    yield _signed(section, members)
+    if not section.body:
+        yield _signed(section, members)
     if section.why:
         yield _context(f"Why you get this: {section.why}")
     yield _link(section)
@@ -92,9 +98,20 @@ def _signed(section: Section, members: Members) -> Block:
 
 def _brief(section: Section) -> Iterator[Block]:
     """Yield the blocks of one notification of several."""
-    texts = [section.headline, section.asset, *map(_said, section.lines), section.more(), section.why]
-    yield {"type": "section", "text": _text("\n".join(filter(None, texts)), TEXT_LIMIT)}
+    if section.body:
+        yield rich_text(_worded(section))
+    else:
+        texts = [section.headline, section.asset, *map(_said, section.lines), section.more(), section.why]
+        yield {"type": "section", "text": _text("\n".join(filter(None, texts)), TEXT_LIMIT)}
     yield _link(section)
+
+
+def _worded(section: Section) -> Iterator[RichBlock]:
+    """Yield what a template says of one notification of several, its subject first and the reason last."""
+    yield RichBlock(Kind.PARAGRAPH, (Span(section.headline, bold=True),))
+    yield from section.body
+    for text in filter(None, (section.more(), section.why)):
+        yield RichBlock(Kind.PARAGRAPH, (Span(text, italic=True),))
 
 
 def _change(line: ChangeLine) -> Block:

@@ -10,10 +10,13 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import orjson
+
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint
-from tocsin.flow.send.dispatch import Sender
+from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
@@ -76,6 +79,13 @@ async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[
         yield SlackSender(requests, base_url=settings.base_url(), api_url=settings.slack_api_url)
 
 
+def _preview(dispatch: Dispatch, base_url: str) -> Document:
+    from tocsin.flow.send.channels.slack.blocks import render_message  # only where messages are shown
+
+    message: Document = orjson.loads(render_message(dispatch, base_url=base_url))
+    return message
+
+
 SLACK = ChannelType(
     channel=Channel.SLACK,
     phrase="in Slack",
@@ -87,4 +97,5 @@ SLACK = ChannelType(
     mentions=lambda destination: bool(destination.config.bot_token),
     open_sender=_opened,
     secret_texts=("botToken",),
+    preview=_preview,
 )

@@ -39,6 +39,8 @@ _STYLED = {
     "isSubtle": {"type": "boolean"},
     "italic": {"type": "boolean"},
     "strikethrough": {"type": "boolean"},
+    "fontType": {"enum": ["default", "monospace", "Monospace"]},
+    "selectAction": {"$ref": "#/$defs/action"},
 }
 _WIDTH = {"type": "string", "pattern": "^(auto|stretch)$"}
 _URL = {"type": "string", "pattern": "^https?://"}
@@ -78,7 +80,9 @@ SCHEMA: Json = {
         },
         "rich": _object({**_is("RichTextBlock"), "inlines": _list_of("run")}, _PLACED),
         "run": _object({**_is("TextRun"), "text": _TEXT}, _STYLED),
-        "container": _object({**_is("Container"), "items": _list_of("element")}, _PLACED),
+        "container": _object(
+            {**_is("Container"), "items": _list_of("element")}, {**_PLACED, "style": {"const": "emphasis"}}
+        ),
         "columns": _object({**_is("ColumnSet"), "columns": _list_of("column")}, _PLACED),
         "column": _object({**_is("Column"), "items": _list_of("element")}, {**_PLACED, "width": _WIDTH}),
         "actions": _object({**_is("ActionSet"), "actions": _list_of("action")}, _PLACED),

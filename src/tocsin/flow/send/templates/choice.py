@@ -1,0 +1,59 @@
+"""Choice of the templates of a message: those of its alerts, else the system templates that somebody has changed.
+
+Next: ``flow/send/templates/message_text.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from tocsin.flow.send.channels.table import WORDED
+from tocsin.flow.send.dispatch import Dispatch, Route
+from tocsin.flow.send.templates.message_text import Place, with_texts
+from tocsin.model.change import ChangeEvent
+from tocsin.model.message import Entry
+from tocsin.model.template import Template
+
+MOST_WORDED = 100
+"""Most notifications of one message that templates word; no channel shows more."""
+
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+Routes = Mapping[tuple[str, str], Route | None]
+"""Where the reasons of a message lead now, by alert and destination; None where one is gone."""
+
+
+def worded(dispatch: Dispatch, routes: Routes, system: Mapping[str, Template], place: Place) -> tuple[Dispatch, str]:
+    """Return a message as templates word it, and what was wrong with one of them; that part keeps the default text.
+
+    A notification is worded by the template of the first of its alerts that has one, else by that of ``system``, the
+    changed system templates by name.
+    """
+    if dispatch.message.channel not in WORDED:
+        return dispatch, ""
+    lost = _lost(dispatch, routes)
+    if not system and not any(route.template for route in routes.values() if route):
+        return dispatch, lost
+
+    def template_of(entry: Entry) -> Template | None:
+        found = (routes.get(reason.destination_key) for reason in entry.reasons)
+        own = next((route.template for route in found if route and route.template), None)
+        return own or next((system[name] for name in system_names(entry.event) if name in system), None)
+
+    made, problem = with_texts(dispatch, template_of, place, shown=min(dispatch.batch_size, MOST_WORDED))
+    return made, problem or lost
+
+
+def system_names(event: ChangeEvent) -> Iterator[str]:
+    """Yield the names of the system templates for an event, as upstream names them, the most special first."""
+    kind = _CAPITAL.sub("-", event.event_type.value).lower()
+    yield f"system-notification-{event.entity_type.lower()}-{kind}"
+    yield f"system-notification-{kind}"
+    yield "system-notification-entity-default"
+
+
+def _lost(dispatch: Dispatch, routes: Routes) -> str:
+    """Return that an alert names a template that is gone; nothing if none does."""
+    found = (routes.get(reason.destination_key) for entry in dispatch.entries for reason in entry.reasons)
+    problem = next((route.template_problem for route in found if route and route.template_problem), "")
+    return f"{problem}; the default text was used" if problem else ""

@@ -1,0 +1,17 @@
+"""Errors of templates, with the attempt at the message that they should have worded.
+
+Revision ID: 0010_template_errors
+Revises: 0012_alert_incidents
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010_template_errors"
+down_revision = "0012_alert_incidents"
+
+
+def upgrade() -> None:
+    op.add_column("attempt", sa.Column("template_error", sa.Text, nullable=False, server_default=""))

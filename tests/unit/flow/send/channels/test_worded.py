@@ -1,0 +1,153 @@
+"""Tests of messages that templates word: golden previews per channel, limits, and no markup from an asset."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from slack_sdk.models.blocks import Block
+from tests.unit.flow.send.channels import samples
+from tests.unit.flow.send.channels.ms_teams.adaptive_card import SCHEMA
+from tests.unit.flow.send.events import change_event, dispatch, updated
+
+from tocsin.flow.send.channels.email.message import BLOCKS_LIMIT
+from tocsin.flow.send.channels.google_chat import card as google_card
+from tocsin.flow.send.channels.ms_teams import card as teams_card
+from tocsin.flow.send.channels.slack import blocks as slack_blocks
+from tocsin.flow.send.channels.table import CHANNELS, WORDED
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.templates.message_text import Place, rendered, with_texts
+from tocsin.flow.send.templates.rich_text import RichText, blocks_of
+from tocsin.model.subscription import Channel
+from tocsin.model.template import Template
+
+GOLDEN = Path(__file__).parent / "golden"
+PLACE = Place("Email", samples.HOME)
+BODY = """<h1>{{entity.name}}</h1><p><b>{{event.userName}}</b> changed <a href="{{link}}">{{entity.name}}</a>:</p>
+<ul>{{#each changes}}<li>{{text}} <code>{{newValue}}</code>
+<ol><li>{{textDiff oldValue newValue}}</li></ol></li>{{/each}}</ul>
+<blockquote>{{event.eventType}}</blockquote><pre>{{formatDate event.timestamp}}</pre><hr>
+<p>Ask <a href="mailto:data@example.org">the team</a>.</p>"""
+TEMPLATE = Template("Sample", "{{camelCaseToTitle event.entityType}} {{entity.name}}", BODY)
+LIMITS = {
+    Channel.SLACK: slack_blocks.MESSAGE_BYTES,
+    Channel.MS_TEAMS: teams_card.MESSAGE_BYTES,
+    Channel.G_CHAT: google_card.MESSAGE_BYTES,
+    Channel.EMAIL: 1_000_000,
+}
+CHANNEL_NAMES = [one.value for one in LIMITS]
+
+
+def worded(given: Dispatch, template: Template = TEMPLATE) -> Dispatch:
+    """Return a message in the words of a template."""
+    made, problem = with_texts(given, lambda _: template, PLACE, shown=100)
+    assert problem == ""
+    return made
+
+
+def shown(channel: str, given: Dispatch) -> dict[str, Any]:
+    """Return a message as a channel sends it; it is one that its vendor takes."""
+    preview = CHANNELS[Channel(channel)].preview
+    assert preview is not None
+    whole = preview(given, samples.HOME)
+    assert len(json.dumps(whole, ensure_ascii=False, separators=(",", ":")).encode()) <= LIMITS[Channel(channel)]
+    if channel == Channel.SLACK:
+        assert 0 < len(whole["blocks"]) <= slack_blocks.BLOCKS_LIMIT
+        for block in whole["blocks"]:
+            known = Block.parse(block)
+            assert known is not None
+            known.validate_json()
+    if channel == Channel.MS_TEAMS:
+        assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(whole)] == []
+    return whole
+
+
+def digest(count: int, event: Any = None) -> Dispatch:
+    many = samples.digest(count, event)
+    return replace(many, entries=tuple(replace(one, notification_id=str(at)) for at, one in enumerate(many.entries)))
+
+
+def test_templates_word_mails_and_chats() -> None:
+    assert set(WORDED) == set(CHANNEL_NAMES)
+
+
+@pytest.mark.parametrize("channel", CHANNEL_NAMES)
+def test_messages_are_as_they_were_looked_at(channel: str) -> None:
+    event = change_event(updated("description", "an old text", "a <new> text"))
+    given = worded(dispatch(event, reasons=(samples.REASON,)))
+    samples.assert_golden(shown(channel, given), GOLDEN / f"{channel}.json")
+
+
+@pytest.mark.parametrize("channel", CHANNEL_NAMES)
+def test_digests_are_as_they_were_looked_at(channel: str) -> None:
+    samples.assert_golden(shown(channel, worded(digest(2))), GOLDEN / f"{channel}_digest.json")
+
+
+@pytest.mark.parametrize("channel", CHANNEL_NAMES)
+@pytest.mark.parametrize("body", [BODY, "{{{headline}}} {{{event.userName}}}<p>{{&entity.name}}</p>"])
+def test_text_of_an_asset_is_neither_markup_nor_a_mention(channel: str, body: str) -> None:
+    whole = shown(channel, worded(samples.hostile(), Template("x", "{{entity.name}}", body)))
+    if channel == Channel.EMAIL:
+        assert "<at>" not in whole["html"]
+        assert "https://evil.example" not in [part.split('"')[0] for part in whole["html"].split('href="')]
+        assert "&lt;at&gt;all&lt;/at&gt;" in whole["html"]
+    elif channel == Channel.G_CHAT:
+        said = json.dumps(whole["cardsV2"])
+        assert "<users/all>" not in said
+        assert "<at>" not in said
+        assert "<" not in whole["cardsV2"][0]["card"]["header"]["title"]
+    else:
+        assert not [text for text in samples.texts_of(whole) if "<" in text and samples.HOME not in text]
+        assert "{{" not in json.dumps(whole) or channel == Channel.SLACK
+
+
+@pytest.mark.parametrize("channel", CHANNEL_NAMES)
+@pytest.mark.parametrize("markup", ["<p>{}</p>".format("ü<b>x</b>" * 3) * 2_000, "<li>" + "word " * 15_000 + "</li>"])
+def test_a_message_keeps_within_the_limits_and_counts_what_it_leaves_out(channel: str, markup: str) -> None:
+    for sent in (dispatch(), digest(30)):
+        text = RichText("A long one", blocks_of(markup))
+        whole = shown(channel, replace(sent, texts={one.notification_id: text for one in sent.entries}))
+        fits_whole = channel == Channel.EMAIL and len(sent.entries) == 1 and len(text.body) < BLOCKS_LIMIT
+        assert fits_whole or any("… and " in text or "And 10 more" in text for text in samples.texts_of(whole))
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_no_text_makes_an_invalid_message(old: str, name: str) -> None:
+    event = change_event(updated("description", old, name), entity={"id": "i", "name": name}, user_name=old)
+    given = worded(dispatch(event, reasons=(samples.REASON,)))
+    for channel in CHANNEL_NAMES:
+        shown(channel, given)
+
+
+def test_what_fails_keeps_the_default_text_and_says_why() -> None:
+    plain = dispatch()
+    for body, says in (
+        ("{{#if missing}}x{{/if}}", "template Odd: templateBody: the template says nothing of this event"),
+        ("{{#if a}}", "template Odd: templateBody: Line 1, column 1: this block has no end"),
+        ("{{#each entity}}{{> x}}{{/each}}", "template Odd: templateBody: Line 1, column 17: partials"),
+    ):
+        made, problem = with_texts(plain, lambda _, body=body: Template("Odd", "x", body), PLACE, shown=100)
+        assert made == plain
+        assert problem.startswith(says)
+        assert problem.endswith("; the default text was used")
+
+
+def test_of_a_digest_only_what_fails_keeps_the_default_text() -> None:
+    given = digest(3)
+    good, bad = Template("Good", "x", "y"), Template("Bad", "{{x", "y")
+    made, problem = with_texts(given, lambda one: bad if one.notification_id == "1" else good, PLACE, shown=2)
+    assert set(made.texts) == {"0"}
+    assert problem == (
+        "template Bad: templateSubject: Line 1, column 1: this tag has no end; write }}; the default text was used"
+    )
+
+
+def test_an_empty_subject_is_the_default_one() -> None:
+    text = rendered(Template("x", "{{missing}}", "y"), dispatch().first, PLACE)
+    assert text.subject == "orders: column email removed"

@@ -237,7 +237,8 @@ def _watched(aviary: Aviary, client: httpx.Client, mallory: httpx.Client) -> Non
             {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["mallory"]}},
         ],
     }
-    failures = {**everything, "name": "Failures", "alertType": "Observability"}
+    observed = {"resources": ["table", "container", "testCase"], "rules": []}
+    failures = {**everything, "name": "Failures", "alertType": "Observability", "filteringRules": observed}
     for one in (everything, failures):
         aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **one))
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/hook"}}

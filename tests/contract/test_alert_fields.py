@@ -169,3 +169,26 @@ def _plain(field: str, document: Json) -> Json:
             return [reference["fullyQualifiedName"] for reference in value]
         case _:
             return value
+
+
+def test_an_alert_without_domains_has_those_of_its_owners(client: httpx.Client) -> None:
+    def named(alert_id: str) -> Json:
+        read = client.get(f"{PATH}/{alert_id}", params={"fields": "domains"}).json()
+        return [(one["name"], one.get("inherited", False)) for one in read.get("domains") or ()]
+
+    finance = client.get("/domains/name/finance").json()
+    sales = client.post("/domains", json={"name": "sales", "domainType": "Aggregate", "description": "x"}).json()
+    team = client.post("/teams", json={"name": "tills", "teamType": "Group", "domains": ["finance"]}).json()
+    member = {"name": "ann", "email": "ann@example.org", "teams": [team["id"]]}
+    ann = client.post("/users", json=member).json()
+    for owner in ({"id": team["id"], "type": "team"}, {"id": ann["id"], "type": "user"}):
+        made = create(client, name=f"of-{owner['type']}", owners=[owner])
+        assert named(made["id"]) == [("finance", True)]
+        assert "domains" not in client.get(f"{PATH}/{made['id']}", params={"fields": "owners"}).json()
+    read = client.get(f"{PATH}/{made['id']}", params={"fields": "*"}).json()
+    again = client.put(PATH, json=read)
+    assert (again.status_code, again.json()["version"], named(made["id"])) == (200, 0.1, [("finance", True)])
+    own = {"op": "add", "path": "/domains", "value": [{"id": sales["id"], "type": "domain"}]}
+    assert patched(client, f"{PATH}/{made['id']}", own).status_code == 200
+    assert named(made["id"]) == [("sales", False)]
+    assert finance["id"] not in client.get(f"{PATH}/{made['id']}").text

@@ -15,6 +15,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import AlertType, EventSubscription
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
+from tocsin.server.alerts.alert_types import OBSERVED, RESOURCES_OF
 from tocsin.server.alerts.filters import FILTERS
 
 RESOURCES = (ALL_RESOURCES, *ENTITY_TYPES, THREAD, *THREADS)
@@ -53,8 +54,9 @@ _ANY_ACTIONS = ("GetOwnershipChanges", "GetTagChanges")
 def offers(alert_type: AlertType) -> list[Document]:
     """Return upstream's ``events/filterResourceDescriptor.json`` for each resource an alert of this type can have."""
     if alert_type is AlertType.OBSERVABILITY:
-        return [_offer(name, _observed(name), (*actions, *_ANY_ACTIONS)) for name, actions in _ACTIONS.items()]
-    return [_offer(name, _NOTIFIED.get(name, (*_GENERAL, *_OURS)), ()) for name in RESOURCES]
+        return [_offer(name, _observed(name), (*_ACTIONS[name], *_ANY_ACTIONS)) for name in OBSERVED]
+    resources = RESOURCES_OF.get(alert_type, RESOURCES)
+    return [_offer(name, _NOTIFIED.get(name, (*_GENERAL, *_OURS)), ()) for name in resources]
 
 
 def remarks_on(subscription: EventSubscription) -> tuple[Remark, ...]:

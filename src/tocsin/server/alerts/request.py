@@ -27,6 +27,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.phrases import meant
 from tocsin.model.subscription import Destination, EventSubscription, Trigger, TriggerType
+from tocsin.server.alerts.alert_types import check_alert_type
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.named_filters import check_count, with_rules
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
@@ -250,6 +251,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
             raise InvalidInput(f"must be between {least} and {most}", field=key)
     _check_trigger(subscription.trigger)
     _check_resources(subscription)
+    check_alert_type(subscription)
     plan = plan_of(subscription)  # parses and checks every condition
     for team in filter(None, map(team_of, plan.questions)):
         if not names.team_exists(team):

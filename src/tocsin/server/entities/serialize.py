@@ -125,12 +125,29 @@ def _relate(
 
 
 def _with_heritage(row: EntityType, documents: Sequence[Document], caller: Caller) -> list[Document]:
+    if row.name == ALERT:
+        return _with_owners_domains(documents, caller)
     entries = {one["id"]: (row.name, one["fullyQualifiedName"]) for one in documents if lacks(row, one)}
     found = caller.parts.catalogue.heritage(entries.values()) if entries else {}
     return [
         with_inherited(row, one, found.get(entries[one["id"]], {})) if one["id"] in entries else one
         for one in documents
     ]
+
+
+def _with_owners_domains(alerts: Sequence[Document], caller: Caller) -> list[Document]:
+    """Return alerts, each without domains with those of its owners: nothing contains an alert but its owners' teams."""
+    owners = {
+        alert["id"]: [one["id"] for one in alert.get("owners") or ()] for alert in alerts if not alert.get("domains")
+    }
+    named = sorted({owner for many in owners.values() for owner in many})
+    domains = caller.parts.catalogue.domains_of(named) if named else {}
+    found: list[Document] = []
+    for alert in alerts:
+        every = {one["id"]: one for owner in owners.get(alert["id"], ()) for one in domains.get(owner, ())}
+        inherited = [{**one, "inherited": True} for _, one in sorted(every.items())]
+        found.append({**alert, "domains": inherited} if inherited else alert)
+    return found
 
 
 def _mark_deleted(views: Sequence[Document], caller: Caller) -> None:

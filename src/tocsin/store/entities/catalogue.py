@@ -249,6 +249,11 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             return teams.domains(connection, ids)
 
+    def domains_of(self, ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return the domains of each of these teams or people: their own, else those of the teams they are in."""
+        with reading(self._engine) as connection:
+            return teams.own_or_inherited_domains(connection, ids)
+
     def root_team(self) -> Document | None:
         """Return a reference to the team above all teams; None before the first start."""
         with reading(self._engine) as connection:

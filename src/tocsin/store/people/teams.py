@@ -180,6 +180,12 @@ def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
     return found
 
 
+def own_or_inherited_domains(connection: Connection, ids: Sequence[str]) -> Lists:
+    """Return the domains of each of these teams or people: their own, else those that come down to them."""
+    own = _named(connection, ids, "domains")
+    return {**domains(connection, [one for one in ids if one not in own]), **own}
+
+
 def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[str]]:
     """Return the live ancestors of each team or person."""
     found: dict[str, set[str]] = {one: set() for one in member_ids}

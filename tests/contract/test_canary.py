@@ -48,6 +48,11 @@ NO_ASSET = {
     "GET /events/subscriptions/backtest/{backtest_id}": "one's own; the pipeline makes it, which is not here",
     "GET /events/deliveries/replays": "numbers of one's own replays",
     "GET /events/deliveries/replays/{replay_id}": "numbers of a replay of one's own",
+    "GET /events/subscriptions/{subscription_id}/eventsRecord": "numbers of an alert",
+    "GET /events/subscriptions/{by}/{key}/eventsRecord": "numbers of an alert",
+    "GET /events/subscriptions/{subscription_id}/destinations": "how destinations fare",
+    "GET /events/subscriptions/{by}/{key}/destinations": "how destinations fare",
+    "GET /events/subscriptions/{subscription_id}/processedEvents": "yes or no",
     "GET /{collection}/documentation/csv": "the same for everybody",
     "POST /conditions/validate": "says whether a text is a rule",
     "GET /notificationTemplates/helpers": "the language of templates",
@@ -126,7 +131,9 @@ WRITES = frozenset(
     PUT /dataQuality/testCases/{fqn}/testCaseResult
     PUT /dataQuality/testSuites/basic
     PUT /events/subscriptions
+    PUT /events/subscriptions/name/{name}/syncOffset
     PUT /events/subscriptions/{subscription_id}/status/{destination_id}
+    PUT /events/subscriptions/{subscription_id}/syncOffset
     PUT /feed/tasks/{number}/close
     PUT /feed/tasks/{number}/resolve
     PUT /incidents/{incident}/acknowledge
@@ -202,6 +209,10 @@ def _events(template: str) -> Probe:
     return lambda aviary: (template.format(id=one["id"]) for one in aviary.events)
 
 
+def _alerts(template: str) -> Probe:
+    return lambda aviary: (template.format(id=one["id"]) for one in aviary.open["events/subscriptions"])
+
+
 def _threads(template: str) -> Probe:
     return lambda aviary: (template.format(id=one["id"]) for one in aviary.threads)
 
@@ -275,6 +286,30 @@ _SHOWS: dict[str, Probe] = {
     "GET /events/deliveries/{message_id}": lambda aviary: (
         f"/events/deliveries/{message_id}" for message_id in aviary.message_ids
     ),
+    "GET /events/subscriptions/{subscription_id}/diagnosticInfo": _alerts(
+        "/events/subscriptions/{id}/diagnosticInfo?limit=100"
+    ),
+    "GET /events/subscriptions/{by}/{key}/diagnosticInfo": _alerts(
+        "/events/subscriptions/id/{id}/diagnosticInfo?limit=100"
+    ),
+    "GET /events/subscriptions/{subscription_id}/failedEvents": _alerts(
+        "/events/subscriptions/{id}/failedEvents?limit=100"
+    ),
+    "GET /events/subscriptions/{by}/{key}/failedEvents": _alerts(
+        "/events/subscriptions/id/{id}/failedEvents?limit=100"
+    ),
+    "GET /events/subscriptions/{subscription_id}/listEvents": _alerts(
+        "/events/subscriptions/{id}/listEvents?limit=100"
+    ),
+    "GET /events/subscriptions/{by}/{key}/listEvents": _alerts("/events/subscriptions/id/{id}/listEvents?limit=100"),
+    "GET /events/subscriptions/{subscription_id}/listSuccessfullySentChangeEvents": _alerts(
+        "/events/subscriptions/{id}/listSuccessfullySentChangeEvents?limit=100"
+    ),
+    "GET /events/subscriptions/{by}/{key}/listSuccessfullySentChangeEvents": _alerts(
+        "/events/subscriptions/id/{id}/listSuccessfullySentChangeEvents?limit=100"
+    ),
+    "GET /events/subscriptions/{subscription_id}/logs": _alerts("/events/subscriptions/{id}/logs?limit=500"),
+    "GET /events/subscriptions/listAllFailedEvents": _always("/events/subscriptions/listAllFailedEvents?limit=100"),
     "GET /events/subscriptions/noise": _always("/events/subscriptions/noise?limit=1000"),
     "GET /events/subscriptions/{subscription_id}/noise": lambda aviary: (
         f"/events/subscriptions/{one['id']}/noise" for one in aviary.open["events/subscriptions"]

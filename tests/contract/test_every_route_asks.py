@@ -125,6 +125,7 @@ def _filled(path: str, orders: Json) -> str:
         "connector": "Postgres",
         "group": "Sales",
         "change": "add",
+        "by": "id",
     }
     values |= {"entity_type": "table", "resource": "table", "from_type": "table", "to_type": "table"}
     values |= {"from_fqn": orders["fullyQualifiedName"], "to_fqn": orders["fullyQualifiedName"]}

@@ -229,6 +229,8 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "DELETE /events/subscriptions/name/{name}": ("/events/subscriptions/name/hidden", NONE),
     "PATCH /events/subscriptions/{subscription_id}": ("/events/subscriptions/{alert}", PATCHES),
     "DELETE /events/subscriptions/{subscription_id}": ("/events/subscriptions/{alert}", NONE),
+    "PUT /events/subscriptions/name/{name}/syncOffset": ("/events/subscriptions/name/hidden/syncOffset", NONE),
+    "PUT /events/subscriptions/{subscription_id}/syncOffset": ("/events/subscriptions/{alert}/syncOffset", NONE),
     "PUT /events/subscriptions/{subscription_id}/status/{destination_id}": (
         "/events/subscriptions/{alert}/status/6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001",
         ({"status": "active"}, {"status": 1}),

@@ -45,6 +45,7 @@ from tocsin.server.routes.alerts import (
     conditions,
     deliveries,
     noise,
+    progress,
     subscriptions,
     templates,
 )
@@ -239,6 +240,19 @@ class StreamingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+_OF_ALERTS = (
+    backtests,
+    deliveries,
+    noise,
+    progress,
+    alert_history,
+    alert_incidents,
+    conditions,
+    subscriptions,
+    templates,
+)
+
+
 @cache
 def _routes() -> APIRouter:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
@@ -271,14 +285,7 @@ def _routes() -> APIRouter:
         edges,
         graph,
         search,
-        backtests,
-        deliveries,
-        noise,
-        alert_history,
-        alert_incidents,
-        conditions,
-        subscriptions,
-        templates,
+        *_OF_ALERTS,
         permissions,
         tasks,
         threads,

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.model.change import LoggedEvent
+from tocsin.store.alerts.deliveries import AlertDeliveries
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
@@ -39,6 +40,7 @@ class AlertStores:
     history: AlertHistory
     messages: Messages
     routes: Routes
+    deliveries: AlertDeliveries
     dead_letters: DeadLetters
     replays: Replays
     incidents: AlertIncidentLog
@@ -64,6 +66,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         history=AlertHistory(engine, page_bytes=page_bytes),
         messages=Messages(engine),
         routes=Routes(engine),
+        deliveries=AlertDeliveries(engine),
         dead_letters=DeadLetters(engine),
         replays=Replays(engine),
         unsubscribe_key=key,

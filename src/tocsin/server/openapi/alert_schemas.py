@@ -161,6 +161,39 @@ ALERTS: dict[str, Document] = {
         },
         {"requestsNote": TEXT},
     ),
+    "FailedEvent": whole(
+        {
+            "failingSubscriptionId": ID,
+            "changeEvent": ref("ChangeEvent"),
+            "reason": TEXT,
+            "source": either("SUBSCRIBER"),
+            "timestamp": TIME,
+        }
+    ),
+    "TypedEvent": whole({"status": either("failed", "successful"), "data": array(OPEN), "timestamp": TIME}),
+    "EventsRecord": whole(
+        dict.fromkeys(("totalEventsCount", "pendingEventsCount", "successfulEventsCount", "failedEventsCount"), COUNT)
+    ),
+    "AlertDiagnosis": whole(
+        {
+            **dict.fromkeys(("latestOffset", "currentOffset", "startingOffset"), COUNT),
+            "hasProcessedAllEvents": FLAG,
+            **dict.fromkeys(("successfulEventsCount", "failedEventsCount"), COUNT),
+            **dict.fromkeys(("relevantUnprocessedEventsCount", "totalUnprocessedEventsCount"), COUNT),
+        },
+        dict.fromkeys(("relevantUnprocessedEventsList", "totalUnprocessedEventsList"), array(ref("ChangeEvent"))),
+    ),
+    "AlertOffset": whole({"startingOffset": COUNT, "currentOffset": COUNT, "timestamp": TIME}),
+    "AlertLogEntry": whole(
+        {
+            **{"timestamp": TIME, "offset": COUNT, "eventId": TEXT, "eventType": either(*EventType)},
+            **{"entityType": _ENTITY_TYPE, "entityFullyQualifiedName": nullable(TEXT)},
+            **{"channel": either(*Channel), "recipient": TEXT, "status": either(*MessageStatus)},
+            **dict.fromkeys(("destinationId", "messageId", "reason"), nullable(TEXT)),
+            **dict.fromkeys(("attemptCount", "lastAttemptAt", "statusCode"), nullable(COUNT)),
+        }
+    ),
+    "Flag": FLAG,
     "Replay": whole(
         {
             "id": ID,

@@ -39,6 +39,11 @@ _READ = Operation("{}")
 _EVENT = Operation("Event")
 _NEW_OR_NOT = ("200", "201")
 
+
+def _by_id_or_name(function: str, operation: Operation) -> dict[str, Operation]:
+    return dict.fromkeys((f"progress.{function}", f"progress.{function}_by"), operation)
+
+
 OPERATIONS: dict[str, Operation] = {
     # every collection
     "crud.create": Operation("{}", "Create{}"),
@@ -120,6 +125,16 @@ OPERATIONS: dict[str, Operation] = {
     "subscriptions.try_many": Operation("TrialList", "TrialsRequest"),
     "backtests.ask": Operation("Backtest", "BacktestRequest", also=("200", "202")),
     **dict.fromkeys(("backtests.read", "backtests.cancel"), Operation("Backtest")),
+    "progress.list_all_failed": Operation("FailedEventList"),
+    **_by_id_or_name("read_diagnosis", Operation("AlertDiagnosis")),
+    **_by_id_or_name("read_record", Operation("EventsRecord")),
+    **_by_id_or_name("list_failed", Operation("FailedEventList")),
+    **_by_id_or_name("list_sent", Operation("ChangeEventList")),
+    **_by_id_or_name("list_typed", Operation("TypedEventPage")),
+    **_by_id_or_name("list_destinations", Operation("DestinationStatusList")),
+    "progress.has_processed_all": Operation("Flag"),
+    **dict.fromkeys(("progress.skip_to_end", "progress.skip_to_end_by_name"), Operation("AlertOffset")),
+    "progress.list_logs": Operation("AlertLogEntryPage"),
     "deliveries.list_dead_letters": Operation("DeadLetterPage"),
     "deliveries.read_delivery": Operation("Delivery"),
     "deliveries.start_replay": Operation("Replay", "ReplayRequest"),

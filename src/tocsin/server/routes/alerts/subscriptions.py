@@ -74,7 +74,7 @@ def create_or_update(
     require(caller, Operation.CREATE, ROW)
     alert = _checked(body, None, caller)
     if dry_run:
-        created = _writes(caller).rehearsal().create(ROW.name, alert.document, actor=caller.actor)
+        created = writes_of(caller).rehearsal().create(ROW.name, alert.document, actor=caller.actor)
         return _answered(Written(created.document, None), alert, caller)
     return _answered(_create(alert, caller), alert, caller)
 
@@ -118,12 +118,7 @@ def delete(
 @router.get("/{subscription_id}/status")
 def list_status(subscription_id: PathId, caller: Asked) -> Response:
     """Return the destinations of an alert with ``statusDetails`` and ``breaker``."""
-    document = found(ROW, Key.by_id(str(subscription_id)), caller)
-    standings = caller.parts.standings.of(document["id"])
-    data = [
-        {**destination, **_state(document, destination, standings.get(destination["id"]))}
-        for destination in past(ROW, document, caller)["destinations"]
-    ]
+    data = destinations_json(Key.by_id(str(subscription_id)), caller)
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
@@ -227,7 +222,7 @@ def _create(alert: Alert, caller: Caller) -> Written:
     subscriptions = caller.parts.subscriptions
     subscriptions.keep_secrets(chosen, alert.secrets)
     try:
-        return _writes(caller, lambda: chosen).create(ROW.name, alert.document, actor=caller.actor)
+        return writes_of(caller, lambda: chosen).create(ROW.name, alert.document, actor=caller.actor)
     except (Conflict, InvalidInput, NotFound):
         subscriptions.forget(chosen)
         raise
@@ -272,7 +267,7 @@ def _change(
 
 def _rehearsed(before: Document, alert: Alert, caller: Caller) -> Response:
     """Return what ``_replaced`` would, writing nothing; a header names the secrets that would change."""
-    written = _patched(_writes(caller).rehearsal(), before, alert, caller)
+    written = _patched(writes_of(caller).rehearsal(), before, alert, caller)
     response = _answered(written, alert, caller)
     if changed := changed_secrets(alert, before, _known_secrets(before, caller)):
         response.headers[CHANGED_SECRETS] = json.dumps(changed)
@@ -285,9 +280,9 @@ def _replaced(before: Document, alert: Alert, caller: Caller) -> Response:
     known = _known_secrets(before, caller)
     if alert.secrets != known:  # before what is sent can go to where they lead it
         edited = partial(add_editor, alert_id=subscription_id)
-        _writes(caller).within(edited, actor=caller.actor)
+        writes_of(caller).within(edited, actor=caller.actor)
     subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
-    written = _patched(_writes(caller), before, alert, caller)
+    written = _patched(writes_of(caller), before, alert, caller)
     subscriptions.keep_secrets(subscription_id, alert.secrets)
     return _answered(written, alert, caller)
 
@@ -329,7 +324,7 @@ def _delete(key: Key, caller: Caller) -> Response:
     _check_writer(document, caller, Operation.DELETE)
     if document.get("provider") == "system":
         raise Forbidden("This alert is required by Tocsin: it can be disabled, not deleted.")
-    written = _writes(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
+    written = writes_of(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
     caller.parts.subscriptions.forget(document["id"])
     return answer(past(ROW, written.document, caller))
 
@@ -352,9 +347,19 @@ def _check_writer(document: Document, caller: Caller, operation: Operation) -> N
     require(caller, operation, ROW, {**document, "owners": [*(document.get("owners") or ()), *made_by]})
 
 
-def _writes(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writes:
+def writes_of(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writes:
     """Return writes without permission checks: an alert's creator counts as its owner, which only this module knows."""
     return Writes(caller.parts.catalogue, caller.parts.clock, new_id, bounds=caller.parts.writes.bounds)
+
+
+def destinations_json(key: Key, caller: Caller) -> list[Document]:
+    """Return the destinations of an alert, each with its status and breaker."""
+    document = found(ROW, key, caller)
+    standings = caller.parts.standings.of(document["id"])
+    return [
+        {**destination, **_state(document, destination, standings.get(destination["id"]))}
+        for destination in past(ROW, document, caller)["destinations"]
+    ]
 
 
 def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:

@@ -1,0 +1,178 @@
+"""Progress of an alert through the log, in the shapes of OpenMetadata: how far it is, and what became of its events.
+
+Source: OpenMetadata 1.13 ``events/api/eventSubscriptionDiagnosticInfo.json``, ``eventsRecord.json``,
+``typedEvent.json``, ``events/failedEventResponse.json``. Next: ``store/alerts/deliveries.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from tocsin.errors import NotFound
+from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.send.channels.webhook.payload import as_upstream
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
+from tocsin.model.subscription import EventSubscription
+from tocsin.server.access.events import as_shown
+from tocsin.server.alerts.stores import with_streaks
+from tocsin.server.http.request import Caller
+from tocsin.server.routes.entities.crud import found
+from tocsin.store.alerts.deliveries import EventCounts, FailedEvent, LogEntry
+
+MOST_UNREAD = 1_000
+"""Events that the pipeline has not reached yet and that are looked at."""
+
+TO_SUBSCRIBER = "SUBSCRIBER"
+"""Upstream's word for a failure on the way to a destination; all of ours are such."""
+
+ROW = ENTITY_TYPES["eventsubscription"]
+
+
+@dataclass(frozen=True)
+class PageAsked:
+    """A page: so many of a list, after so many."""
+
+    limit: int
+    skip: int
+
+    def of(self, rows: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+        """Return the page of these."""
+        return list(islice(rows, self.skip, self.skip + self.limit))
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What the pipeline has not reached: how many events, those that were looked at, and those the alert matches."""
+
+    current: int
+    latest: int
+    looked_at: list[LoggedEvent]
+    relevant: list[LoggedEvent]
+
+
+def alert_at(key: Key, caller: Caller) -> EventSubscription:
+    """Return an alert that the caller may view.
+
+    Raises
+    ------
+    NotFound : there is none
+    """
+    alert = caller.parts.subscriptions.find(found(ROW, key, caller)["id"])
+    if alert is None:
+        raise NotFound(f"alert {key} not found")
+    return alert
+
+
+def reached(alert: EventSubscription, caller: Caller) -> tuple[int, int]:
+    """Return up to which offset an alert's events are processed, and the last offset of the log."""
+    log = caller.parts.log
+    streams = [MATCH_STREAM] if log.reported_at_ms(STREAK_STREAM) is None else [MATCH_STREAM, STREAK_STREAM]
+    end = log.readable_end()
+    return min(*(log.progress(one) for one in streams), end), end
+
+
+def unread(alert: EventSubscription, caller: Caller) -> Unread:
+    """Return what is to be processed yet, at most ``MOST_UNREAD`` events of it."""
+    current, latest = reached(alert, caller)
+    events = [one for one in caller.parts.log.read(current, MOST_UNREAD) if one.offset <= latest]
+    plan, stores = plan_of(alert), caller.parts.alert_stores
+    covered = [one for one in events if alert.enabled and one.offset >= alert.since_offset]
+    return Unread(current, latest, events, [one for one in covered if matches(plan, with_streaks(one, stores))])
+
+
+def record_json(alert: EventSubscription, caller: Caller) -> Document:
+    """Return upstream's ``eventsRecord``: pending are events that wait, and unread ones that the alert matches."""
+    counts = _counts(alert, caller)
+    pending = counts.waiting + len(unread(alert, caller).relevant)
+    successful = max(0, counts.matched - counts.failed - counts.waiting)
+    return {
+        "totalEventsCount": pending + successful + counts.failed,
+        "pendingEventsCount": pending,
+        "successfulEventsCount": successful,
+        "failedEventsCount": counts.failed,
+    }
+
+
+def diagnosis_json(alert: EventSubscription, page: PageAsked, caller: Caller, *, counts_only: bool) -> Document:
+    """Return upstream's ``eventSubscriptionDiagnosticInfo``; with lists of unread events unless ``counts_only``."""
+    ahead, counts = unread(alert, caller), _counts(alert, caller)
+    said: Document = {
+        "latestOffset": ahead.latest,
+        "currentOffset": ahead.current,
+        "startingOffset": alert.since_offset,
+        "hasProcessedAllEvents": ahead.current >= ahead.latest,
+        "successfulEventsCount": max(0, counts.matched - counts.failed - counts.waiting),
+        "failedEventsCount": counts.failed,
+        "relevantUnprocessedEventsCount": len(ahead.relevant),
+        "totalUnprocessedEventsCount": max(len(ahead.looked_at), ahead.latest - ahead.current),
+    }
+    if counts_only:
+        return said
+    return {
+        **said,
+        "relevantUnprocessedEventsList": _events(page.of(ahead.relevant), caller),
+        "totalUnprocessedEventsList": _events(page.of(ahead.looked_at), caller),
+    }
+
+
+def failed_json(failed: Sequence[FailedEvent], caller: Caller) -> list[Document]:
+    """Return upstream's ``failedEventResponse`` of each failure, without events that the caller may not view."""
+    events = caller.visibility.shown([one.event for one in failed])
+    return [
+        {
+            "failingSubscriptionId": one.subscription_id,
+            "changeEvent": as_upstream(event, caller.root),
+            "reason": one.reason if one.status_code is None else f"{one.reason} ({one.status_code})",
+            "source": TO_SUBSCRIBER,
+            "timestamp": one.updated_at_ms,
+        }
+        for one, event in zip(failed, events, strict=True)
+        if event is not None
+    ]
+
+
+def sent_json(sent: Sequence[ChangeEvent], caller: Caller) -> list[Document]:
+    """Return events in upstream's shape, those that the caller may view."""
+    return [as_upstream(event, caller.root) for event in caller.visibility.shown(sent) if event is not None]
+
+
+def typed_json(status: str, events: Sequence[Document]) -> list[Document]:
+    """Return upstream's ``typedEvent`` of each event."""
+    return [{"status": status, "data": [one], "timestamp": one["timestamp"]} for one in events]
+
+
+def log_json(entry: LogEntry) -> Document:
+    """Return one line of an alert's log."""
+    event = entry.event
+    return {
+        "timestamp": event.timestamp,
+        "offset": entry.place.log_offset,
+        "eventId": event.id,
+        "eventType": event.event_type.value,
+        "entityType": event.entity_type,
+        "entityFullyQualifiedName": event.entity_fully_qualified_name,
+        "channel": entry.channel,
+        "recipient": entry.recipient,
+        "destinationId": entry.destination_id,
+        "messageId": entry.message_id,
+        "status": entry.status or "delivered",
+        "attemptCount": entry.attempt_count,
+        "lastAttemptAt": entry.attempted_at_ms,
+        "reason": entry.reason,
+        "statusCode": entry.status_code,
+    }
+
+
+def _counts(alert: EventSubscription, caller: Caller) -> EventCounts:
+    return caller.parts.alert_stores.deliveries.counts(alert.id, [one.id for one in alert.destinations])
+
+
+def _events(logged: Sequence[LoggedEvent], caller: Caller) -> list[Document]:
+    return [as_upstream(one.event, caller.root) for one in as_shown(caller.visibility, logged) if one is not None]

@@ -41,7 +41,7 @@ def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
 
 
 def _first(reads: Iterable[Callable[[], Entity]], what: str) -> Entity:
-    """Return what the first read finds; ``NotFound``, as the server says it where it knows what was meant."""
+    """Return the first entity found; raise ``NotFound``, if possible with the server's suggestion."""
     meant: NotFound | None = None
     for read in reads:
         try:

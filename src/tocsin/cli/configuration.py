@@ -23,7 +23,7 @@ _NO_SETTINGS = frozenset({"TOCSIN_SERVER", "TOCSIN_TOKEN", "TOCSIN_LIFELINE"})
 
 
 def unknown_variables() -> list[str]:
-    """Return the variables that look like settings and are none; those for the tests are nobody's business."""
+    """Return the variables that look like settings but are not; variables for the tests are ignored."""
     known = {*_variables(), *_NO_SETTINGS}
     ours = (name for name in os.environ if name.startswith(_PREFIX) and not name.startswith(f"{_PREFIX}TEST_"))
     return sorted(name for name in ours if name.upper() not in known)

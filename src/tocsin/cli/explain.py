@@ -121,7 +121,7 @@ def _verdict(alert: Document, answer: Document) -> str:
 
 
 def _whom(answer: Document) -> str:
-    """Return who is asked about: whoever asks, where they may not know of others."""
+    """Return the user to explain for: the requester, if they may not ask about others."""
     if answer["user"] is not None:
         return str(answer["user"]["name"])
     return "anybody" if answer["notified"]["isWhole"] else "you"

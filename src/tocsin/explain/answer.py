@@ -182,7 +182,7 @@ def _became(record: NotificationRecord) -> str:
 
 
 def _gathered(record: NotificationRecord) -> str:
-    """Return with how many others it goes out, if it does."""
+    """Return how many other notifications are in its message, if any."""
     others = record.message.notification_count - 1 if record.message else 0
     return f" in one message with {counted(others, 'other notification')}" if others > 0 else ""
 

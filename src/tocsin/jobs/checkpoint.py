@@ -130,7 +130,7 @@ def _is_json(text: str) -> bool:
 
 
 def _agrees(content: bytes, crc: bytes) -> bool:
-    """Return whether a file's content is what its checksums say; a file of checksums without a head says nothing."""
+    """Return whether a file matches its checksums, or the file of checksums has no header and proves nothing."""
     if len(crc) < _CRC_HEADER or not crc.startswith(_CRC_MAGIC):
         return True
     step = int.from_bytes(crc[len(_CRC_MAGIC) : _CRC_HEADER], "big")

@@ -74,7 +74,7 @@ class LakeParts:
         return Extent(segments, max(self.log.readable_end(), segments[-1].through if segments else 0))
 
     def happened(self, window: Window) -> tuple[Extent, int]:
-        """Return how far the history goes for ``window``, and how many events happened in it."""
+        """Return the extent of the history in ``window``, and the number of events in it."""
         whole = self.extent()
         met = [one for one in whole.segments if window.meets(one)]
         partly = [one for one in met if not window.covers(one)]

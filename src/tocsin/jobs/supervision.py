@@ -236,7 +236,7 @@ def _write_in(folder: Path) -> None:
 
 
 def _brief(reason: str) -> str:
-    """Return the line of a failure that says most, Python's if there is one, and no more than fits a line."""
+    """Return the most informative line of a failure, Python's if there is one, shortened to one line."""
     lines = [line.strip() for line in reason.splitlines() if line.strip()] or ["no reason given"]
     spoken = [line for line in lines if line.partition(":")[0].endswith(("Error", "Exception")) and " at " not in line]
     return (spoken or lines)[-1 if spoken else 0][:_LONGEST_REASON]

@@ -184,7 +184,7 @@ class Shapes:
 
 
 def _by_number(name: str, numbers: Sequence[int], expressions: Sequence[Expression]) -> Expression:
-    """Return the expression at the place that ``name`` says, by halving: a chain would ask a hundred questions."""
+    """Return an expression that selects by ``name`` with nested halves: a chain would need a hundred comparisons."""
     if not numbers:
         return "false"
     if len(numbers) == 1:

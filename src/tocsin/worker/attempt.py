@@ -110,7 +110,7 @@ async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: Is
 
 
 def _retries(entries: Sequence[Entry], routes: Routes) -> int:
-    """Return how often those alerts let it be tried again that send it: as often as the most patient one says."""
+    """Return the highest ``retries`` of the alerts that the message is sent for."""
     if not routes:
         return _RETRIES
     found = (routes.get(reason.destination_key) for entry in entries for reason in entry.reasons)

@@ -68,7 +68,7 @@ REPORTS: dict[str, ReportKind] = {
 
 
 def is_unchanged(kind: ReportKind, before: Document, after: Document) -> bool:
-    """Return whether a report says nothing that the one before did not say."""
+    """Return whether a report equals the one before in everything that makes an event."""
     return all(is_same(_checked(kind, before, key), _checked(kind, after, key)) for key in kind.news)
 
 

@@ -40,7 +40,7 @@ def outcome(record: Record, row: Row, bring: Callable[[], str]) -> Outcome:
 
 
 def fill(transaction: Transaction, request: Document, row: Row, setters: Setters) -> None:
-    """Put what a row says into a request for something that is not there yet."""
+    """Apply the cells of a row to the create request of a new entity."""
     for name, text in row.values.items():
         if name in setters and text:
             setters[name](transaction, request, text)

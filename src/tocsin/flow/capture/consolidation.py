@@ -32,7 +32,7 @@ _STAMPS = frozenset(
 
 
 def begun_at(record: Record, old: Stored, fields: Document, *, within_ms: int) -> Stored | None:
-    """Return the state from which one version is to lead to ``fields``; None if the edit makes one of its own."""
+    """Return the state that the shared version of this edit starts from; None if the edit makes a separate version."""
     before = (old.document.get("changeDescription") or {}).get("previousVersion")
     is_continued = (
         before is not None

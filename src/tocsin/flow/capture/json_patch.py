@@ -90,7 +90,7 @@ def _copied(document: Document) -> Document:
 
 
 def _why(refused: Exception) -> str:
-    """Return what the library says, without the whole document, or a value of it, that some of its messages quote."""
+    """Return the library's message without the document or the values that some of its messages quote."""
     if isinstance(refused, jsonpatch.JsonPatchTestFailed):
         return "a test operation failed"
     missing, quotes, _document = str(refused).partition(" not found in ")

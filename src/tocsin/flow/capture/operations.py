@@ -242,7 +242,7 @@ class EntityWrites:
         return self._write(lambda record: work(record, _live(record, entity_type, key, hold)), actor)
 
     def replace(self, entity_type: str, fqn: str, state: Document, at_ms: int, *, actor: Actor) -> Written:
-        """Put a whole state, as a history has it: what it leaves out goes. Its parent need not exist."""
+        """Replace the entity by a complete recorded state: omitted keys are removed. Its parent need not exist."""
 
         def work(record: Record) -> Written:
             resolver = record.resolver(strict=False)

@@ -99,12 +99,12 @@ def _place(record: Record, kind: EntityType, old: Stored, asked: tuple[Document,
 
 
 def _taken(old: Stored, keys: tuple[str, ...]) -> Document:
-    """Return what an entity has under these keys."""
+    """Return the entity's current values of these keys."""
     return {key: old.document[key] for key in keys if key in old.document}
 
 
 def _with_living_references(record: Record, old: Stored, fields: Document, left_out: list[LeftOut]) -> Document:
-    """Return every field of references that the old version has, without what is no more."""
+    """Return the reference fields of the old version, without references to entities that no longer exist."""
     found: Document = {}
     for key in REFERENCE_LISTS.keys() & fields.keys():
         present = {reference.get("id"): reference for reference in old.document.get(key) or ()}

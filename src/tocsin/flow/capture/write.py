@@ -261,7 +261,7 @@ def last_changed_ms(document: Document) -> int | None:
 
 
 def _kept(old: Stored, fields: Document) -> Document:
-    """Return the fields with what the server keeps, as it was; what the request changed is said anew."""
+    """Return the fields with the stored values of keys that only the server sets, except the last increment."""
     kept = {key: old.document[key] for key in SERVER_KEPT - {_INCREMENT} if key in old.document}
     return kept | {key: value for key, value in fields.items() if key not in SERVER_KEPT}
 

@@ -142,7 +142,7 @@ class _Scene(NamedTuple):
     asked: Mapping[str, int]
 
     def means(self, row: RecipientRule, user_id: str | None) -> bool:
-        """Say whether what the alert asks of people holds of this one; of anybody, where it goes to no person."""
+        """Return whether the alert's condition on people holds for this person, or for a destination without one."""
         asked = self.asked.get(row.subscription_id, ANYBODY)
         if not row.questions:
             return is_asked(asked, 0)

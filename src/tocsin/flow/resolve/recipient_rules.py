@@ -128,7 +128,7 @@ def _asked(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
 
 
 def has_no_receiver(destination: Destination) -> bool:
-    """Say whether a destination is for users, or teams, and says neither which nor any other way to them."""
+    """Return whether a destination for users or teams names none of them and has no flag that selects people."""
     config = destination.config
     flags = config.send_to_admins or config.send_to_owners or config.send_to_followers
     return destination.category in _BY_NAME and not (config.receivers or flags)

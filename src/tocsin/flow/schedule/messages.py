@@ -66,7 +66,7 @@ class Schedule:
         self._slots: dict[tuple[str, tuple[str, ...], int], Slot] = {}
 
     def slot(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Slot:
-        """Return when one notification of all these alerts goes out: as early as the earliest of them."""
+        """Return when a notification that these alerts share is due: the earliest of their times."""
         if not self._timings:
             return self._now
         key = (channel, tuple(subscription_ids), event_ms)
@@ -85,7 +85,7 @@ class Schedule:
         return _slot_of(decision, timing, self._now_ms)
 
     def _order(self, slot: Slot) -> tuple[int, bool, bool]:
-        """Return the place among the slots of one notification: what cannot wait goes before what may gather."""
+        """Return the sort key of the slots of a notification: earliest first, immediate before gathering."""
         return max(slot.due_at_ms, self._now_ms), slot.timing is not None, slot.grouping_key is not None
 
 

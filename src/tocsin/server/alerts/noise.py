@@ -87,7 +87,7 @@ def _tallies(alert_ids: Sequence[str], start: int, caller: Caller) -> dict[str, 
 
 
 def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]) -> list[str]:
-    """Return the alerts whose people are counted: as many of the quietest as take no more than a moment."""
+    """Return the alerts whose people are counted: the quietest ones, up to a total number of notifications."""
     found, notified = [], 0
     for one in sorted(alerts, key=lambda one: tallies[one.id].notified_count):
         notified += tallies[one.id].notified_count

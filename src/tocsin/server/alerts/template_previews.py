@@ -63,7 +63,7 @@ def entry_of(request: Document, caller: Caller) -> Entry:
 
 
 def preview(template: Template, entry: Entry, place: Place) -> tuple[Document, RichText | None]:
-    """Return upstream's ``notificationTemplateRenderResponse``, and what the template says if it says something."""
+    """Return upstream's ``notificationTemplateRenderResponse``, with the rendered texts if the template is valid."""
     validation = validated(template)
     if not validation["isValid"]:
         return {"validation": validation}, None

@@ -229,7 +229,7 @@ class Streams:
 
 
 class ending_with_the_store:  # noqa: N801  read as a word of a with statement
-    """Let a stream end in order, with a line in the log, when the store goes away in the middle of it."""
+    """End a stream without an error, with a log line, if the store becomes unavailable."""
 
     def __enter__(self) -> None:
         """Begin."""

@@ -133,7 +133,7 @@ class OpenIdConnect:
         return str(found["id_token"])
 
     def _identity(self, token: str, nonce: str) -> Document:
-        """Return what an identity token says, if it can be believed."""
+        """Return the claims of an identity token after verifying it."""
         issuer, ours = self._provider()["issuer"], self._settings.oidc_client_id
         keys = KeySet(list(_usable(ask_provider(self._provider()["jwks_uri"]).get("keys"))))  # read at every log-in
         expected = {"iss": {"value": issuer}, "aud": {"value": ours}, "sub": {"essential": True}}
@@ -247,7 +247,7 @@ def ask_provider(address: str, form: Mapping[str, str] | None = None) -> Json:
 
 
 def _object(answer: httpx.Response) -> Json:
-    """Return what an answer says, read as it came: what is packed small is not unpacked."""
+    """Return the body of an answer as received; compressed bodies are not unpacked."""
     read, give_up_s = bytearray(), time.monotonic() + _TIMEOUT_S
     for chunk in answer.iter_raw():
         read += chunk

@@ -83,7 +83,7 @@ def _editor(text: str) -> str:
 
 
 def _editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, set[str]]:
-    """Return who changed of each alert what no version says."""
+    """Return the people who changed the secrets or masked addresses of each alert, which no version records."""
     found: dict[str, set[str]] = {}
     for some in chunked(sorted(alert_ids)):
         named = attachment.c.entity_id.in_(some), attachment.c.kind == KIND

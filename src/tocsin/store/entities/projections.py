@@ -169,7 +169,7 @@ def _tags(entity: Stored) -> Rows:
 
 
 def owners(entity: Stored) -> Rows:
-    """Return the rows of ``ownership`` that a document says: entity, owner, type of the owner."""
+    """Return the rows of ``ownership`` for a document: entity, owner, type of the owner."""
     owners = entity.document.get("owners") or ()
     return frozenset((entity.id, owner["id"], owner["type"]) for owner in owners if "id" in owner)
 
@@ -190,7 +190,7 @@ def _references(entity: Stored) -> Rows:
 
 
 def members(entity: Stored) -> Rows:
-    """Return the rows of ``membership`` that a document says: team, member, type of the member."""
+    """Return the rows of ``membership`` for a document: team, member, type of the member."""
     document = entity.document
     match entity.entity_type:
         case "user":

@@ -21,7 +21,7 @@ class DestinationFailures:
         self._engine = engine
 
     def unreported(self) -> list[DestinationFailure]:
-        """Return the failures that somebody has to be told of, in the order in which they began."""
+        """Return the failures that are not reported yet, oldest first."""
         query = select(
             _AT.subscription_id,
             _AT.destination_id,

@@ -81,7 +81,7 @@ def _paced(connection: Connection, rows: Sequence[Row]) -> tuple[list[Row], list
 
 
 def _after(row: Row, last: _Latest | None) -> Row:
-    """Return a notification in the slot that it gathers in, after what its group has had."""
+    """Return a notification with its slot, chosen after the last message of its group."""
     slot: Slot = row["slot"]
     if last is None:
         return _in(row, following(slot, slot.due_at_ms))

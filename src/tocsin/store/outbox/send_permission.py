@@ -65,7 +65,7 @@ class Permitted:
         return shown, (*muted, *hidden)
 
     def _muted_now(self, dispatch: Dispatch, now_ms: int) -> Objection:
-        """Return the objection of whoever has muted an alert, an asset, or what they hear of through lineage."""
+        """Return the objection of people who muted the alert, the asset, or an asset that reaches them by lineage."""
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
         who = _concerned(dispatch)
         if not who:

@@ -94,7 +94,7 @@ class SuiteReader:
 
 
 def enlist(connection: Connection, old: Stored | None, new: Stored) -> None:
-    """Bring the row of a test case's own suite from what ``old`` says to what ``new`` says."""
+    """Update the row of a test case's basic suite from the state ``old`` to ``new``."""
     before, after = (_own(one) if one else None for one in (old, new))
     if before == after:
         return

@@ -185,7 +185,7 @@ async def _one_tried(destination: Destination, caller: Caller) -> Document:
 
 
 def _answered(written: Written, alert: Alert, caller: Caller) -> Response:
-    """Return the answer to a write; a header says what is worth knowing about the alert's conditions."""
+    """Return the answer to a write, with warnings about the alert's conditions in a header."""
     response = written_answer(ROW, written, caller)
     if alert.remarks:
         said = [remark.to_wire() for remark in alert.remarks[:_MOST_REMARKS]]

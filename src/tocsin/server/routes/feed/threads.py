@@ -155,7 +155,7 @@ def visible(thread_id: str, caller: Caller, *, posts: int = 0) -> Document:
 
 
 def sees(caller: Caller) -> Sees:
-    """Return what says whether the caller may see the asset of this type and id."""
+    """Return a check of whether the caller may see the asset with this type and id."""
 
     def may(entity_type: str, entity_id: str) -> bool:
         try:

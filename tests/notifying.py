@@ -12,7 +12,7 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, recipients_of
+from tocsin.flow.once import World, recipients_of, triggered_too
 from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
 from tocsin.flow.schedule.messages import scheduled, timings_of
@@ -41,7 +41,7 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     pairs: list[Pair] = []
     for plain in log.read(log.progress(MATCH_STREAM), 10_000):
         logged = with_facts(plain, Reports(engine).before(plain))
-        matched = [one for one in alerts if matches(plan_of(one), logged)]
+        matched = triggered_too([one for one in alerts if matches(plan_of(one), logged)], logged, alerts)
         pairs += [(logged.offset, one.id) for one in matched]
         found += [_row(one, logged) for one in recipients_of(logged, matched, world)]
     shown = only_visible(found, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))

@@ -275,3 +275,22 @@ def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(
     assert parts.match_results.kept_after() == audited.after
     change(company.engine, delete(notification).where(notification.c.log_offset <= audited.after))
     assert audit(parts).findings == ()
+
+
+def test_what_another_alert_triggers_is_no_finding_until_that_one_did_not_match(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    triggered = company.alert("triggered", [OWNERS_MAIL], "eventType == 'entityDeleted'")
+    link = {"op": "add", "path": "/triggers", "value": [{"id": triggered, "type": "eventsubscription"}]}
+    company.clock.advance(1_000)
+    company.writes.patch("eventsubscription", company.key("mail"), [link], actor=SYSTEM)
+    notified_events(spark, company, tmp_path / "checkpoint")
+    result = match_result.c
+    is_triggered = (result.subscription_id == triggered, result.triggered_by == company.ids["mail"])
+    with company.engine.connect() as connection:
+        counts = list(connection.scalars(select(result.notified_count).where(*is_triggered)))
+    assert counts
+    assert all(counts), "the owners are notified of what the other alert matched"
+    assert audit(parts).findings == ()
+    change(company.engine, update(match_result).where(*is_triggered).values(triggered_by="nobody"))
+    assert set(kinds(audit(parts))) == {"notMatched"}

@@ -13,6 +13,7 @@ from sqlalchemy import Engine, func, insert, select
 from tests.company import SmallCompany
 
 from tocsin.errors import LogDiverged
+from tocsin.flow.match.cascade import cascades_of, links_of
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.resolve import portions
@@ -190,3 +191,28 @@ def test_tasks_open_and_resolve_incidents_and_a_success_alone_notifies_nobody(st
         connection.execute(alert_incident.delete())
     list(old(iter([pa.RecordBatch.from_pylist(rows)])))
     assert states() == [], "events that are too old open none"
+
+
+def test_a_triggered_alert_notifies_of_what_the_other_matched_and_its_result_says_so(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    company.alert("first", [], "fieldChanged == 'description'", resources=("table",))
+    company.clock.advance(1_000)
+    company.describe("orders", "before it was enabled")
+    second = company.alert("second", MAIL_AND_BELL, "eventType == 'entityDeleted'")
+    company.clock.advance(1_000)
+    link = [{"op": "add", "path": "/triggers", "value": [{"id": second, "type": "eventsubscription"}]}]
+    company.writes.patch("eventsubscription", company.key("first"), link, actor=company.actor("ana"))
+    company.describe("orders", "after it")
+    work = work_of(store_engine)
+    links = {one.id: links_of(one) for one in Subscriptions(store_engine).list_enabled()}
+    work = replace(work, alerts=Here(work.alerts.value._replace(cascades=cascades_of(links))))
+    assert notified(store_engine, work) == 2, "cem follows orders: by mail and in the app"
+    before = everything(store_engine)
+    assert notified(store_engine, work) == 2
+    assert everything(store_engine) == before
+    with store_engine.connect() as connection:
+        result = match_result.c
+        columns = (result.subscription_id, result.notified_count, result.triggered_by)
+        rows = [tuple(row) for row in connection.execute(select(*columns).order_by(result.log_offset))]
+    first = company.ids["first"]
+    assert sorted(rows, key=str) == sorted([(first, 0, None), (first, 0, None), (second, 2, first)], key=str)

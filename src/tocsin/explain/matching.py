@@ -77,6 +77,11 @@ class MatchTrace:
         found = [gate.says for gate in self.gates if not gate.holds]
         return found + [rule.says() for rule in self.rules if rule.holds is False]
 
+    def triggered_by(self, name: str) -> MatchTrace:
+        """Return the verdict for an alert that another one triggers, of that name if it may be said."""
+        says = f"alert {name} triggers it" if name else "another alert triggers it"
+        return replace(self, matched=True, gates=(*self.gates, Gate("triggered", True, says)))
+
     def without_rules(self) -> MatchTrace:
         """Return the verdict without the conditions, for people who may not read the alert's rules."""
         return replace(self, rules=(), gates=tuple(gate for gate in self.gates if gate.name != _READABLE))

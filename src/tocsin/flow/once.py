@@ -13,6 +13,8 @@ from typing import Any
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.clock import Clock
+from tocsin.conditions.relations import EVERYBODY
+from tocsin.flow.match.cascade import cascades_of, links_of, with_triggered
 from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
@@ -78,8 +80,18 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Notified, ..
         return ()
     logged = with_facts(logged, world.earlier(logged))
     matched = [one for one in world.subscriptions if matches(plan_of(one), logged)]  # 3 match
+    matched = triggered_too(matched, logged, world.subscriptions)
     notified = scheduled_for(logged, matched, world)  # 4 resolve, 5 schedule
     return tuple([await _sent(one, logged.event, matched, world) for one in notified])  # 6 send, 7 track
+
+
+def triggered_too(
+    matched: Sequence[EventSubscription], logged: LoggedEvent, subscriptions: Sequence[EventSubscription]
+) -> list[EventSubscription]:
+    """Return the alerts that match, and those of ``subscriptions`` that they trigger."""
+    links = {one.id: links_of(one) for one in subscriptions if one.enabled}
+    found, _ = with_triggered({one.id: 1 for one in matched}, logged.offset, cascades_of(links))
+    return [*matched, *(one for one in subscriptions if one.id in found and one not in matched)]
 
 
 def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
@@ -94,7 +106,7 @@ def recipients_of(logged: LoggedEvent, matched: Sequence[EventSubscription], wor
     """Return whom these subscriptions notify of ``logged``, each once with all reasons."""
     plans = {one.id: plan_of(one) for one in matched}
     rules = [rule for one in matched for rule in recipient_rules(one, plans[one.id].questions)]
-    asked = {key: asked_by(plan, logged) for key, plan in plans.items()}
+    asked = {key: asked_by(plan, logged) or EVERYBODY for key, plan in plans.items()}  # what is triggered asks nothing
     audience = audience_of({logged.event.entity_id}, rules, world.directory)
     return recipients(logged, rules, audience, asked)
 

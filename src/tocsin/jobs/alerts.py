@@ -11,6 +11,7 @@ from pyspark import Broadcast
 from pyspark.sql import SparkSession
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.plan import RECOVERY, Plan, between_reports, plan_of, recovery_plan
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
@@ -49,7 +50,8 @@ class Alerts:
     """The alerts at one revision: match index, recipient rules, and times without success that are asked for.
 
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
-    notify that may gather or wait; ``opening`` are those whose failures open incidents.
+    notify that may gather or wait; ``opening`` are those whose failures open incidents,
+    ``links`` which of them trigger which.
     """
 
     revision: int
@@ -60,6 +62,7 @@ class Alerts:
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
     timings: dict[str, Timing] = field(repr=False, default_factory=dict)
     opening: frozenset[str] = field(repr=False, default=frozenset())
+    links: dict[str, Links] = field(repr=False, default_factory=dict)
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -70,7 +73,8 @@ class Alerts:
     def shared(self, session: SparkSession) -> Broadcast[SharedAlerts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
-            self._shared.append(session.sparkContext.broadcast(SharedAlerts(self.asked, self.timings, self.opening)))
+            shared = SharedAlerts(self.asked, self.timings, self.opening, cascades_of(self.links))
+            self._shared.append(session.sparkContext.broadcast(shared))
         return self._shared[0]
 
     def forget(self) -> None:
@@ -120,6 +124,7 @@ class CurrentAlerts:
             unreadable=_without(before.unreadable, changed) | unreadable,
             timings=_without(before.timings, changed) | timings_of(read),
             opening=opening,
+            links=_without(before.links, changed) | {one.id: links_of(one) for one in read if one.id in asked},
         )
         unindexed = index.unindexed()
         _LOG.info(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import orjson
@@ -25,6 +26,7 @@ from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.flow.resolve.candidates import EventHead
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visible
@@ -33,7 +35,7 @@ from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.flow.schedule.messages import Timings, scheduled
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
-from tocsin.model.match_result import MatchCounts
+from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.model.notification import Reason
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
@@ -60,12 +62,13 @@ Rules = Mapping[str, Sequence[RecipientRule]]
 class SharedAlerts(NamedTuple):
     """What tasks need of the alerts: the recipient rules of each, and the timings of those that may gather or wait.
 
-    ``opening`` are those whose failures open incidents.
+    ``opening`` are those whose failures open incidents; ``cascades`` those that others trigger.
     """
 
     rules: Rules
     timings: Timings
     opening: frozenset[str] = frozenset()
+    cascades: Cascades = MappingProxyType({})
 
 
 class Shared(Protocol):
@@ -147,6 +150,7 @@ class Notify:
         """Store what these events give in one transaction; return how many notifications that is."""
         last = max((one.head.offset, one.head.event_id) for one in events)
         events, work = self._incidents(events)
+        events, triggered = self._cascaded(events)
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         counts = MatchCounts(pairs)
         parts = _prefetched(self._parts(events, asked))
@@ -156,7 +160,7 @@ class Notify:
             for rows in chain([first], parts):
                 counts.add(rows)
                 under_way.add(rows)
-            under_way.finish(counts.results(now_ms=self.now_ms), work)
+            under_way.finish(counts.results(now_ms=self.now_ms, triggered=triggered), work)
         return counts.row_count
 
     def _incidents(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], IncidentWork]:
@@ -170,13 +174,24 @@ class Notify:
         matched = [one._replace(asked=of_alerts) for one, of_alerts in asked if of_alerts]
         return matched, IncidentWork(tuple(failing), recovering, self.now_ms)
 
+    def _cascaded(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], dict[Pair, str]]:
+        """Return the events with the alerts that are triggered; and which alert triggered each of these."""
+        cascades, found, triggered = self.alerts.value.cascades, list[MatchedEvent](), dict[Pair, str]()
+        if not cascades:
+            return events, triggered
+        for one in events:
+            asked, by = with_triggered(one.asked, one.head.offset, cascades)
+            found.append(one._replace(asked=asked))
+            triggered |= {(one.head.offset, alert): other for alert, other in by.items()}
+        return found, triggered
+
     def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
         return [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
 
     def _parts(self, events: Sequence[MatchedEvent], asked: Resolving) -> Iterator[list[NotificationRow]]:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = self._young(events)
-        rules, timings, _ = self.alerts.value
+        rules, timings, *_ = self.alerts.value
         found = resolved(young, rules, asked.directory, ahead=_prefetched) if young else iter(())
         for rows in visible_parts(recipient_rows(found), asked.permission_cache.now(), asked.events):
             yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))

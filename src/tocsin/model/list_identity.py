@@ -34,6 +34,7 @@ REFERENCE_LISTS: dict[str, tuple[str, ...]] = {
     "queryUsedIn": ("table", "dashboard", "pipeline", "storedProcedure"),
     "testSuites": ("testSuite",),
     "tests": ("testCase",),
+    "triggers": ("eventsubscription",),
 }
 """Every key that holds a list of references, and the types its members may have; the first is taken for granted."""
 

@@ -17,12 +17,16 @@ Pair = tuple[int, str]
 
 @dataclass(frozen=True)
 class MatchResult:
-    """How many notifications ``log_offset`` gave for ``subscription_id``."""
+    """How many notifications ``log_offset`` gave for ``subscription_id``.
+
+    ``triggered_by`` is the alert that matched, where this one did not, and was triggered by it.
+    """
 
     log_offset: int
     subscription_id: str
     notified_count: int
     resolved_at_ms: int
+    triggered_by: str | None = None
 
     @property
     def pair(self) -> Pair:
@@ -46,9 +50,13 @@ class MatchCounts:
             for subscription_id in subscription_ids:
                 self._counts[offset, subscription_id] += count
 
-    def results(self, *, now_ms: int) -> list[MatchResult]:
-        """Return the result of each match, once all of their notifications are counted."""
-        return [MatchResult(*pair, self._counts[pair], now_ms) for pair in self._pairs]
+    def results(self, *, now_ms: int, triggered: Mapping[Pair, str] | None = None) -> list[MatchResult]:
+        """Return the result of each match, once all of their notifications are counted.
+
+        ``triggered`` says which alert triggered each of those that only that gives.
+        """
+        by = triggered or {}
+        return [MatchResult(*pair, self._counts[pair], now_ms, by.get(pair)) for pair in self._pairs]
 
 
 def match_results_of(

@@ -186,7 +186,7 @@ class EventSubscription(WireModel):
 
     ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the
     first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
-    when it was created.
+    when it was created. ``triggers`` are the alerts that notify of what it matches as well.
     """
 
     id: str
@@ -208,6 +208,7 @@ class EventSubscription(WireModel):
     notification_template: EntityReference | None = None
     input: Document | None = None
     tags: tuple[Document, ...] = ()
+    triggers: tuple[EntityReference, ...] = ()
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
 

@@ -29,7 +29,7 @@ ALERTS = _struct(
 )
 MATCH_RESULTS = _struct(
     *(("log_offset", LongType), ("subscription_id", StringType), ("notified_count", IntegerType)),
-    *(("relation_count", IntegerType), ("missing_count", IntegerType)),
+    *(("relation_count", IntegerType), ("missing_count", IntegerType), ("triggered_by", StringType)),
 )
 NOTES = _struct(
     *(("id", StringType), ("log_offset", LongType), ("event_id", StringType)),
@@ -98,6 +98,7 @@ FROM matched LEFT ANTI JOIN audit_match_results USING (log_offset, subscription_
 UNION ALL
 SELECT '{_K.NOT_MATCHED}', j.event_id, j.log_offset, j.subscription_id, '', 0, 1
 FROM judged AS j LEFT ANTI JOIN matched AS m USING (log_offset, subscription_id)
+LEFT ANTI JOIN audit_match_results AS r ON r.log_offset = j.log_offset AND r.subscription_id = j.triggered_by
 UNION ALL
 SELECT if(found < notified_count, '{_K.NOTIFICATION_MISSING}', '{_K.NOTIFICATION_UNEXPECTED}'), event_id, log_offset,
     subscription_id, '', notified_count, found

@@ -15,6 +15,7 @@ from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import MatchTrace, match_trace
 from tocsin.explain.people import Reached, Scene, reached_by, rows_of
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
+from tocsin.flow.match.cascade import cascades_of, links_of, with_triggered
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import report_of
@@ -78,7 +79,8 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
         alerts = [one for one in alerts if one.id in tended]
         if not alerts:
             raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
-    matching = frozenset(one.id for one in alerts if _matches(one, question.logged))
+    triggered = _triggered(alerts, question.logged, caller)
+    matching = frozenset(one.id for one in alerts if one.id in triggered or _matches(one, question.logged))
     reached = _reached(question, caller, (alerts, matching, tended))
     named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]
     ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
@@ -92,7 +94,7 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
     traces = {
         one.id: AlertTrace(
             subscription=one,
-            match=_traced(one, question.logged, is_open=one.id in tended and not is_cut),
+            match=_traced(one, question.logged, triggered.get(one.id), is_open=one.id in tended and not is_cut),
             reached=reached.get(one.id, ()),
             is_whole=one.id in tended or question.person is not None,
         )
@@ -114,8 +116,22 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
     return PagedExplanation(explanation, tuple(traces[one.id] for one in page), question.shown)
 
 
-def _traced(alert: EventSubscription, logged: LoggedEvent, *, is_open: bool) -> MatchTrace:
+def _triggered(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
+    """Return which of these alerts another one that matches triggers, and the name of that one, if it may be seen."""
+    every = caller.parts.subscriptions.list_enabled()
+    cascades = cascades_of({one.id: links_of(one) for one in every})
+    names = {one.id: one.name for one in every if one.id in cascades and _matches(one, logged)}
+    _, by = with_triggered(dict.fromkeys(names, 1), logged.offset, cascades)
+    if not by:
+        return {}
+    wanted = {one.id for one in alerts if not _matches(one, logged)}
+    visible = {one.id for one in visible_alerts(caller)}
+    return {one: names[other] if other in visible else "" for one, other in by.items() if one in wanted}
+
+
+def _traced(alert: EventSubscription, logged: LoggedEvent, by: str | None, *, is_open: bool) -> MatchTrace:
     trace = match_trace(alert, logged)
+    trace = trace if by is None else trace.triggered_by(by)
     return trace if is_open else trace.without_rules()
 
 

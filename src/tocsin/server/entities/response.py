@@ -15,7 +15,7 @@ from tocsin.model.phrases import meant, with_article
 from tocsin.server.http.paths import API
 
 ON_REQUEST = frozenset(
-    {"owners", "tags", "followers", "domains", "extension", "teams", "users", "parents", "tests", "follows"}
+    {"owners", "tags", "followers", "domains", "extension", "teams", "users", "parents", "tests", "follows", "triggers"}
 )
 """What a read leaves out unless ``fields=`` names it; an answer to a write holds what the entity holds."""
 

@@ -55,13 +55,15 @@ class AuditRows:
             return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}
 
     def match_results(self, after: int, through: int) -> Rows:
-        """Return (offset, alert, count, relations, missing) of every processed match between two offsets.
+        """Return (offset, alert, count, relations, missing, trigger) of every processed match between two offsets.
 
         Of a hard delete, ``relations`` is how many relations the entity had, ``missing`` how many were gone by then.
         """
         row = match_result.c
         expected = func.coalesce(tombstone.c.relation_count, row.missing_count)
-        query = select(row.log_offset, row.subscription_id, row.notified_count, expected, row.missing_count)
+        query = select(
+            row.log_offset, row.subscription_id, row.notified_count, expected, row.missing_count, row.triggered_by
+        )
         query = query.outerjoin(tombstone, tombstone.c.log_offset == row.log_offset)
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
 

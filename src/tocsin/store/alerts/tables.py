@@ -96,10 +96,12 @@ match_result = Table(
     Column("notified_count", Integer, nullable=False),
     Column("resolved_at_ms", BigInteger, nullable=False),
     Column("missing_count", Integer, nullable=False, default=0, server_default="0"),
+    Column("triggered_by", String(36)),
 )
-"""One row per (event, alert it matched): how many notifications that gave, nobody being 0. Written with them.
+"""One row per (event, alert it matched or triggered): how many notifications that gave, maybe 0. Written with them.
 
 ``missing_count`` is how many relations of a hard-deleted entity were gone before this was written: 0 in a sound store.
+``triggered_by`` is the alert that matched, where that triggered this one.
 """
 
 mute = Table(

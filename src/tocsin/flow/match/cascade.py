@@ -1,0 +1,87 @@
+"""Alerts that other alerts trigger: what an alert matches, they match as well.
+
+A triggered alert notifies its own recipients, as if the event had met its conditions; those are not asked. It must be
+enabled, and the event must come after it was created or last enabled. Next: ``jobs/resolving.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from tocsin.conditions.relations import EVERYBODY
+from tocsin.model.subscription import EventSubscription
+
+Cascades = Mapping[str, tuple["Triggered", ...]]
+"""The alerts that an alert triggers, directly or through others, by its id."""
+
+
+class Triggered(NamedTuple):
+    """An enabled alert that is triggered, and the first log offset that it covers."""
+
+    subscription_id: str
+    since_offset: int
+
+
+class Links(NamedTuple):
+    """What cascades need of an enabled alert: the first log offset that it covers, and the alerts that it triggers."""
+
+    since_offset: int
+    triggers: tuple[str, ...]
+
+
+def links_of(subscription: EventSubscription) -> Links:
+    """Return the links of an alert."""
+    return Links(subscription.since_offset, tuple(one.id for one in subscription.triggers))
+
+
+def cascades_of(links: Mapping[str, Links]) -> dict[str, tuple[Triggered, ...]]:
+    """Return the cascades of these alerts, of those that trigger any; a loop ends where it began."""
+    return {
+        one: tuple(Triggered(other, links[other].since_offset) for other in sorted(found))
+        for one, own in links.items()
+        if own.triggers and (found := _reached(one, links))
+    }
+
+
+def path_between(begin: str, end: str, links: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the shortest way by which one alert triggers another, both included; empty if it does not."""
+    came_from: dict[str, str] = {begin: begin}
+    waiting = [begin]
+    for one in waiting:
+        for other in links.get(one, ()):
+            if other not in came_from:
+                came_from[other] = one
+                waiting.append(other)
+    if end not in came_from:
+        return []
+    way = [end]
+    while way[-1] != begin:
+        way.append(came_from[way[-1]])
+    return way[::-1]
+
+
+def with_triggered(asked: Mapping[str, int], offset: int, cascades: Cascades) -> tuple[dict[str, int], dict[str, str]]:
+    """Return what an event matches, with what that triggers; and which alert triggered each of these.
+
+    ``asked`` holds, by alert that the event at ``offset`` matches, the answers accepted to what that asks of people.
+    """
+    found, by = dict(asked), dict[str, str]()
+    for one in sorted(asked):
+        for triggered in cascades.get(one, ()):
+            if triggered.since_offset <= offset and triggered.subscription_id not in found:
+                found[triggered.subscription_id] = EVERYBODY
+                by[triggered.subscription_id] = one
+    return found, by
+
+
+def _reached(begin: str, links: Mapping[str, Links]) -> set[str]:
+    """Return the enabled alerts that an alert triggers; one that is disabled triggers nothing, and is none of them."""
+    found = set[str]()
+    waiting = list(links[begin].triggers)
+    while waiting:
+        one = waiting.pop()
+        if one in links and one not in found and one != begin:
+            found.add(one)
+            waiting += links[one].triggers
+    return found

@@ -1,0 +1,93 @@
+"""Tests of alerts that trigger others by HTTP: what is saved, refused, notified and explained."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import patched
+from tests.contract.test_explain import Person, alert, describe, explained, person
+from tests.notifying import notify_all
+from tests.serving import Json
+
+__all__ = ["person"]  # a fixture
+
+_PATH = "/events/subscriptions"
+DESCRIBED = {"effect": "include", "condition": "fieldChanged == 'description'"}
+NEVER = {"effect": "include", "condition": "eventType == 'entityDeleted'"}
+
+
+@pytest.fixture
+def second(administrator: httpx.Client, person: Person) -> Json:
+    """An alert that nothing matches, to a person."""
+    person("ben")
+    to_ben = {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["ben"]}}
+    return alert(administrator, "Second", NEVER, destinations=[to_ben])
+
+
+def test_a_triggered_alert_notifies_its_recipients_of_the_same_event(
+    administrator: httpx.Client, orders: Json, second: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    first = alert(administrator, "First", DESCRIBED, triggers=["Second"])
+    assert [one["name"] for one in first["triggers"]] == ["Second"]
+    event = describe(administrator, orders, "text")
+    notify_all(sqlite_engine)
+    users = administrator.get("/users/name/ben").json()
+    (entry,) = administrator.get(f"/users/{users['id']}/notifications").json()["data"]
+    assert (entry["eventId"], entry["reasons"][0]["sentence"]) == (event, "the alert names you (alert Second)")
+    (told,) = explained(administrator, event, subscription="Second")["alerts"]
+    assert (told["matched"], told["gates"][-1]["says"]) == (True, "alert First triggers it")
+    assert explained(administrator, event, subscription="Second", user="ben")["answer"].startswith("Yes")
+    history = administrator.get(f"{_PATH}/{second['id']}/history?kind=firing").json()["data"]
+    assert [one["notified"] for one in history] == [1]
+
+
+def test_triggers_are_answered_on_request_only(administrator: httpx.Client, second: Json) -> None:
+    first = alert(administrator, "First", DESCRIBED, triggers=[{"id": second["id"], "type": "eventsubscription"}])
+    assert "triggers" not in administrator.get(f"{_PATH}/{first['id']}").json()
+    shown = administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json()
+    assert [one["fullyQualifiedName"] for one in shown["triggers"]] == ["Second"]
+    assert administrator.delete(f"{_PATH}/{second['id']}").is_success
+    assert not administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json().get("triggers")
+
+
+def test_a_loop_is_refused_with_its_way(administrator: httpx.Client, second: Json) -> None:
+    first = alert(administrator, "First", DESCRIBED, triggers=["Second"])
+    third = alert(administrator, "Third", DESCRIBED, triggers=["First"])
+    assert third["triggers"][0]["id"] == first["id"]
+    change = {"op": "add", "path": "/triggers", "value": [{"name": "Third", "type": "eventsubscription"}]}
+    answer = patched(administrator, f"{_PATH}/{second['id']}", change)
+    assert (answer.status_code, answer.json()["message"]) == (
+        400,
+        "triggers[0]: makes a loop: Second -> Third -> First -> Second",
+    )
+    itself = patched(administrator, f"{_PATH}/{first['id']}", {"op": "add", "path": "/triggers", "value": ["First"]})
+    assert itself.json()["message"] == "triggers[0]: makes a loop: First -> First"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("Second", "triggers: must be a list"),
+        (["Secnd"], "triggers[0]: unknown alert 'Secnd'; did you mean Second?"),
+        ([{"type": "table", "name": "Second"}], "triggers[0]: must be a reference to an alert"),
+        ([7], "triggers[0]: must be a reference to an alert"),
+        ([{}], "triggers[0]: unknown alert ''"),
+        (["Second"] * 21, "triggers: must be a list of at most 20 alerts"),
+    ],
+)
+def test_broken_triggers_are_refused_with_their_place(
+    administrator: httpx.Client, second: Json, given: Json, said: str
+) -> None:
+    request = {"name": "First", "alertType": "Notification", "resources": ["table"], "triggers": given}
+    answer = administrator.post(_PATH, json=request)
+    assert (answer.status_code, answer.json()["message"].startswith(said)) == (400, True), answer.text
+
+
+def test_only_editors_of_an_alert_let_others_trigger_it(
+    administrator: httpx.Client, second: Json, person: Person
+) -> None:
+    _, ann = person("ann")
+    request = {"name": "Mine", "alertType": "Notification", "resources": ["table"], "triggers": ["Second"]}
+    answer = ann.post(_PATH, json=request)
+    assert (answer.status_code, "Only editors of alert Second" in answer.json()["message"]) == (403, True)

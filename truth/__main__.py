@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,13 +21,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from truth.agreement import Questions
+from truth.clients import with_clients
 from truth.compare import Difference, Kind
 from truth.history import FOLDER, read_history
 from truth.judgement import Judgement, judge
 from truth.postgresql import running_cluster
 from truth.processes import Failed
-from truth.script import Script, script_of
-from truth.ways import Place, Way
+from truth.script import OTHER, Script, script_of
+from truth.ways import WITH_CLIENTS, Place, Way
 
 _SHOWN = 20
 _INTERRUPTED = 143
@@ -45,6 +47,9 @@ def main(
     store: Annotated[
         str | None, typer.Option(help="SQLAlchemy address of an empty database for one way.", metavar="URL")
     ] = None,
+    clients: Annotated[
+        bool, typer.Option("--clients", help="Let the workflows of OpenMetadata's client write beside the replay.")
+    ] = False,
     explained: Annotated[int | None, typer.Option(min=0, help="Compare so many explanations only.")] = None,
     keep: Annotated[
         Path | None, typer.Option(help="Folder to keep stores and logs in; an interrupted run goes on from it.")
@@ -52,7 +57,9 @@ def main(
 ) -> None:
     """Replay a real history over HTTP in several ways; compare for every person what was stored with what must be."""
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(_INTERRUPTED))
-    chosen = ways or list(Way)
+    chosen = ways or (list(WITH_CLIENTS) if clients else list(Way))
+    if clients and not WITH_CLIENTS.issuperset(chosen):
+        raise typer.BadParameter(f"--clients is for {' and '.join(sorted(WITH_CLIENTS))}: the workflows use the search")
     if store and (postgresql or len(chosen) > 1):
         raise typer.BadParameter("--store is for one way, and without --postgresql")
     if not FOLDER.is_dir():
@@ -60,17 +67,21 @@ def main(
         raise typer.Exit(3)
     with _CONSOLE.status("reading the history"):
         script = script_of(read_history(changes, seed), seed)
+        script = with_clients(script) if clients else script
     table, found = _table(), 0
     for way in chosen:
         started_s = time.perf_counter()
         try:
             with _place(way, keep, postgresql=postgresql, store=store) as place:
-                done = _judged(script, way, place, Questions(explained))
+                done = _judged(script, way, replace(place, has_clients=clients), Questions(explained))
         except Failed as error:
             _CONSOLE.print(f"{way}: {error}", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(1) from error
         found += len(done.differences)
         table.add_row(way, *(f"{one:,}" for one in (*_numbers(done), round(time.perf_counter() - started_s))))
+        if clients:
+            others = sum(one.actor == OTHER for one in done.events)
+            _CONSOLE.print(f"{way}: {others:,} events are of OpenMetadata's client", highlight=False)
         _show(way, done.differences)
     Console(width=None if sys.stdout.isatty() else 140).print(table)
     sys.exit(7 if found else 0)

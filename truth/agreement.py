@@ -85,7 +85,7 @@ class Agreement:
         """Return where one of the four says something else than the stored notifications."""
         rows, steady = _by_alert(self.stored), steady_alerts(self.script)
         self._explain(steady)
-        asked = _some(sorted(steady), self.questions.backtested)
+        asked = _some(sorted(steady - self.due.too_new), self.questions.backtested)
         for number, alert in enumerate(asked, 1):
             if f"backtest {alert}" not in self.answers:
                 self.answers.note(f"backtest {alert}", self._backtested(alert, rows[alert]))

@@ -109,6 +109,10 @@ class Caller:
         login = {"email": address_of(name), "password": password}
         self._tokens[name] = self._client.post("/users/login", json=login).raise_for_status().json()["accessToken"]
 
+    def token_of(self, name: str) -> str:
+        """Return the token of somebody who makes calls."""
+        return self._tokens[name]
+
     def let_bot_in(self, name: str) -> None:
         """Let a bot make calls from now on."""
         made = self.ask("PUT", f"/users/generateToken/{self.ids['user', name]}", json={"JWTTokenExpiry": "Unlimited"})

@@ -17,7 +17,7 @@ from truth.calls import address_of
 from truth.facts import Event, Facts, facts_of
 from truth.history import Key
 from truth.predicted import surprises as surprises_of
-from truth.script import HIDDEN, READERS, VAULT, Script, is_bot
+from truth.script import HIDDEN, OTHER, READERS, VAULT, Script, is_bot
 from truth.steps import ADMIN, DropAlert, Principal, Remove, SetAlert, Step, SwitchAlert
 from truth.world import World
 
@@ -45,11 +45,15 @@ Notifications = dict[Address, frozenset[Reason]]
 
 @dataclass(frozen=True)
 class Expectation:
-    """What must be stored; ``firings`` holds the ids of the matching events of each alert."""
+    """What must be stored; ``firings`` holds the ids of the matching events of each alert.
+
+    ``too_new`` are the alerts that were made after what a result or run was about, and so did not match its report.
+    """
 
     notifications: Notifications
     firings: Mapping[str, set[str]]
     surprises: Sequence[str]
+    too_new: frozenset[str] = frozenset()
 
 
 class Alerts:
@@ -105,29 +109,72 @@ def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: b
     ``events`` holds those of the founding steps, then those of the others. ``at_the_end``: the pipeline knows the
     alerts as they are after the last step.
     """
-    world, alerts = World(), Alerts(script, at_the_end=at_the_end)
-    notifications: Notifications = {}
-    firings: dict[str, set[str]] = defaultdict(set)
-    surprises: list[str] = []
-    bots = frozenset(one for one in script.people if is_bot(one))
-    first = len(script.founding)
-    for number, (step, made) in enumerate(zip((*script.founding, *script.steps), events, strict=True)):
-        surprises += surprises_of(step, made, world)
+    judging, surprises = _Judging(script, at_the_end=at_the_end), list[str]()
+    for step, made in zip((*script.founding, *script.steps), events, strict=True):
+        before, own, after = _parted(made)
+        judging.hear(before)
+        surprises += surprises_of(step, own, judging.world)
+        judging.follow(step, own)
+        judging.hear(after)
+    return Expectation(judging.notifications, judging.firings, surprises, frozenset(judging.too_new))
+
+
+def _parted(made: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event], Sequence[Event]]:
+    """Return what other writers made before the first event of a step, what the step made, and what others made later.
+
+    All is earlier where a step makes no event: others pause for it if that matters (``truth/clients.py``).
+    """
+    own = [one for one in made if one.actor != OTHER]
+    first = made.index(own[0]) if own else len(made)
+    return made[:first], own, [one for one in made[first:] if one.actor == OTHER]
+
+
+class _Judging:
+    """What must be stored for the events so far; ``world`` is the catalogue after them."""
+
+    def __init__(self, script: Script, *, at_the_end: bool) -> None:
+        self.world = World()
+        self.notifications: Notifications = {}
+        self.firings: dict[str, set[str]] = defaultdict(set)
+        self.too_new: set[str] = set()
+        self._alerts = Alerts(script, at_the_end=at_the_end)
+        self._bots = frozenset(one for one in script.people if is_bot(one))
+        self._made_ms: dict[str, int] = {}
+        self._number = -len(script.founding)
+
+    def follow(self, step: Step, made: Sequence[Event]) -> None:
+        """Judge the events of a step, and do what it does to the catalogue and the alerts."""
         is_before = isinstance(step, Remove) and step.is_hard
         if not is_before:
-            world.apply(step)
+            self.world.apply(step)
         for event in made:
-            facts = facts_of(event, step, world, bots)
-            audience = Audience(facts, world, bots)
-            for alert in alerts.at(number - first):
-                if audience.fires(alert):
-                    firings[alert.name].add(event.id)
-                    for address, reason in audience.reached(alert):
-                        notifications[address] = notifications.get(address, frozenset()) | {reason}
+            self._judge(event, step)
         if is_before:
-            world.apply(step)
-        alerts.follow(step)
-    return Expectation(notifications, firings, surprises)
+            self.world.apply(step)
+        self._alerts.follow(step)
+        if isinstance(step, SetAlert) and made:
+            self._made_ms.setdefault(step.alert, made[0].timestamp_ms)
+        self._number += 1
+
+    def hear(self, made: Sequence[Event]) -> None:
+        """Judge the events of another writer."""
+        for event in made:
+            self.world.note(event.event_type, event.key, ends=event.ends, is_gone="lineage" in event.deleted)
+            if event.status:
+                self.world.reports[event.key].append(event.status)
+            self._judge(event, None)
+
+    def _judge(self, event: Event, step: Step | None) -> None:
+        audience = Audience(facts_of(event, step, self.world, self._bots), self.world, self._bots)
+        for alert in self._alerts.at(self._number):
+            if not audience.fires(alert):
+                continue
+            if event.dated_ms is not None and event.dated_ms < self._made_ms.get(alert.name, 0):
+                self.too_new.add(alert.name)
+            else:
+                self.firings[alert.name].add(event.id)
+                for address, reason in audience.reached(alert):
+                    self.notifications[address] = self.notifications.get(address, frozenset()) | {reason}
 
 
 @dataclass(frozen=True)
@@ -204,8 +251,7 @@ class Audience:
     @property
     def _tested(self) -> Key | None:
         """Return the table that is tested, if the event is of a test case."""
-        entity_type, fqn = self.facts.event.key
-        return ("table", fqn.rpartition(".")[0]) if entity_type == "testCase" else None
+        return self.world.tested(self.facts.event.key) if self.facts.entity_type == "testCase" else None
 
     def _expanded(self, principal: Principal) -> Iterator[tuple[str, str]]:
         kind, name = principal

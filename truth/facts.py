@@ -16,7 +16,8 @@ from truth.world import World
 class Event:
     """A change event as the API returns it, without the entity's document.
 
-    ``paths`` holds the names of added, updated and deleted fields; ``ends`` the other end of a lineage edge.
+    ``paths`` holds the names of added, updated and deleted fields; ``ends`` the ends of a lineage edge,
+    ``status`` that of a test's result, ``dated_ms`` the time that a result or run is about.
     """
 
     id: str
@@ -29,6 +30,8 @@ class Event:
     updated: frozenset[str]
     deleted: frozenset[str]
     ends: tuple[Key, ...] = ()
+    status: str = ""
+    dated_ms: int | None = None
 
     @property
     def paths(self) -> frozenset[str]:
@@ -80,6 +83,7 @@ def event_of(answer: Json) -> Event:
     change = answer.get("changeDescription") or {}
     added, updated, deleted = (change.get(f"fields{one}") or [] for one in ("Added", "Updated", "Deleted"))
     edges = [value for one in (*added, *updated, *deleted) if one["name"] == "lineage" for value in _values(one)]
+    reports = [_new(one) for one in (*added, *updated) if one["name"] in ("testCaseResult", "pipelineStatus")]
     return Event(
         id=answer["id"],
         event_type=answer["eventType"],
@@ -90,18 +94,23 @@ def event_of(answer: Json) -> Event:
         added=_names(added),
         updated=_names(updated),
         deleted=_names(deleted),
+        status=str(next((one["testCaseStatus"] for one in reports if "testCaseStatus" in one), "")),
+        dated_ms=next((int(one["timestamp"]) for one in reports), None),
         ends=tuple((end["type"], end["fullyQualifiedName"]) for edge in edges for end in _ends(edge)),
     )
 
 
 def facts_of(event: Event, step: Step | None, world: World, bots: frozenset[str]) -> Facts:
-    """Return the facts of an event that a step made; ``world`` is the catalogue at the event's place."""
+    """Return the facts of an event that a step made; ``world`` is the catalogue at the event's place.
+
+    Without a step it is the event of another writer, of which the world has taken note.
+    """
     thread = ""
     if event.key[0] == "thread" and isinstance(step, StartThread | Post | EndTask):
         thread = step.thread
     known = world.threads.get(thread)
     asset = known.about if known else event.key
-    is_report = isinstance(step, Report) and event.key == step.key
+    is_report = (isinstance(step, Report) and event.key == step.key) or (step is None and event.status != "")
     reports = tuple(world.reports.get(event.key, ())) if is_report else ()
     return Facts(
         event=event,
@@ -120,6 +129,12 @@ def facts_of(event: Event, step: Step | None, world: World, bots: frozenset[str]
 
 def _values(change: Json) -> list[Json]:
     return [value for key in ("oldValue", "newValue") if isinstance(value := change.get(key), dict)]
+
+
+def _new(change: Json) -> Json:
+    """Return the new value of a change that holds an object."""
+    value: Json = change["newValue"]
+    return value
 
 
 def _ends(edge: Json) -> list[Json]:

@@ -47,6 +47,9 @@ READERS = tuple(f"reader_{number}" for number in range(1, 7))
 BOT = "bot_901"
 """A bot that reports results and follows assets, and is never notified."""
 
+OTHER = "bot_client"
+"""The bot that other writers than the script write as (``truth/clients.py``)."""
+
 CAMPAIGN = "Campaign.Spring"
 """Tag that is renamed midway."""
 

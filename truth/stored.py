@@ -25,6 +25,10 @@ _FIRINGS = text(
     "SELECT e.id, f.subscription_id, f.notified_count, f.person_count, f.app_count"
     " FROM firing f JOIN change_event e ON e.log_offset = f.log_offset"
 )
+_LAST_REPORT = text(
+    "SELECT coalesce(max(log_offset), 0) FROM change_event"
+    " WHERE user_name = :actor AND entity_type = 'testCase' AND event_type IN ('entityUpdated', 'testCaseFailure')"
+)
 _END = text("SELECT coalesce(max(log_offset), 0) FROM change_event")
 
 
@@ -51,6 +55,12 @@ def log_end(engine: Engine) -> int:
     """Return the offset of the newest event."""
     with engine.connect() as connection:
         return int(connection.execute(_END).scalar_one())
+
+
+def last_report_by(engine: Engine, actor: str) -> int:
+    """Return the offset of the last result of a test that somebody reported who does nothing else to tests; or 0."""
+    with engine.connect() as connection:
+        return int(connection.execute(_LAST_REPORT, {"actor": actor}).scalar_one())
 
 
 def read_log(caller: Caller, engine: Engine, ends: Sequence[int]) -> Log:

@@ -9,19 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from pathlib import Path
 
 from sqlalchemy import Engine, create_engine
 
 from truth.calls import Caller
+from truth.clients import Clients, beside, quiet_for
 from truth.founding import found
 from truth.processes import Failed, Product
-from truth.script import Script
-from truth.steps import NEEDS_PIPELINE, Report, Step
-from truth.stored import Log, log_end, read_log
+from truth.script import OTHER, Script
+from truth.steps import NEEDS_PIPELINE, Report, SetAlert, Step
+from truth.stored import Log, last_report_by, log_end, read_log
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is, and how much there is."""
@@ -41,6 +43,10 @@ class Way(StrEnum):
     KILLED = "killed"
 
 
+WITH_CLIENTS = frozenset({Way.KEEPING_UP, Way.FULL_SPEED})
+"""Ways that the workflows of OpenMetadata's client can write beside: server and pipeline run all the time."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a replay happens.
@@ -50,11 +56,13 @@ class Place:
     folder : empty, or that of an interrupted run of the same script
     database_url : SQLAlchemy address of a database that belongs to the folder; None: SQLite in the folder
     environment : added to that of the pipeline and the audit
+    has_clients : the script is one ``with_clients``, and the workflows of OpenMetadata's client write beside it
     """
 
     folder: Path
     database_url: str | None = None
     environment: dict[str, str] | None = None
+    has_clients: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,12 +96,14 @@ def replayed(script: Script, way: Way, place: Place, progress: Progress) -> Iter
             ends = _noted(note, script, caller)
         else:
             found(caller, script)
+            if place.has_clients:
+                replay.clients = Clients(product.url, caller.token_of(OTHER), place.folder, lambda: log_end(engine))
             ends = replay.run()
             ids = [[*key, one] for key, one in caller.ids.items()]
             note.write_text(json.dumps({"script": _digest(script), "ends": ends, "ids": ids}))
         if not product.runs("pipeline"):
             product.start("pipeline")
-        replay.drain(_last_report(script, ends))
+        replay.drain(max(_last_report(script, ends), last_report_by(engine, OTHER)))
         yield Replayed(product, caller, engine, read_log(caller, engine, ends), ends)
 
 
@@ -144,17 +154,23 @@ class _Replay:
     engine: Engine
     progress: Progress
     last_report: int = 0
+    clients: Clients | None = None
 
     def run(self) -> list[int]:
         """Make every step; return where the log ended before them and after each."""
         ends = [log_end(self.engine), *map(self._made, self.script.founding)]
         if self.way is not Way.AT_THE_END:
             self.product.start("pipeline")
-        for number, step in enumerate(self.script.steps):
-            self._before(number, step)
-            ends.append(self._made(step))
-            self.progress("requests", number + 1, len(self.script.steps))
-        return ends
+        opening = sum(1 for _ in takewhile(lambda step: isinstance(step, SetAlert), self.script.steps))
+        with ExitStack() as stack:
+            for number, step in enumerate(self.script.steps):
+                if number == opening:
+                    stack.enter_context(beside(self.clients))
+                with quiet_for(step, self.clients):
+                    self._before(number, step)
+                    ends.append(self._made(step))
+                self.progress("requests", number + 1, len(self.script.steps))
+        return [*ends[:-1], log_end(self.engine)]
 
     def drain(self, last_report: int) -> None:
         """Wait until the pipeline has processed the log, and the reports in it a second time for streaks."""

@@ -97,9 +97,18 @@ class World:
     def containers(self, key: Key) -> Iterator[Key]:
         """Yield what an entity lies in, the nearest first."""
         entity_type, fqn = key
+        if entity_type == "testCase":
+            yield from ((table := self.tested(key)), *self.containers(table))
+            return
         while entity_type in ABOVE:
             entity_type, fqn = ABOVE[entity_type], fqn.rpartition(".")[0]
             yield entity_type, fqn
+
+    def tested(self, test: Key) -> Key:
+        """Return the table of a test case; another writer tests columns as well."""
+        place = test[1].rpartition(".")[0]
+        around = ("table", place.rpartition(".")[0])
+        return around if around in self.entities else ("table", place)
 
     def inherited(self, key: Key, what: str) -> list[Principal]:
         """Return an entity's owners or domains: its own, else those of the nearest container with some."""
@@ -139,6 +148,14 @@ class World:
             if below not in seen:
                 found |= self.people(below, seen | {team})
         return found
+
+    def note(self, event_type: str, key: Key, *, ends: tuple[Key, ...] = (), is_gone: bool = False) -> None:
+        """Take note of what another writer made: an entity, or the ends of an edge that is there or is gone."""
+        if event_type == "entityCreated":
+            self.entities.setdefault(key, Entity({}))
+        for source, product in zip(ends[::2], ends[1::2], strict=True):
+            for relation, one, other in ((self.downstream, source, product), (self.upstream, product, source)):
+                relation[one].discard(other) if is_gone else relation[one].add(other)
 
     @singledispatchmethod
     def apply(self, step: Step) -> None:

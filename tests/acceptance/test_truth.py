@@ -19,10 +19,11 @@ from tests.sparksession import SHORT_LIVED
 from tests.whole import WHOLE
 from truth.agreement import Questions
 from truth.alerts import MAIL, SHARED
+from truth.clients import PYTHON, with_clients
 from truth.compare import Difference, Kind, differences
 from truth.history import FOLDER, read_history
 from truth.judgement import Judgement, judge
-from truth.script import Script, script_of
+from truth.script import OTHER, Script, script_of
 from truth.stored import read_notifications
 from truth.ways import Place, Way
 
@@ -146,6 +147,16 @@ def assert_lost(found: list[Difference]) -> None:
 def test_every_way_stores_what_must_be(script: Script, tmp_path: Path, way: Way) -> None:
     done = judge(script, way, Place(tmp_path, environment=pipeline()), questions=QUESTIONS)
     assert [one.text() for one in done.differences] == []
+
+
+@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+@pytest.mark.skipif(not PYTHON.exists(), reason="`make official-client` gets OpenMetadata's own client (375 MB)")
+def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Script, tmp_path: Path) -> None:
+    place = Place(tmp_path, environment=pipeline(), has_clients=True)
+    done = judge(with_clients(script), Way.FULL_SPEED, place, questions=QUESTIONS)
+    assert [one.text() for one in done.differences] == []
+    written = {event.key[0] for event in done.events if event.actor == OTHER}
+    assert {"table", "testCase", "query", "ingestionPipeline", "databaseService"} <= written
 
 
 @pytest.mark.postgres

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from truth.alerts import BELL, MAIL, Alert, Cast, Destination, Rule
@@ -10,8 +11,22 @@ from truth.expected import Expectation, Reason, expected
 from truth.facts import Event
 from truth.history import History, Json, Key
 from truth.predicted import events_of
-from truth.script import HIDDEN, READERS, Script
-from truth.steps import ADMIN, Change, Edge, Follow, Make, MuteAsset, Remove, Report, SetAlert, Step, SwitchAlert
+from truth.script import HIDDEN, OTHER, READERS, Script
+from truth.steps import (
+    ADMIN,
+    Change,
+    Edge,
+    Follow,
+    Make,
+    Members,
+    MuteAlert,
+    MuteAsset,
+    Remove,
+    Report,
+    SetAlert,
+    Step,
+    SwitchAlert,
+)
 from truth.world import World
 
 ORDERS, DAILY = ("table", "s.d.p.orders"), ("table", "s.d.p.daily")
@@ -157,3 +172,67 @@ def test_a_test_concerns_the_followers_of_its_table_and_what_that_feeds() -> Non
     assert heard(judged(script_with(alert, *made, Report(ADMIN, case, "Failed"))), "Tests") == told
     quiet = judged(script_with(alert, *made, MuteAsset("ben", ORDERS, BELL), Report(ADMIN, case, "Failed")))
     assert heard(quiet, "Tests") == told - {("ben", "follower", "", "", 0)}
+
+
+def of_other(number: int, event_type: str, key: Key, **more: Any) -> Event:
+    fields: dict[str, Any] = {"added": frozenset(), "updated": frozenset(), "deleted": frozenset(), **more}
+    return Event(f"other {number}", event_type, key, "id", OTHER, 0, **fields)
+
+
+def beside(script: Script, **made: list[Event]) -> Expectation:
+    """Return what is expected if somebody else made these events ``before`` and ``after`` the last step's own."""
+    log: list[list[Event]] = [[] for _ in (*script.founding, *script.steps)]
+    own = event("own", "entityUpdated", ("team", "tills"), script.steps[-1])
+    log[-1] = [*made["before"], *([own] if isinstance(script.steps[-1], Members) else []), *made["after"]]
+    return expected(script, log, at_the_end=False)
+
+
+def test_events_of_another_writer_are_judged_by_what_is_so_at_their_place_beside_a_step() -> None:
+    other = ("table", "s.d.p.other")
+    joined = Members(ADMIN, "tills", ("ben", "dan"))
+    found = beside(
+        script_with(BELLS, joined),
+        before=[of_other(1, "entityCreated", other)],
+        after=[of_other(2, "entityUpdated", other)],
+    )
+    reached = {number: {who for (one, _, who) in found.notifications if one == f"other {number}"} for number in (1, 2)}
+    assert reached == {1: {"ann", "ben"}, 2: {"ann", "ben", "dan"}}
+    assert not any("other" in one for one in found.surprises)
+
+
+def test_a_step_without_an_event_comes_after_what_another_writer_made_meanwhile() -> None:
+    made = [of_other(1, "entityUpdated", ORDERS)]
+    found = beside(script_with(BELLS, MuteAlert("ben", "Bells")), before=made, after=[])
+    assert {who for who, *_ in heard(found, "Bells")} == {"ann", "ben"}
+
+
+def test_edges_and_results_of_another_writer_are_known() -> None:
+    raw, case = ("table", "s.d.p.raw"), ("testCase", "s.d.p.raw.total.is_there")
+    ends, lineage = (raw, ORDERS), frozenset({"lineage"})
+    result = frozenset({"testCaseResult"})
+    failing = Rule("testStatus == 'Failed'", lambda facts, _: facts.test_status == "Failed")
+    alert = Alert("Failing", ("testCase",), (failing,), (Destination("Owners", MAIL, depth=None),))
+    made = [
+        of_other(1, "entityCreated", raw),
+        of_other(2, "entityUpdated", ORDERS, added=lineage, ends=ends),
+        of_other(3, "entityUpdated", case, updated=result, status="Success"),
+        of_other(4, "testCaseFailure", case, updated=result, status="Failed"),
+    ]
+    found = beside(script_with(alert, MuteAlert("ben", "Bells")), before=made, after=[])
+    assert found.firings["Failing"] == {"other 4"}
+    assert {(who, kind, hops) for who, kind, _, _, hops in heard(found, "Failing")} == {
+        *((f"{who}@history.example.org", "owner", 0) for who in ("ann", "ben")),
+        *((f"{who}@history.example.org", "owner", 1) for who in ("ann", "ben")),
+        ("cem@history.example.org", "owner", 2),
+    }
+
+
+def test_a_run_that_began_before_an_alert_was_made_does_not_match_it() -> None:
+    every = Alert("Every", ("all",), (), (Destination("Users", BELL, ("ann",)),))
+    key, status = ("ingestionPipeline", "s.nightly"), frozenset({"pipelineStatus"})
+    script = script_with(every)
+    log: list[list[Event]] = [[] for _ in (*script.founding, *script.steps)]
+    created = Event("own", "entityCreated", ("eventsubscription", "Every"), "id", ADMIN, 100, *[frozenset[str]()] * 3)
+    log[-1] = [created, *(of_other(ms, "entityUpdated", key, updated=status, dated_ms=ms) for ms in (99, 100))]
+    found = expected(script, log, at_the_end=False)
+    assert (found.firings["Every"], found.too_new) == ({"other 100"}, {"Every"})

@@ -74,6 +74,11 @@ def validator(schema: str) -> Draft7Validator:
     return Draft7Validator(contents, registry=registry)
 
 
+def schema(name: str) -> Json:
+    """Return a published schema."""
+    return json.loads(_text(ROOT / name))
+
+
 def _text(path: Path) -> str:
     return path.read_text().replace("(?U)", "")  # Java's way to say what Python's patterns mean anyway
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Engine, inspect
 from tests.founded import Founded
 from tests.serving import Json, Served, running_server
 
@@ -244,18 +244,8 @@ def test_two_hooks_that_look_alike_are_two_receivers(administrator: httpx.Client
     assert (twice.status_code, "remove one of them" in twice.json()["message"]) == (400, True)
 
 
-def test_texts_of_an_alerts_free_map_are_kept_nowhere(administrator: httpx.Client, sqlite_engine: Engine) -> None:
+def test_an_alerts_free_map_is_refused_unread(administrator: httpx.Client) -> None:
     alert = {"name": "free", "alertType": "Notification", "filteringRules": {"resources": ["table"]}}
     said = {"config": {"token": "k4n4rie", "deep": {"list": ["k4n4rie"]}, "retries": 3}}
     answer = administrator.post("/events/subscriptions", json={**alert, "destinations": [], **said})
-    assert answer.status_code == 201, answer.text
-    masked = {"token": MASK, "deep": {"list": [MASK]}, "retries": 3}
-    assert answer.json()["config"] == masked
-    answer = administrator.put("/events/subscriptions", json={**alert, "destinations": [], "config": masked})
-    assert (answer.status_code, answer.json()["config"]) == (200, masked)
-    with sqlite_engine.connect() as connection:
-        kept = [
-            connection.execute(text(f"SELECT * FROM {table}")).all()
-            for table in ("entity", "entity_version", "change_event", "destination_secret")
-        ]
-    assert "k4n4rie" not in str(kept)
+    assert (answer.status_code, "config" in answer.text, "k4n4rie" in answer.text) == (400, True, False)

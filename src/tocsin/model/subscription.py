@@ -6,12 +6,19 @@ Source: seeds/001 and OpenMetadata 1.13 ``events/eventSubscription.json``. Next:
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
 from tocsin.model.entity import Document, EntityReference, WireModel
 
 DEFAULT_BATCH_SIZE = 100
+
+CONNECT_S = (1, 30)
+"""Least and most seconds that ``timeout`` may grant for a connection."""
+
+READ_S = (1, 120)
+"""Least and most seconds that ``readTimeout`` may grant for an answer."""
 
 
 class AlertType(StrEnum):
@@ -130,7 +137,7 @@ class FilteringRule(WireModel):
     effect: Effect = Effect.INCLUDE
     condition: str
     arguments: tuple[str, ...] | None = None
-    input_type: str | None = None
+    input_type: Literal["static", "runtime", "none"] | None = None
     prefix_condition: PrefixCondition = PrefixCondition.AND
 
 

@@ -21,13 +21,7 @@ from tocsin.flow.send.rehearsal import GRANT, is_rehearsed
 from tocsin.flow.send.retry import parse_retry_after
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
-from tocsin.model.subscription import Destination
-
-CONNECT_S = (1, 30)
-"""Least and most seconds that ``timeout`` may grant for a connection."""
-
-READ_S = (1, 120)
-"""Least and most seconds that ``readTimeout`` may grant for an answer."""
+from tocsin.model.subscription import CONNECT_S, READ_S, Destination
 
 MOST_ANNOUNCED = 10
 """Interim answers (1xx) that a receiver may send before its answer."""

@@ -19,15 +19,11 @@ from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.channels.webhook.authentication import check_credentials
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
-from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.model.subscription import CONNECT_S, READ_S, Category, Channel, Destination, DestinationConfig
 
-_OF_ONE_TYPE = {
-    "compression": Channel.WEBHOOK,
-    "verification": Channel.WEBHOOK,
-    "bot_token": Channel.SLACK,
-    "channel": Channel.SLACK,
-}
-"""Parts of a configuration that one type of destination has."""
+_NAMING_PEOPLE = frozenset({"receivers", "send_to_admins", "send_to_owners", "send_to_followers"})
+_EMPTY = DestinationConfig()
+_TIMEOUTS = {"timeout": CONNECT_S, "read_timeout": READ_S}
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
@@ -55,9 +51,9 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
     _check_pair(destination, place)
     config, inside = destination.config, f"{place}.config"
     CHANNELS[destination.type].check(destination, inside)
-    for key, channel in _OF_ONE_TYPE.items():
-        if destination.type is not channel and getattr(config, key) is not None:
-            raise InvalidInput(f"is for destinations of type {channel}", field=f"{inside}.{to_camel(key)}")
+    _check_unused(destination, inside)
+    _check_timeouts(destination, place)
+    _check_downstream(destination, place, is_personal=is_personal)
     if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
         raise InvalidInput(
             f"category {destination.category} needs at least one receiver: a name or address",
@@ -65,6 +61,58 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
         )
     for index, receiver in enumerate(config.receivers):
         _check_receiver(receiver, destination, names, f"{inside}.receivers[{index}]")
+
+
+def _check_unused(destination: Destination, place: str) -> None:
+    """Refuse parts of a configuration that this type of destination does not read."""
+    config = destination.config
+    for key in DestinationConfig.model_fields:
+        if getattr(config, key) == getattr(_EMPTY, key) or key in CHANNELS[destination.type].config_keys:
+            continue
+        if key in _NAMING_PEOPLE:
+            if not _reaches_people(destination):
+                raise InvalidInput(
+                    f"a {destination.type} destination like this notifies its endpoint, not people; omit it, or add a"
+                    " destination for them",
+                    field=f"{place}.{to_camel(key)}",
+                )
+            continue
+        able = ", ".join(name for name, one in CHANNELS.items() if key in one.config_keys)
+        raise InvalidInput(f"is for destinations of type {able}", field=f"{place}.{to_camel(key)}")
+
+
+def _reaches_people(destination: Destination) -> bool:
+    if destination.type is Channel.SLACK:
+        return bool(destination.config.bot_token)
+    return CHANNELS[destination.type].categories != {Category.EXTERNAL}
+
+
+def _check_timeouts(destination: Destination, place: str) -> None:
+    """Refuse timeouts out of bounds, and those of what makes no request; the defaults, which clients send, stay."""
+    makes_requests = destination.type not in (Channel.EMAIL, Channel.ACTIVITY_FEED)
+    for key, (least, most) in _TIMEOUTS.items():
+        given = getattr(destination, key)
+        if not makes_requests and given != Destination.model_fields[key].default:
+            raise InvalidInput(
+                f"is for destinations with an endpoint, not for {destination.type}", field=f"{place}.{to_camel(key)}"
+            )
+        if not least <= given <= most:
+            raise InvalidInput(f"must be between {least} and {most} seconds", field=f"{place}.{to_camel(key)}")
+
+
+def _check_downstream(destination: Destination, place: str, *, is_personal: bool) -> None:
+    """Refuse what would notify nobody downstream."""
+    if not destination.notify_downstream:
+        if destination.downstream_depth is not None:
+            raise InvalidInput("needs notifyDownstream: true", field=f"{place}.downstreamDepth")
+        return
+    config, along = destination.config, (Category.OWNERS, Category.FOLLOWERS)
+    by_condition = is_personal and destination.category is Category.USERS and has_no_receiver(destination)
+    if not (destination.category in along or config.send_to_owners or config.send_to_followers or by_condition):
+        raise InvalidInput(
+            "is for owners and followers: category Owners or Followers, sendToOwners or sendToFollowers",
+            field=f"{place}.notifyDownstream",
+        )
 
 
 def check_secrets(secrets: Document, place: str) -> None:

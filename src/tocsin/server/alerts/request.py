@@ -21,18 +21,19 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import Remark
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
+from tocsin.model import shapes
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.phrases import meant
-from tocsin.model.subscription import Destination, EventSubscription, Trigger, TriggerType
+from tocsin.model.subscription import Destination, EventSubscription, Rhythm, Trigger, TriggerType
 from tocsin.server.alerts.alert_types import check_alert_type
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.named_filters import check_count, with_rules
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.http.errors import describe_validation
-from tocsin.store.alerts.masking import differing, holds_mask, masked_map, split_secrets
+from tocsin.store.alerts.masking import differing, holds_mask, split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
 DEFAULTS: Document = {
@@ -164,14 +165,41 @@ def _settable(request: Document, before: Document) -> Document:
     unknown = sorted(set(request) - _SETTABLE - _WRITTEN_BY_US - _CREATE_ONLY)
     if unknown:
         raise InvalidInput(f"unknown key; {meant(unknown[0], sorted(_SETTABLE))}", field=unknown[0])
+    _check_meaningless(request, before)
     request = with_rules(request, before)
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
     document["provider"] = before.get("provider", "user")
-    if "config" in document:
-        document["config"] = masked_map(document["config"])
     if not isinstance(document["destinations"], list) or len(document["destinations"]) > _MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS} destinations", field="destinations")
     return document
+
+
+def _check_meaningless(request: Document, before: Document) -> None:
+    """Refuse what would do nothing here; what an older Tocsin has stored may stay."""
+    for key in ("className", "config"):
+        if request.get(key) and request[key] != before.get(key):
+            raise InvalidInput("has no meaning for Tocsin's alerts; omit it", field=key)
+    provider = before.get("provider", "user")
+    if request.get("provider") not in (None, provider):
+        known = ", ".join(shapes.enumeration("eventsubscription", "provider"))
+        raise InvalidInput(f"is {provider} and cannot be changed (of {known})", field="provider")
+
+
+def _check_rules(subscription: EventSubscription) -> None:
+    """Refuse arguments of rules, which conditions contain already, and names that rules do not have."""
+    rules = subscription.filtering_rules
+    for key in ("rules", "actions") if rules else ():
+        for index, rule in enumerate(getattr(rules, key)):
+            place = f"filteringRules.{key}[{index}]"
+            if rule.arguments:
+                said = "write them into the condition, or send a named filter as input"
+                raise InvalidInput(said, field=f"{place}.arguments")
+            if rule.input_type == "runtime":
+                raise InvalidInput("must be static or none: a rule's condition is whole", field=f"{place}.inputType")
+            if rule.fully_qualified_name not in (None, f"eventSubscription.{rule.name}"):
+                raise InvalidInput(
+                    f"must be eventSubscription.{rule.name}, or omitted", field=f"{place}.fullyQualifiedName"
+                )
 
 
 def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id: Callable[[], str]) -> list[Document]:
@@ -252,6 +280,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
     _check_trigger(subscription.trigger)
     _check_resources(subscription)
     check_alert_type(subscription)
+    _check_rules(subscription)
     plan = plan_of(subscription)  # parses and checks every condition
     for team in filter(None, map(team_of, plan.questions)):
         if not names.team_exists(team):
@@ -264,6 +293,10 @@ def _check(document: Document, names: Names) -> EventSubscription:
 def _check_trigger(trigger: Trigger) -> None:
     check_schedule(trigger)
     is_scheduled = trigger.trigger_type is TriggerType.SCHEDULED
+    if not is_scheduled and trigger.cron_expression is not None:
+        raise InvalidInput("is only for Scheduled triggers", field="trigger.cronExpression")
+    if not is_scheduled and trigger.schedule_info not in (None, Rhythm.WEEKLY):  # the schema's default, in exports
+        raise InvalidInput("is only for Scheduled triggers", field="trigger.scheduleInfo")
     if is_scheduled and trigger.group_by is not None:
         raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
     if not is_scheduled and trigger.timezone is not None:

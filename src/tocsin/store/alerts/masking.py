@@ -51,15 +51,6 @@ def split_secrets(config: Document, known: Document) -> tuple[Document, Document
     return masked, kept
 
 
-def masked_map(value: Any) -> Any:  # Any: a JSON value
-    """Return a free map with a mask in place of every text: nothing here reads it, and any of it may be secret."""
-    if isinstance(value, dict):
-        return {key: masked_map(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [masked_map(one) for one in value]
-    return MASK if isinstance(value, str) else value
-
-
 def holds_mask(config: Document) -> bool:
     """Return whether a mask is in place of a secret: the stored one has to be known."""
     endpoint = config.get(ENDPOINT)

@@ -41,6 +41,7 @@ class ChannelType:
     mentions : says whether messages to a destination can mention the owners of the asset
     open_sender : opens what sends; None for what stays inside Tocsin
     preview : shows a message to people as it would be sent; None where templates word none
+    config_keys : parts of the configuration that it reads, beside those that name people; others are refused
     secret_maps : keys of the configuration below which every value is secret, and what is not, by its name there
     secret_texts : keys of the configuration whose value is secret; the secret part of an ``endpoint`` always is
     """
@@ -55,5 +56,6 @@ class ChannelType:
     mentions: Callable[[Destination], bool] = lambda _destination: False
     open_sender: OpenSender | None = None
     preview: Preview | None = None
+    config_keys: frozenset[str] = frozenset({"endpoint"})
     secret_maps: tuple[tuple[str, frozenset[str]], ...] = ()
     secret_texts: tuple[str, ...] = ()

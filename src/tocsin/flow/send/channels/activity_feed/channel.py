@@ -16,4 +16,5 @@ ACTIVITY_FEED = ChannelType(
     categories=frozenset(Category) - {Category.EXTERNAL},
     check=_accept,
     targets=lambda _destination: (),
+    config_keys=frozenset(),
 )

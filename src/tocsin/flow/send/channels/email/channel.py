@@ -47,6 +47,7 @@ EMAIL = ChannelType(
     categories=frozenset(Category),
     check=_check,
     targets=_addresses,
+    config_keys=frozenset(),
     gathering=Gathering.SUMMARY,
     open_sender=_opened,
     preview=_preview,

@@ -96,6 +96,7 @@ SLACK = ChannelType(
     interval_s=1.0,
     mentions=lambda destination: bool(destination.config.bot_token),
     open_sender=_opened,
+    config_keys=frozenset({"endpoint", "bot_token", "channel"}),
     secret_texts=("botToken",),
     preview=_preview,
 )

@@ -55,6 +55,9 @@ WEBHOOK = ChannelType(
     targets=endpoint_of,
     gathering=Gathering.ARRAYS,
     open_sender=_opened,
+    config_keys=frozenset(
+        "endpoint headers query_params http_method secret_key auth_type payload_format compression verification".split()
+    ),
     secret_maps=(
         ("headers", frozenset({"accept", "accept-language", "content-type", "user-agent"})),
         ("queryParams", frozenset()),

@@ -185,6 +185,9 @@ def test_only_templates_of_users_can_be_assigned(administrator: httpx.Client) ->
     )
     assert made.status_code == 201, made.text
     assert made.json()["notificationTemplate"]["name"] == "Mine"
+    by_name = {**ALERT, "notificationTemplate": {"type": "notificationTemplate", "name": "Mine"}}
+    put = administrator.put("/events/subscriptions", json=by_name)
+    assert (put.status_code, put.json()["version"]) == (200, made.json()["version"])
     patch = [{"op": "replace", "path": "/notificationTemplate", "value": named(system)}]
     path = f"/events/subscriptions/{made.json()['id']}"
     assert administrator.patch(path, json=patch).status_code == 400

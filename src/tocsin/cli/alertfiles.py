@@ -122,12 +122,14 @@ def text_of(file: str) -> str:
 def exported(alert: Document) -> Document:
     """Return what of an alert belongs into a file: without what the server writes and what is inherited or derived.
 
-    Owners and domains are named, not identified, so that the file fits another server. Secrets are masks: where the
-    alert exists, they stay what they are.
+    Owners, domains and the template are named, not identified, so that the file fits another server. Secrets are masks:
+    where the alert exists, they stay what they are.
     """
     kept = {key: value for key, value in alert.items() if key not in _WRITTEN_BY_THE_SERVER}
     for key in {"owners", "domains"} & kept.keys():
         kept[key] = [_named_by(one) for one in kept[key] if not one.get("inherited")]
+    if "notificationTemplate" in kept:
+        kept["notificationTemplate"] = _named_by(kept["notificationTemplate"])
     if "tags" in kept:
         own = (label for label in kept["tags"] if label.get("labelType") != "Derived")
         kept["tags"] = [{key: label[key] for key in _OF_A_LABEL if key in label} for label in own]

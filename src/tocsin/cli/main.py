@@ -40,6 +40,7 @@ from tocsin.cli import (
     search,
     serve,
     settings,
+    templates,
     up,
 )
 from tocsin.cli.exit_codes import EXITS
@@ -105,6 +106,7 @@ app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
 app.add_typer(deliveries.app, name="deliveries", rich_help_panel=_USE)
 app.add_typer(incidents.app, name="incidents", rich_help_panel=_USE)
 app.add_typer(conditions.app, name="conditions", rich_help_panel=_USE)
+app.add_typer(templates.app, name="templates", rich_help_panel=_USE)
 app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)
 app.add_typer(sample.app, name="sample", rich_help_panel=_TEND)
 app.add_typer(lake.app, name="lake", rich_help_panel=_TEND)

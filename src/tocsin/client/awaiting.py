@@ -97,6 +97,7 @@ class AsyncClient:
     cancel_backtest = _awaited(calls.cancel_backtest)
     dead_letters = _iterated(calls.dead_letters)
     delivery = _awaited(calls.delivery)
+    render_template = _awaited(calls.render_template)
     start_replay = _awaited(calls.start_replay)
     get_replay = _awaited(calls.get_replay)
     cancel_replay = _awaited(calls.cancel_replay)

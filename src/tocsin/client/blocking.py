@@ -107,6 +107,7 @@ class Client:
     cancel_backtest = _sent(calls.cancel_backtest)
     dead_letters = _iterated(calls.dead_letters)
     delivery = _sent(calls.delivery)
+    render_template = _sent(calls.render_template)
     start_replay = _sent(calls.start_replay)
     get_replay = _sent(calls.get_replay)
     cancel_replay = _sent(calls.cancel_replay)

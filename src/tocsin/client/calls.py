@@ -348,6 +348,14 @@ def cancel_replay(replay_id: str) -> Call[Document]:
     return Call("DELETE", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
 
 
+def render_template(request: Document) -> Call[Document]:
+    """Return what a notification template makes of an event.
+
+    ``request`` holds ``templateSubject``, ``templateBody``, ``eventId`` or ``resource``, and perhaps ``channel``.
+    """
+    return Call("POST", f"{_collection('notificationTemplate')}/render", _document, body=request)
+
+
 def noise(*, since: str = "30d", limit: int = 10) -> Call[Document]:
     """Return the noisiest alerts of a window: ``30d``, ``12h``, or epoch milliseconds."""
     return Call("GET", f"{_collection(_SUBSCRIPTION)}/noise", _document, query_of({"since": since, "limit": limit}))

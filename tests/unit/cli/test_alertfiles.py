@@ -8,7 +8,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli.alertfiles import parse_alerts, read_alerts, with_escapes
+from tocsin.cli.alertfiles import exported, parse_alerts, read_alerts, with_escapes
 from tocsin.errors import InvalidInput
 
 HOOK = """
@@ -59,6 +59,14 @@ def test_what_is_exported_has_no_variables() -> None:
     assert escaped["destinations"] == [{"config": {"headers": {"X-Key": "$${HOME}"}}}]
     assert [one.document for one in parse_alerts(str(escaped).replace("'", '"'), "a.json")] == [alert]
     assert with_escapes({"name": "a"}) == {"name": "a"}
+
+
+def test_an_exported_alert_names_its_template() -> None:
+    template = {"id": "t1", "type": "notificationTemplate", "name": "Short", "fullyQualifiedName": "Short"}
+    assert exported({"name": "a", "notificationTemplate": template}) == {
+        "name": "a",
+        "notificationTemplate": {"type": "notificationTemplate", "name": "Short"},
+    }
 
 
 def test_folders_are_read_with_all_below_them_but_hidden_files(tmp_path: Path) -> None:

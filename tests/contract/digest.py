@@ -98,6 +98,7 @@ def digest() -> str:
     reads.named["statusType"]["enum"].append("PartialSuccess")  # of a pipeline's run, as the seeds have it
     reads.named["trigger"]["fields"]["timezone"] = "text"  # ours: whose clocks a schedule follows
     reads.named["trigger"]["fields"]["groupBy"] = {"enum": ["alert", "asset", "none"]}
+    reads.named["trigger"]["fields"]["sendResolved"] = "boolean"
     named = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
     return "\n".join(
         ["{", _section("required", required) + ",", _section("types", types) + ",", _section("shapes", named), "}", ""]

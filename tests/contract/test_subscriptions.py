@@ -310,6 +310,10 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(trigger={"triggerType": "Scheduled", "groupBy": "asset"}),
         "trigger.groupBy: is only for RealTime triggers",
     ),
+    "resolving what is no failure": (
+        alert(trigger={"triggerType": "RealTime", "sendResolved": True}),
+        "trigger.sendResolved: needs a condition on the status of tests or runs",
+    ),
     "grouping by what there is not": (alert(trigger={"triggerType": "RealTime", "groupBy": "owner"}), "groupBy"),
     "time zone without a schedule": (
         alert(trigger={"triggerType": "RealTime", "timezone": "Europe/Berlin"}),

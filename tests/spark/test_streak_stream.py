@@ -40,6 +40,7 @@ __all__ = ["store_url"]
 
 pytestmark = pytest.mark.spark
 
+RESOLVING = {"triggerType": "RealTime", "sendResolved": True}
 ANAS = {"owners": [{"type": "user", "name": "ana"}]}
 
 
@@ -90,6 +91,8 @@ def test_a_pipeline_that_fails_three_times_and_recovers_notifies_once_each(
     spark: SparkSession, store_engine: Engine, tmp_path: Path
 ) -> None:
     company = company_with_alerts(store_engine)
+    company.alert("both", [FOLLOWERS_BELL, OWNERS_MAIL], "matchStatusInARow('Failed', 3)", trigger=RESOLVING)
+    company.alert("fifth", [OWNERS_MAIL], "matchStatusInARow('Failed', 5)", trigger=RESOLVING)
     company.alert("edits", [OWNERS_MAIL], "!resolved() && fieldChanged == 'description'")
     with ExitStack() as queries:
         queries.enter_context(running(spark, store_engine, tmp_path / "match"))
@@ -101,7 +104,7 @@ def test_a_pipeline_that_fails_three_times_and_recovers_notifies_once_each(
         log = EventLog(store_engine)
         until(lambda: log.progress(match_stream.QUERY_NAME) == log.readable_end(), within_s=120)
     assert stored(store_engine) == expected(company)
-    assert names(store_engine) == ["began", "edits", "edits", "first", "late", "resolved", "third"]
+    assert names(store_engine) == ["began", "both", "both", "edits", "edits", "first", "late", "resolved", "third"]
 
 
 def test_a_restart_goes_on_and_a_lost_checkpoint_comes_to_the_same(

@@ -28,6 +28,7 @@ from tocsin.model.subscription import Channel, Destination
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.engine import open_engine
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -146,6 +147,7 @@ async def _work_off(engine: Engine) -> list[Dispatch]:
         Routes(engine),
         Permitted(engine),
         People(engine),
+        FailureMessages(engine),
         {Channel.EMAIL: channel},
         reports,
         Replays(engine),

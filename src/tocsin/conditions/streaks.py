@@ -84,12 +84,17 @@ def duration_ms(text: str) -> int:
 
 def asks_of_streaks(node: Node) -> bool:
     """Return whether ``node`` asks for something that depends on earlier reports."""
-    return any(_fields(leaf) & STREAK_FIELDS for leaf in leaves(node))
+    return any(fields_of(leaf) & STREAK_FIELDS for leaf in leaves(node))
 
 
 def asks_of_reports(node: Node) -> bool:
     """Return whether ``node`` asks for the result of a test or run: by a field, the event type or in the document."""
-    return any(_fields(leaf) & _OF_REPORTS or _is_failure_event(leaf) or _reads_status(leaf) for leaf in leaves(node))
+    return any(map(is_of_report, leaves(node)))
+
+
+def is_of_report(leaf: Leaf) -> bool:
+    """Return whether ``leaf`` asks for the result of a test or run."""
+    return bool(fields_of(leaf) & _OF_REPORTS) or _is_failure_event(leaf) or _reads_status(leaf)
 
 
 def durations_asked(node: Node) -> Iterator[int]:
@@ -137,17 +142,26 @@ def count_of(text: str) -> float:
     return float(text)
 
 
-def _fields(leaf: Leaf) -> set[str]:
+def fields_of(leaf: Leaf) -> set[str]:
     """Return the fields of the event that ``leaf`` reads."""
+    if isinstance(leaf, Has):
+        return {leaf.field}
+    return {one.name for one in values_in(leaf) if isinstance(one, FieldValue)}
+
+
+def values_in(leaf: Leaf) -> Iterator[Value]:
+    """Yield the values that ``leaf`` compares, as they are before their size or lower case is taken."""
     match leaf:
-        case Has(field=field):
-            return {field}
+        case Has() | Personal():
+            return
         case Compare(left=left, right=right):
-            return {*_named(left), *_named(right)}
-        case Personal():
-            return set()
+            yield from map(_innermost, (left, right))
         case _:
-            return set(_named(leaf.value))
+            yield _innermost(leaf.value)
+
+
+def _innermost(value: Value) -> Value:
+    return _innermost(value.of) if isinstance(value, Lowered | Size) else value
 
 
 def _is_failure_event(leaf: Leaf) -> bool:
@@ -156,33 +170,7 @@ def _is_failure_event(leaf: Leaf) -> bool:
 
 def _reads_status(leaf: Leaf) -> bool:
     """Return whether ``leaf`` reads a status in the document."""
-    match leaf:
-        case Has() | Personal():
-            return False
-        case Compare(left=left, right=right):
-            return any(NESTED_STATUSES.intersection(_steps(one)) for one in (left, right))
-        case _:
-            return bool(NESTED_STATUSES.intersection(_steps(leaf.value)))
-
-
-def _steps(value: Value) -> tuple[str | int, ...]:
-    match value:
-        case PathValue(steps=steps):
-            return steps
-        case Lowered(of=of) | Size(of=of):
-            return _steps(of)
-        case _:
-            return ()
-
-
-def _named(value: Value) -> Iterator[str]:
-    match value:
-        case FieldValue(name=name):
-            yield name
-        case Lowered(of=of) | Size(of=of):
-            yield from _named(of)
-        case _:
-            return
+    return any(isinstance(one, PathValue) and NESTED_STATUSES.intersection(one.steps) for one in values_in(leaf))
 
 
 def _is_missing(leaf: Leaf) -> bool:

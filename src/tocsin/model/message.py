@@ -57,10 +57,11 @@ SUPPRESSED = frozenset(
 
 @dataclass(frozen=True)
 class Delivered:
-    """The receiver took it."""
+    """The receiver took it, and calls it ``remote_id`` if it said so."""
 
     status_code: int | None = None
     detail: str = ""
+    remote_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,8 @@ class SubscriptionState(StrEnum):
 class Trigger(WireModel):
     """When to fire; ``cron_expression`` goes before ``schedule_info``; ``timezone`` is an IANA name, UTC if omitted.
 
-    ``group_by`` is for real-time triggers: what is gathered within the alert's ``poll_interval``.
+    ``group_by`` is for real-time triggers: what is gathered within the alert's ``poll_interval``. With
+    ``send_resolved`` an alert on failures notifies of the success after them as well.
     """
 
     trigger_type: TriggerType = TriggerType.REAL_TIME
@@ -125,6 +126,7 @@ class Trigger(WireModel):
     cron_expression: str | None = None
     timezone: str | None = None
     group_by: GroupBy | None = None
+    send_resolved: bool = False
 
 
 class FilteringRule(WireModel):

@@ -444,8 +444,9 @@ attempt = Table(
     Column("detail", Text, nullable=False, default=""),
     Column("dropped", Text),
     Column("template_error", Text, nullable=False, default="", server_default=""),
+    Column("remote_id", Text),
 )
 """One row per try at a message; ``dropped`` holds, as JSON, the reasons that it left out and why.
 
-``template_error`` says why no template worded it, where one should have.
+``template_error`` says why no template worded it, where one should have; ``remote_id`` is what the receiver calls it.
 """

@@ -15,9 +15,10 @@ from typing import TypeVar
 import structlog
 
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
-from tocsin.flow.send.dispatch import Dispatch, Route, narrowed
+from tocsin.flow.send.dispatch import Answered, Dispatch, Route, narrowed
 from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.report_wording import is_recovery
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.send.starring import starred
 from tocsin.flow.send.templates.choice import Routes, worded
@@ -156,8 +157,13 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
         return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
-    addresses = await _addresses(parts, permitted, route.destination)
-    sized = replace(permitted, batch_size=route.batch_size, sends_arrays=route.sends_arrays, addresses=addresses)
+    sized = replace(
+        permitted,
+        batch_size=route.batch_size,
+        sends_arrays=route.sends_arrays,
+        addresses=await _addresses(parts, permitted, route.destination),
+        answers=await _answers(parts, permitted, route.destination),
+    )
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
     outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
@@ -189,6 +195,13 @@ async def _addresses(parts: Parts, dispatch: Dispatch, destination: Destination)
         return {}
     owners = {one.user_id for one in owners_of(dispatch.event)[:MOST_OWNERS] if one.user_id}
     return await _answered(lambda: parts.people.addresses(owners)) if owners else {}
+
+
+async def _answers(parts: Parts, dispatch: Dispatch, destination: Destination) -> Answered | None:
+    """Return the message that this one answers, where the channel shows that."""
+    if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
+        return None
+    return await _answered(lambda: parts.failure_messages.answered_by(dispatch))
 
 
 def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:

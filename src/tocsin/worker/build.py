@@ -24,6 +24,7 @@ from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
 from tocsin.store.high_water_marks import check_and_warn
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -59,6 +60,7 @@ class Parts:
     routes: Routes
     permitted: Permitted
     people: People
+    failure_messages: FailureMessages
     senders: Mapping[str, Sender]
     failure_reports: FailureReports
     replays: Replays
@@ -109,6 +111,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         routes=Routes(engine),
         permitted=Permitted(engine),
         people=People(engine),
+        failure_messages=FailureMessages(engine),
         senders=senders,
         failure_reports=failure_reports(engine, SystemClock()),
         replays=Replays(engine),

@@ -32,6 +32,7 @@ from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
@@ -101,6 +102,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
             routes=Routes(engine),
             permitted=Permitted(engine),
             people=People(engine),
+            failure_messages=FailureMessages(engine),
             senders={Channel.WEBHOOK: webhook},
             failure_reports=failure_reports(engine, SystemClock()),
             replays=Replays(engine),

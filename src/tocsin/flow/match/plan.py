@@ -12,6 +12,7 @@ from functools import lru_cache
 from tocsin.conditions.check import checked
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import FieldValue, Node, Present
+from tocsin.conditions.recovery import with_recovery
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
 from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, without_reports
 from tocsin.conditions.test_results import TEST_CASE, without_results
@@ -140,10 +141,12 @@ def plan_of(subscription: EventSubscription) -> Plan:
     Raises
     ------
     InvalidCondition : a rule's condition is wrong; the message names the rule and its place, as ``field`` does.
-    InvalidInput : it has too many conditions on recipients.
+    InvalidInput : it has too many conditions on recipients, or is to send what no condition of it can resolve.
     """
     filtering = subscription.filtering_rules or FilteringRules(resources=())
     node = conjoined(_chain("rules", filtering.rules), _chain("actions", filtering.actions))
+    if subscription.trigger.send_resolved:
+        node = with_recovery(node)
     resources, node = _with_results(filtering.resources, node)
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:

@@ -22,12 +22,21 @@ Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
 
 
 @dataclass(frozen=True)
+class Answered:
+    """An earlier message that another one answers: its id, and what the receiver calls it, if that is known."""
+
+    message_id: str
+    remote_id: str | None = None
+
+
+@dataclass(frozen=True)
 class Dispatch:
     """A claimed message with its notifications, in log order: at least one.
 
     ``batch_size`` is the alert's: how many of them the message shows at most, or, of an alert that ``sends_arrays``,
     a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it,
     ``addresses`` the e-mail addresses of owners who can be mentioned, by their ids.
+    ``answers`` is the first message about the failure that it resolves.
     """
 
     message: Message
@@ -36,6 +45,7 @@ class Dispatch:
     sends_arrays: bool = False
     texts: Mapping[str, RichText] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
+    answers: Answered | None = None
 
     @property
     def first(self) -> Entry:

@@ -13,11 +13,13 @@ from typing import Any
 
 from tocsin.clock import to_datetime
 from tocsin.flow.send.text_blocks import SHOWN_LIMIT, ChangeLine, clean_line
-from tocsin.model.change import VIOLATION
+from tocsin.model.change import VIOLATION, ChangeEvent
+from tocsin.model.status import SUCCESS, is_failure, verdict_of
 
 RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
 
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
+_STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus"}
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
 _WHOLE_TIME = 100
@@ -49,10 +51,30 @@ def is_headed_by_report(fields: tuple[str, ...]) -> bool:
     return bool({RESULT, RUN} & set(fields))
 
 
+def is_recovery(event: ChangeEvent) -> bool:
+    """Say whether the event reports a success after something else than that."""
+    described = event.change_description
+    changes = described.fields_updated if described else ()
+    return any(
+        isinstance(one.old_value, dict)
+        and isinstance(one.new_value, dict)
+        and _recovers(one.old_value, one.new_value, key)
+        for one in changes
+        for field, key in _STATUSES.items()
+        if one.name == field
+    )
+
+
+def _recovers(old: Value, new: Value, key: str) -> bool:
+    before, after = (verdict_of(str(one[key])) if one.get(key) else None for one in (old, new))
+    return after == SUCCESS and before is not None and is_failure(before)
+
+
 def _status_line(noun: str, key: str, values: tuple[Value, Value], said: Any) -> ChangeLine:  # Any: _result or _run
     old, new = values
     status = _spaced(str(new.get(key) or "reported"))
-    return ChangeLine(f"{noun} {status}", old=_summary(old, key, said), new=_summary(new, key, said))
+    resolved = "resolved: " if _recovers(old, new, key) else ""
+    return ChangeLine(f"{resolved}{noun} {status}", old=_summary(old, key, said), new=_summary(new, key, said))
 
 
 def _summary(report: Value, key: str, said: Any) -> str | None:  # Any: as above

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
-from tocsin.model.message import DroppedReason, Entry, Message, MessageStatus
+from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at
@@ -283,6 +283,7 @@ def _attempt_row(one: Finished) -> dict[str, object]:
         "reason": reason_of(outcome).value,
         "status_code": outcome.status_code,
         "detail": outcome.detail,
+        "remote_id": outcome.remote_id if isinstance(outcome, Delivered) else None,
         "dropped": json.dumps([_dropped_row(each) for each in one.attempt.dropped]) if one.attempt.dropped else None,
         "template_error": one.attempt.template_error,
     }

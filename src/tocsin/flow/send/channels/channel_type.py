@@ -38,6 +38,7 @@ class ChannelType:
     targets : the addresses outside that a destination names itself: what a test of it writes to
     gathering : how one of its messages carries several notifications
     interval_s : the least seconds between two messages of a worker to one address, as the vendor asks
+    threads : whether a message can answer an earlier one
     mentions : says whether messages to a destination can mention the owners of the asset
     open_sender : opens what sends; None for what stays inside Tocsin
     preview : shows a message to people as it would be sent; None where templates word none
@@ -53,6 +54,7 @@ class ChannelType:
     targets: Callable[[Destination], tuple[str, ...]]
     gathering: Gathering = Gathering.NONE
     interval_s: float = 0.0
+    threads: bool = False
     mentions: Callable[[Destination], bool] = lambda _destination: False
     open_sender: OpenSender | None = None
     preview: Preview | None = None

@@ -5,7 +5,7 @@ What a chat's document and its answers look like is in its own folder. Next: ``f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
@@ -21,17 +21,26 @@ Judge = Callable[[Outcome], Outcome]
 
 
 class IncomingWebhook:
-    """Sends messages to incoming webhooks of one chat."""
+    """Sends messages to incoming webhooks of one chat; ``query`` is added to their addresses."""
 
-    def __init__(self, requests: HttpRequests, *, base_url: str, render: Render, judge: Judge) -> None:
+    def __init__(
+        self,
+        requests: HttpRequests,
+        *,
+        base_url: str,
+        render: Render,
+        judge: Judge,
+        query: Mapping[str, str] | None = None,
+    ) -> None:
         self._requests = requests
         self._base_url = base_url
         self._render = render
         self._judge = judge
+        self._query = dict(query or {})
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
-        url = web_address(destination.config.endpoint or dispatch.message.target)
+        url = web_address(destination.config.endpoint or dispatch.message.target, self._query)
         if url is None:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
         request = Request(

@@ -48,6 +48,12 @@ EVENTS = {
         entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
         entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": OWNERS},
     ),
+    "recovery": change_event(
+        updated("testCaseResult", FAILED, PASSED | {"timestamp": 1_760_003_600_000}),
+        entity_type="testCase",
+        entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
+        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null", "owners": OWNERS},
+    ),
     "policy_violation": change_event(
         added("violation", REFUSED),
         event_type=EventType.POLICY_VIOLATION,

@@ -49,6 +49,7 @@ EMAIL = ChannelType(
     targets=_addresses,
     config_keys=frozenset(),
     gathering=Gathering.SUMMARY,
+    threads=True,
     open_sender=_opened,
     preview=_preview,
 )

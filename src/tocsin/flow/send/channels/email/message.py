@@ -93,6 +93,10 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     message["Subject"] = clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT)
     message["Date"] = format_datetime(to_datetime(now_ms))
     message["Message-ID"] = f"<{dispatch.message.id}@{sender.host()}>"
+    if dispatch.answers is not None:
+        answered = f"<{dispatch.answers.message_id}@{sender.host()}>"
+        message["In-Reply-To"] = answered
+        message["References"] = answered
     message["Auto-Submitted"] = "auto-generated"
     message["X-Tocsin-Offset"] = str(dispatch.first.log_offset)
     unsubscribe = sender.unsubscribe_link(dispatch)

@@ -26,13 +26,14 @@ _LIMITS = ShownLimits()
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
-    render = partial(_payload, card_id=dispatch.message.id)
+    answered = dispatch.answers.message_id if dispatch.answers else dispatch.message.id
+    render = partial(_payload, card_id=dispatch.message.id, thread_key=answered)
     return fitted(
         dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
     )
 
 
-def _payload(content: MessageContent, *, card_id: str) -> bytes:
+def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes:
     title = without_brackets(content.headline)
     header = {"title": title}
     if content.is_digest:
@@ -44,7 +45,8 @@ def _payload(content: MessageContent, *, card_id: str) -> bytes:
             header["subtitle"] = without_brackets(section.asset)
         sections = [_whole(section)]
     card = {"header": header, "sections": sections}
-    return orjson.dumps({"fallbackText": title, "cardsV2": [{"cardId": card_id, "card": card}]})
+    thread = {"threadKey": thread_key}
+    return orjson.dumps({"fallbackText": title, "cardsV2": [{"cardId": card_id, "card": card}], "thread": thread})
 
 
 def _whole(section: Section) -> dict[str, Any]:

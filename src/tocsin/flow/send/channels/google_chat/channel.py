@@ -48,6 +48,7 @@ GOOGLE_CHAT = ChannelType(
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.SUMMARY,
+    threads=True,
     interval_s=1.0,
     open_sender=_opened,
     preview=_preview,

@@ -14,11 +14,13 @@ from tocsin.flow.send.outcome import of_reason
 from tocsin.model.message import Outcome, OutcomeReason, Retry
 
 _NOT_FOUND = 404
+_IN_THREAD = {"messageReplyOption": "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"}
+"""Without it a space ignores the key of a thread."""
 
 
 def google_chat_sender(requests: HttpRequests, *, base_url: str) -> IncomingWebhook:
     """Return the sender of change events as cards; ``base_url`` is where their links lead."""
-    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged)
+    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged, query=_IN_THREAD)
 
 
 def judged(outcome: Outcome) -> Outcome:

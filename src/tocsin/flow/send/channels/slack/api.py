@@ -88,7 +88,8 @@ def _delivered(outcome: Delivered, values: dict[str, Any], method: str, *, to_pe
     said = {key: values[key] for key in ("ok", "error", "needed", "channel", "ts") if key in values}
     detail = orjson.dumps(said).decode()
     if values.get("ok") is True:
-        return Delivered(outcome.status_code, detail)
+        known = isinstance(values.get("channel"), str) and isinstance(values.get("ts"), str)
+        return Delivered(outcome.status_code, detail, f"{values['channel']}/{values['ts']}" if known else None)
     if "ok" not in values:
         return of_reason(OutcomeReason.SERVER_ERROR, status_code=outcome.status_code, detail=f"{method}: no answer")
     return judged(Delivered(outcome.status_code, detail), to_person=to_person)

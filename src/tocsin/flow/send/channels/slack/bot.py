@@ -13,7 +13,7 @@ import orjson
 from tocsin.flow.send.channels.slack.api import Call, SlackApi
 from tocsin.flow.send.channels.slack.blocks import render_message
 from tocsin.flow.send.channels.slack.members import Members
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.dispatch import Answered, Dispatch
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
 
@@ -46,7 +46,8 @@ class SlackBot:
     async def _posted(self, dispatch: Dispatch, channel: str, call: Call) -> Outcome:
         members = await self._owners(dispatch, call)
         message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
-        answer = await self._api.ask("chat.postMessage", orjson.dumps({"channel": channel, **message}), call)
+        place = {"channel": channel} if dispatch.answers is None else _thread(channel, dispatch.answers)
+        answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
         return answer.outcome
 
     async def _owners(self, dispatch: Dispatch, call: Call) -> dict[str, str]:
@@ -57,3 +58,9 @@ class SlackBot:
             if isinstance(member, str) and MEMBER.fullmatch(member):
                 found[user_id] = member
         return found
+
+
+def _thread(channel: str, answered: Answered) -> dict[str, str]:
+    """Return where an answer goes: below the message that it answers, where Slack has said which that is."""
+    where, _, at = (answered.remote_id or "").partition("/")
+    return {"channel": where, "thread_ts": at} if at else {"channel": channel}

@@ -93,6 +93,7 @@ SLACK = ChannelType(
     check=_check,
     targets=_targets,
     gathering=Gathering.SUMMARY,
+    threads=True,
     interval_s=1.0,
     mentions=lambda destination: bool(destination.config.bot_token),
     open_sender=_opened,

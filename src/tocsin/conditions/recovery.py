@@ -1,0 +1,83 @@
+"""Recovery of what an alert on failures reports: the condition of its "resolved" notifications.
+
+It asks for a success after failures, and of everything else what the alert asks: whatever the alert says about the
+report itself (status, streak, values) is about the failure and left out; of how many failures there must be, that many
+must have been before. Next: ``flow/match/plan.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.conditions.nodes import (
+    Compare,
+    FieldValue,
+    Kind,
+    Leaf,
+    Literals,
+    Node,
+    Operator,
+    PathValue,
+    Root,
+)
+from tocsin.conditions.streaks import fields_of, is_of_report, resolved, values_in
+from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjoined, disjoined, leaves, negated
+
+SEND_RESOLVED = "trigger.sendResolved"
+
+_COUNTS = ("streak", "failures")
+_TIMES = ("withoutSuccess", "withoutSuccessBefore")
+_REPORTS = frozenset({"testCaseResult", "pipelineStatus"})
+
+
+def with_recovery(node: Node) -> Node:
+    """Return "what ``node`` asks for, or a success after the failures that it asks for".
+
+    Raises
+    ------
+    InvalidInput : it asks for no report of a status, or for a time without success, which no report ends
+    """
+    asked = [leaf for leaf in leaves(node) if _is_about_report(leaf)]
+    if not asked:
+        raise InvalidInput(
+            "needs a condition on the status of tests or runs, such as firstFailure()", field=SEND_RESOLVED
+        )
+    if any(fields_of(leaf) & set(_TIMES) for leaf in asked):
+        raise InvalidInput("cannot be combined with noSuccessFor: what was late is not a failure", field=SEND_RESOLVED)
+    return disjoined(node, conjoined(resolved(), _relaxed(node, holds=True)))
+
+
+def _relaxed(node: Node, *, holds: bool) -> Node:
+    """Return a node, or its negation if not ``holds``, without what it says of the report."""
+    match node:
+        case Constant():
+            return node if holds else negated(node)
+        case Not(operand=operand):
+            return _relaxed(operand, holds=not holds)
+        case And(operands=operands) | Or(operands=operands):
+            parts = [_relaxed(one, holds=holds) for one in operands]
+            return conjoined(*parts) if isinstance(node, And) is holds else disjoined(*parts)
+        case leaf if _is_about_report(leaf):  # type: ignore[arg-type]  # whatever is none of the above
+            return _counted(leaf) if holds else ALWAYS  # type: ignore[arg-type]  # as above
+        case leaf:
+            return leaf if holds else negated(leaf)
+
+
+def _counted(leaf: Leaf) -> Node:
+    """Return "there were at least so many failures" for a number of them; else nothing is asked."""
+    if isinstance(leaf, Compare) and isinstance(leaf.left, FieldValue) and isinstance(leaf.right, Literals):
+        numbers = [one for one in leaf.right.values if isinstance(one, float | int) and not isinstance(one, bool)]
+        if leaf.left.name in _COUNTS and numbers and leaf.operator in (Operator.EQ, Operator.GE, Operator.GT):
+            least = Literals(Kind.NUMBER, (float(min(numbers)),))
+            operator = Operator.GT if leaf.operator is Operator.GT else Operator.GE
+            return Compare(operator, FieldValue("failuresBefore"), least)
+    return ALWAYS
+
+
+def _is_about_report(leaf: Leaf) -> bool:
+    """Return whether a leaf is about the report that an event brings: its status, its streak or a value in it."""
+    return is_of_report(leaf) or any(isinstance(one, PathValue) and _is_in_report(one) for one in values_in(leaf))
+
+
+def _is_in_report(path: PathValue) -> bool:
+    first = path.change if path.root is not Root.ENTITY else path.steps[0] if path.steps else None
+    return isinstance(first, str) and first in _REPORTS

@@ -1,0 +1,69 @@
+"""Messages that told of a failure, found when the success after it is sent: it answers the first of them.
+
+Asked only for a message about one recovery: the reports of its asset are few and indexed.
+Next: ``flow/send/channels``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, Engine, select
+
+from tocsin.flow.match.streak import report_in
+from tocsin.flow.send.dispatch import Answered, Dispatch
+from tocsin.flow.send.report_wording import is_recovery
+from tocsin.model.message import MessageStatus
+from tocsin.model.status import SUCCESS, verdict_of
+from tocsin.store.documents import from_text
+from tocsin.store.engine import reading
+from tocsin.store.eventlog.tables import status_report
+from tocsin.store.tables import attempt, change_event, message, notification
+
+_MOST_REPORTS = 500
+"""So many reports before a success are looked through."""
+
+
+class FailureMessages:
+    """The messages of one store that told of failures."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def answered_by(self, dispatch: Dispatch) -> Answered | None:
+        """Return the first message of these failures to the same recipient; None if there was none, or no recovery."""
+        if len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
+            return None
+        with reading(self._engine) as connection:
+            offsets = list(_failures(connection, dispatch.event.entity_id, dispatch.first.log_offset))
+            if not offsets:
+                return None
+            mine = select(message.c.recipient).where(message.c.id == dispatch.message.id).scalar_subquery()
+            query = (
+                select(message.c.id, attempt.c.remote_id)
+                .join(notification, notification.c.message_id == message.c.id)
+                .join(attempt, attempt.c.message_id == message.c.id)
+                .where(notification.c.log_offset.in_(offsets), message.c.recipient == mine)
+                .where(message.c.channel == dispatch.message.channel, message.c.status == MessageStatus.DELIVERED)
+                .order_by(notification.c.log_offset, attempt.c.number.desc())
+                .limit(1)
+            )
+            found = connection.execute(query).first()
+        return None if found is None else Answered(found.id, found.remote_id)
+
+
+def _failures(connection: Connection, entity_id: str, before: int) -> Iterator[int]:
+    """Yield the offsets of what an asset reported since its last success, newest first."""
+    report = status_report.c
+    query = (
+        select(report.log_offset, change_event.c.derived, change_event.c.timestamp_ms)
+        .join(change_event, change_event.c.log_offset == report.log_offset)
+        .where(report.entity_id == entity_id, report.log_offset < before)
+        .order_by(report.log_offset.desc())
+        .limit(_MOST_REPORTS)
+    )
+    for offset, derived, timestamp_ms in connection.execute(query):
+        found = report_in(from_text(derived), timestamp_ms)
+        if found is not None and found.status is not None and verdict_of(found.status) == SUCCESS:
+            return
+        yield offset

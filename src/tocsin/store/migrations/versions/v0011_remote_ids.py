@@ -1,7 +1,7 @@
 """Ids that receivers gave to what was delivered, by attempt.
 
 Revision ID: 0011_remote_ids
-Revises: 0010_template_errors
+Revises: 0014_triggers
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0011_remote_ids"
-down_revision = "0010_template_errors"
+down_revision = "0014_triggers"
 
 
 def upgrade() -> None:

@@ -168,12 +168,12 @@ def parts_of(settings: Settings, dev_receiver: DevReceiver | None, pipeline_is_r
         "TOCSIN_DATA_DIR": str(settings.data_dir.absolute()),
         "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }
+    smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(dev_receiver.smtp_port)} if dev_receiver else {}
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
-    server = Part("server", tocsin("serve"), server_is_ready, shared)
+    server = Part("server", tocsin("serve"), server_is_ready, {**shared, **smtp})  # it sends tests of destinations
     pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)
     if dev_receiver is None:
         return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared)
-    smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(dev_receiver.smtp_port)}
     ports = ("--http-port", str(dev_receiver.http_port), "--smtp-port", str(dev_receiver.smtp_port))
     worker = Part("worker", tocsin("deliver"), has_started(), {**shared, **smtp})
     return Part("dev receiver", tocsin("receive", *ports), answers_at(dev_receiver.url())), server, pipeline, worker

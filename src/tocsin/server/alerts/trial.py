@@ -13,30 +13,56 @@ from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document
-from tocsin.model.message import Delivered, Entry, Message, Outcome
+from tocsin.model.message import Delivered, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.people import Actor
 from tocsin.model.subscription import Destination
 from tocsin.settings import Settings
 
+_IN_THE_APP = "Nothing was sent: the inbox shows notifications once the pipeline has processed their event."
+_INSTEAD = "A test is about no asset, whose recipients could be written to: it was addressed to you instead."
+_TO_NOBODY = (
+    "Nothing was sent: a test is about no asset, whose recipients could be written to, and you have no address."
+)
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
+def trial_targets(destination: Destination, asker: str | None) -> tuple[str, ...]:
+    """Return the addresses that a test of a destination writes to: those that it names, or else that of who asks.
+
+    Owners, followers and the like are those of an asset, and nobody else is written to for a test.
+    """
+    channel = CHANNELS[destination.type]
+    if channel.open_sender is None:
+        return ()
+    return channel.targets(destination) or ((asker,) if asker else ())
+
+
 async def try_destination(
-    destination: Destination, settings: Settings, event: ChangeEvent, *, now_ms: int, text: RichText | None = None
+    destination: Destination,
+    settings: Settings,
+    event: ChangeEvent,
+    *,
+    now_ms: int,
+    text: RichText | None = None,
+    asker: str | None = None,
 ) -> Document:
     """Send ``event`` to ``destination``, in the words of a template if given; return ``testDestinationStatus``.
 
-    Destinations inside Tocsin (the inbox, or mail to people by their role) have nowhere to be tried at: they succeed.
+    ``asker`` is the e-mail address of who asks. ``statusInfo`` says what was not tried: the recipients of an asset, or
+    the inbox, to which nothing is sent.
     """
-    channel = CHANNELS[destination.type]
-    targets, opened = channel.targets(destination), channel.open_sender
-    if not targets or opened is None:
-        return {"status": "Success", "statusInfo": "nothing leaves the house for a trial", "timestamp": now_ms}
-    async with opened(settings, b"") as sender:
+    channel, targets = CHANNELS[destination.type], trial_targets(destination, asker)
+    if channel.open_sender is None:
+        return {"status": "Success", "statusInfo": _IN_THE_APP, "timestamp": now_ms}
+    if not targets:
+        bad = OutcomeReason.BAD_ADDRESS.value
+        return {"status": "Failed", "reason": bad, "statusInfo": _TO_NOBODY, "timestamp": now_ms}
+    async with channel.open_sender(settings, b"") as sender:
         dispatches = [trial_dispatch(destination, target, event, now_ms, text=text) for target in targets]
         outcomes = [await sender.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
     failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
-    return _status((failed or outcomes)[0], now_ms)
+    instead = {} if channel.targets(destination) else {"statusInfo": _INSTEAD}
+    return _status((failed or outcomes)[0], now_ms) | instead
 
 
 def trial_event(actor: Actor, now_ms: int) -> ChangeEvent:

@@ -30,7 +30,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
-from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials
+from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials, own_address
 from tocsin.server.alerts.related import check_triggers
 from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, checked_destination
 from tocsin.server.alerts.trial import trial_event, try_destination
@@ -165,7 +165,8 @@ async def try_many(body: DocumentBody, caller: Asked) -> Response:
 
 async def _tried(given: list[object], caller: Caller) -> list[Document]:
     destinations = await run_in_threadpool(_to_be_tried, given, caller)
-    return [await _one_tried(destination, caller) for destination in destinations]
+    asker = await run_in_threadpool(own_address, caller)
+    return [await _one_tried(destination, asker, caller) for destination in destinations]
 
 
 def _to_be_tried(given: list[object], caller: Caller) -> list[Destination]:
@@ -178,10 +179,10 @@ def _to_be_tried(given: list[object], caller: Caller) -> list[Destination]:
     return destinations
 
 
-async def _one_tried(destination: Destination, caller: Caller) -> Document:
+async def _one_tried(destination: Destination, asker: str | None, caller: Caller) -> Document:
     now_ms = caller.parts.clock.now_ms()
     event = trial_event(caller.actor, now_ms)
-    status = await try_destination(destination, caller.parts.settings, event, now_ms=now_ms)
+    status = await try_destination(destination, caller.parts.settings, event, now_ms=now_ms, asker=asker)
     return {"category": destination.category.value, "type": destination.type.value, "statusDetails": status}
 
 

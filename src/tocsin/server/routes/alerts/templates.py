@@ -23,7 +23,7 @@ from tocsin.model.stored import Key
 from tocsin.model.subscription import Destination
 from tocsin.model.template import NOTIFICATION_TEMPLATE
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.quotas import check_trial, count_trials
+from tocsin.server.alerts.quotas import check_trial, count_trials, own_address
 from tocsin.server.alerts.template_previews import (
     channel_of,
     destinations_of,
@@ -81,11 +81,12 @@ async def send(body: DocumentBody, caller: Asked) -> Response:
     """Render a template (`renderRequest`) and really send it to `destinations`, or to oneself."""
     said, texts, entry = await run_in_threadpool(_to_be_sent, body, caller)
     settings, now_ms = caller.parts.settings, caller.parts.clock.now_ms()
+    asker = await run_in_threadpool(own_address, caller)
     sent = [
         {
             "category": one.category.value,
             "type": one.type.value,
-            "statusDetails": await try_destination(one, settings, entry.event, now_ms=now_ms, text=text),
+            "statusDetails": await try_destination(one, settings, entry.event, now_ms=now_ms, text=text, asker=asker),
         }
         for one, text in texts
     ]

@@ -1,0 +1,154 @@
+"""Tests of test sends to every channel and category, with the settings of ``tocsin up``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from threading import Event, Thread
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.founded import Founded
+from tests.serving import Json, Served, running_server
+
+from tocsin.cli.ports import any_free_port
+from tocsin.cli.up import DevReceiver, parts_of, with_dev_receiver
+from tocsin.flow.send.channels.table import CHANNELS
+from tocsin.model.subscription import Category, Channel
+from tocsin.settings import Settings
+from tocsin.worker.dev_receiver import Receiver, receiving
+
+ADMINISTRATOR = "admin@tocsin.example.org"
+HOSTED = {Channel.WEBHOOK, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT}
+PATH = "/events/subscriptions"
+
+
+@dataclass
+class House:
+    """A server with a development receiver, as ``tocsin up`` starts them."""
+
+    client: httpx.Client
+    served: Served
+    receiver: Receiver
+    hook: str
+    calls: list[tuple[str, Json]] = field(default_factory=list)
+
+    def tried(self, category: Category, channel: Channel, **config: Json) -> Json:
+        destination = {"category": category.value, "type": channel.value, "config": config}
+        answer = self.client.post(f"{PATH}/validation/destination", json={"destination": destination})
+        many = self.client.post(f"{PATH}/testDestination", json={"destinations": [destination]})
+        assert answer.status_code == many.status_code, many.text
+        if answer.status_code != 200:
+            return answer.json()
+        one, (other,) = answer.json()["statusDetails"], many.json()
+        assert {**one, "timestamp": 0} == {**other["statusDetails"], "timestamp": 0}
+        return one
+
+    def arrived(self) -> list[Json]:
+        return self.receiver.received()
+
+
+@pytest.fixture
+def house(founded: Founded, sqlite_engine: Engine) -> Iterator[House]:
+    dev_receiver = DevReceiver(any_free_port(), any_free_port())
+    parts = {one.name: one for one in parts_of(with_dev_receiver(Settings(), dev_receiver), dev_receiver, _is_ready)}
+    given = parts["server"].environment
+    assert given["TOCSIN_SMTP_PORT"] == str(dev_receiver.smtp_port), "the server sends tests of mail itself"
+    settings = with_dev_receiver(
+        Settings(
+            log_level="warning",
+            smtp_host=given["TOCSIN_SMTP_HOST"],
+            smtp_port=int(given["TOCSIN_SMTP_PORT"]),
+            trial_messages_per_hour=1_000,
+        ),
+        dev_receiver,
+    )
+    receiver = Receiver(lambda _line: None)
+    with (
+        _running(receiver, dev_receiver),
+        running_server(sqlite_engine, settings, password=founded.password) as served,
+        served.administrator() as client,
+    ):
+        yield House(client, served, receiver, f"http://127.0.0.1:{dev_receiver.http_port}/hook")
+
+
+async def _is_ready() -> bool:
+    return True
+
+
+@contextlib.contextmanager
+def _running(receiver: Receiver, at: DevReceiver) -> Iterator[None]:
+    started, loop, stop = Event(), asyncio.new_event_loop(), asyncio.Event()
+
+    async def run() -> None:
+        async with receiving(receiver, at.http_port, at.smtp_port):
+            started.set()
+            await stop.wait()
+
+    thread = Thread(target=loop.run_until_complete, args=(run(),))
+    thread.start()
+    assert started.wait(10)
+    yield
+    loop.call_soon_threadsafe(stop.set)
+    thread.join()
+    loop.close()
+
+
+@pytest.mark.parametrize("channel", Channel)
+def test_every_pair_is_tried_for_real_or_refused(house: House, channel: Channel) -> None:
+    for category in Category:
+        before = len(house.arrived())
+        _check_pair(house, category, channel)
+        sent = channel in CHANNELS and channel is not Channel.ACTIVITY_FEED and _is_possible(category, channel)
+        assert len(house.arrived()) - before == (2 if sent else 0), "one for each route"
+
+
+def _is_possible(category: Category, channel: Channel) -> bool:
+    known = CHANNELS.get(channel)
+    needs_bot = channel is Channel.SLACK and category is not Category.EXTERNAL
+    return known is not None and category in known.categories and not needs_bot
+
+
+def _check_pair(house: House, category: Category, channel: Channel) -> None:
+    if not _is_possible(category, channel):
+        refused = house.tried(category, channel, endpoint=house.hook, receivers=["admin"])
+        assert refused["code"] == 400, (category, channel)
+        return
+    external = {"endpoint": house.hook} if channel in HOSTED else {"receivers": [ADMINISTRATOR]}
+    teams = {"receivers": ["Organization"]} if category is Category.TEAMS else {"receivers": ["admin"]}
+    said = house.tried(category, channel, **(external if category is Category.EXTERNAL else teams))
+    assert said.get("status") == "Success", (category, said)
+    if channel is Channel.ACTIVITY_FEED:
+        assert said["statusInfo"].startswith("Nothing was sent")
+        return
+    is_instead = channel not in HOSTED and category is not Category.EXTERNAL
+    assert ("addressed to you instead" in said.get("statusInfo", "")) == is_instead
+    if channel is Channel.EMAIL:
+        assert [one["to"] for one in house.arrived()][-2:] == [[ADMINISTRATOR]] * 2
+
+
+def test_a_test_writes_to_nobody_but_who_asks_and_the_addresses_that_it_names(house: House) -> None:
+    _, client = house.served.person("ana")
+    with client:
+        mail = {"category": "Users", "type": "Email", "config": {"receivers": ["admin"]}}
+        answer = client.post(f"{PATH}/testDestination", json={"destinations": [mail, {**mail, "category": "Admins"}]})
+        assert [one["statusDetails"]["status"] for one in answer.json()] == ["Success", "Success"]
+    assert [one["to"] for one in house.arrived()] == [["ana@example.org"]] * 2
+
+
+def test_what_fails_says_why_and_no_more(house: House) -> None:
+    gone = house.tried(Category.EXTERNAL, Channel.WEBHOOK, endpoint="http://127.0.0.1:9/hook")
+    assert {key: gone[key] for key in ("status", "reason")} == {"status": "Failed", "reason": "egressRefused"}
+    for address in ("http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "http://[::ffff:127.0.0.1]/"):
+        refused = house.tried(Category.EXTERNAL, Channel.WEBHOOK, endpoint=address)
+        assert refused.keys() == {"status", "reason", "timestamp"}
+        assert refused["reason"] == "egressRefused"
+
+
+def test_without_a_mail_server_a_test_of_mail_fails(administrator: httpx.Client) -> None:
+    body = {"destination": {"category": "Owners", "type": "Email", "config": {"sendToOwners": True}}}
+    said = administrator.post(f"{PATH}/validation/destination", json=body).json()["statusDetails"]
+    assert (said["status"], said["reason"]) == ("Failed", "mailDeferred")

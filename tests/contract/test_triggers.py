@@ -1,14 +1,17 @@
-"""Tests of alerts that trigger others by HTTP: what is saved, refused, notified and explained."""
+"""Tests of alerts that trigger others or depend on them: what is saved, refused, notified and explained."""
 
 from __future__ import annotations
 
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import patched
+from tests.contract.test_access import made, patched
 from tests.contract.test_explain import Person, alert, describe, explained, person
 from tests.notifying import notify_all
 from tests.serving import Json
+
+from tocsin.store.alerts.holding import Holding, Waiting
+from tocsin.store.eventlog.log import EventLog
 
 __all__ = ["person"]  # a fixture
 
@@ -91,3 +94,50 @@ def test_only_editors_of_an_alert_let_others_trigger_it(
     request = {"name": "Mine", "alertType": "Notification", "resources": ["table"], "triggers": ["Second"]}
     answer = ann.post(_PATH, json=request)
     assert (answer.status_code, "Only editors of alert Second" in answer.json()["message"]) == (403, True)
+
+
+FAILED = {"effect": "include", "condition": "testStatus == 'Failed'"}
+
+
+@pytest.fixture
+def upstream(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Json:
+    """An alert on failures of tests, with the open incident INC-1 of a test of ``orders``."""
+    rules = {"resources": ["testCase"], "rules": [FAILED]}
+    quality = alert(administrator, "Quality", alertType="Observability", filteringRules=rules)
+    link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
+    definition = "columnValuesToBeNotNull"
+    case = made(administrator, "/dataQuality/testCases", name="null", entityLink=link, testDefinition=definition)
+    result = {"timestamp": int(case["updatedAt"]), "testCaseStatus": "Failed"}
+    path = f"/dataQuality/testCases/testCaseResults/{case['fullyQualifiedName']}"
+    assert administrator.post(path, json=result).is_success
+    notify_all(sqlite_engine)
+    return quality
+
+
+def test_who_is_held_back_reads_by_what(
+    administrator: httpx.Client, orders: Json, upstream: Json, sqlite_engine: Engine
+) -> None:
+    depending = alert(administrator, "Depending", DESCRIBED, dependsOn=["Quality"])
+    assert [one["name"] for one in depending["dependsOn"]] == ["Quality"]
+    assert "dependsOn" not in administrator.get(f"{_PATH}/{depending['id']}").json()
+    first, second = (describe(administrator, orders, text) for text in ("one", "two"))
+    (passing,) = (log.offset for log in (EventLog(sqlite_engine).find(first),) if log)
+    waiting = Waiting(passing, orders["id"], depending["id"], (upstream["id"],))
+    assert Holding(sqlite_engine).of([waiting], is_new=True)
+    (told,) = explained(administrator, first, subscription="Depending")["alerts"]
+    (held,) = explained(administrator, second, subscription="Depending")["alerts"]
+    says = "INC-1 of an alert that it depends on holds it back, upstream"
+    assert (told["matched"], held["matched"], held["gates"][-1]["says"]) == (True, False, says)
+    assert held["obstacles"] == [says]
+
+
+def test_an_alert_depends_only_on_what_opens_incidents_and_never_on_itself(
+    administrator: httpx.Client, upstream: Json, second: Json
+) -> None:
+    request = {"name": "First", "alertType": "Notification", "resources": ["table"], "dependsOn": ["Second"]}
+    answer = administrator.post(_PATH, json=request)
+    said = "dependsOn[0]: alert Second opens no incidents: it needs alertType Observability or a condition on results"
+    assert (answer.status_code, answer.json()["message"]) == (400, said)
+    itself = {"op": "add", "path": "/dependsOn", "value": ["Quality"]}
+    answer = patched(administrator, f"{_PATH}/{upstream['id']}", itself)
+    assert answer.json()["message"] == "dependsOn[0]: makes a loop: Quality -> Quality"

@@ -15,7 +15,7 @@ from tests.company import SmallCompany
 from tocsin.errors import LogDiverged
 from tocsin.flow.match.cascade import cascades_of, links_of
 from tocsin.flow.match.local import matches
-from tocsin.flow.match.plan import plan_of, recovery_plan
+from tocsin.flow.match.plan import Plan, plan_of, recovery_plan
 from tocsin.flow.resolve import portions
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.messages import timings_of
@@ -69,6 +69,13 @@ def _match(logged: LoggedEvent, alert: str) -> dict[str, object]:
         **{"log_offset": logged.offset, "event_id": event.id, "entity_id": event.entity_id, "user_id": event.user_id},
         **{"timestamp_ms": event.timestamp, "subscription_id": alert, "asked": 1},
     }
+
+
+def match_rows(engine: Engine, *more: Plan) -> list[dict[str, object]]:
+    """Return the matches of all events of the log, with those of further plans."""
+    plans = [*(plan_of(one) for one in Subscriptions(engine).list_enabled()), *more]
+    logged = EventLog(engine).read(0, 1_000)
+    return [_match(one, plan.subscription_id) for one in logged for plan in plans if matches(plan, one)]
 
 
 def notified(engine: Engine, work: Notify) -> int:
@@ -170,9 +177,7 @@ def test_tasks_open_and_resolve_incidents_and_a_success_alone_notifies_nobody(st
     work = work_of(store_engine)
     opening = frozenset({company.ids["failed"]})
     work = replace(work, alerts=Here(work.alerts.value._replace(opening=opening)))
-    plans = [*(plan_of(one) for one in Subscriptions(store_engine).list_enabled()), recovery_plan()]
-    logged = EventLog(store_engine).read(0, 1_000)
-    rows = [_match(one, plan.subscription_id) for one in logged for plan in plans if matches(plan, one)]
+    rows = match_rows(store_engine, recovery_plan())
 
     def states() -> list[tuple[str, int]]:
         with store_engine.connect() as connection:

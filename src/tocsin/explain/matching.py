@@ -82,6 +82,11 @@ class MatchTrace:
         says = f"alert {name} triggers it" if name else "another alert triggers it"
         return replace(self, matched=True, gates=(*self.gates, Gate("triggered", True, says)))
 
+    def held_back_by(self, incident: str) -> MatchTrace:
+        """Return the verdict for an alert that an incident of another alert holds back."""
+        says = f"{incident} of an alert that it depends on holds it back, upstream"
+        return replace(self, matched=False, gates=(*self.gates, Gate("dependsOn", False, says)))
+
     def without_rules(self) -> MatchTrace:
         """Return the verdict without the conditions, for people who may not read the alert's rules."""
         return replace(self, rules=(), gates=tuple(gate for gate in self.gates if gate.name != _READABLE))

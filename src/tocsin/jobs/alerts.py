@@ -51,7 +51,7 @@ class Alerts:
 
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
     notify that may gather or wait; ``opening`` are those whose failures open incidents,
-    ``links`` which of them trigger which.
+    ``links`` which of them trigger which, ``depending`` which depend on which.
     """
 
     revision: int
@@ -63,6 +63,7 @@ class Alerts:
     timings: dict[str, Timing] = field(repr=False, default_factory=dict)
     opening: frozenset[str] = field(repr=False, default=frozenset())
     links: dict[str, Links] = field(repr=False, default_factory=dict)
+    depending: dict[str, tuple[str, ...]] = field(repr=False, default_factory=dict)
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -73,7 +74,7 @@ class Alerts:
     def shared(self, session: SparkSession) -> Broadcast[SharedAlerts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
-            shared = SharedAlerts(self.asked, self.timings, self.opening, cascades_of(self.links))
+            shared = SharedAlerts(self.asked, self.timings, self.opening, cascades_of(self.links), self.depending)
             self._shared.append(session.sparkContext.broadcast(shared))
         return self._shared[0]
 
@@ -124,6 +125,8 @@ class CurrentAlerts:
             unreadable=_without(before.unreadable, changed) | unreadable,
             timings=_without(before.timings, changed) | timings_of(read),
             opening=opening,
+            depending=_without(before.depending, changed)
+            | {one.id: tuple(each.id for each in one.depends_on) for one in read if one.depends_on},
             links=_without(before.links, changed) | {one.id: links_of(one) for one in read if one.id in asked},
         )
         unindexed = index.unindexed()

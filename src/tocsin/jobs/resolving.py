@@ -29,6 +29,7 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.flow.resolve.candidates import EventHead
+from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
@@ -40,6 +41,7 @@ from tocsin.model.notification import Reason
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
+from tocsin.store.alerts.holding import HeldBack, Holding, Waiting
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
@@ -62,13 +64,15 @@ Rules = Mapping[str, Sequence[RecipientRule]]
 class SharedAlerts(NamedTuple):
     """What tasks need of the alerts: the recipient rules of each, and the timings of those that may gather or wait.
 
-    ``opening`` are those whose failures open incidents; ``cascades`` those that others trigger.
+    ``opening`` are those whose failures open incidents; ``cascades`` those that others trigger,
+    ``depending`` those that incidents of others hold back.
     """
 
     rules: Rules
     timings: Timings
     opening: frozenset[str] = frozenset()
     cascades: Cascades = MappingProxyType({})
+    depending: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class Shared(Protocol):
@@ -96,6 +100,7 @@ class Resolving:
     permission_cache: PermissionCache
     events: SqlEvents
     notifications: Notifications
+    holding: Holding
 
 
 @lru_cache(maxsize=8)
@@ -107,7 +112,7 @@ def opened(store: StoreAddress) -> Resolving:
 def resolving_of(engine: Engine) -> Resolving:
     """Return what resolving asks of the store behind ``engine``."""
     permission_cache, events = PermissionCache(SqlSubjects(engine)), SqlEvents(engine)
-    return Resolving(engine, SqlDirectory(engine), permission_cache, events, Notifications(engine))
+    return Resolving(engine, SqlDirectory(engine), permission_cache, events, Notifications(engine), Holding(engine))
 
 
 @contextmanager
@@ -185,6 +190,16 @@ class Notify:
             triggered |= {(one.head.offset, alert): other for alert, other in by.items()}
         return found, triggered
 
+    def _held_back(self, events: Sequence[MatchedEvent], asked: Resolving) -> dict[Pair, HeldBack]:
+        """Return which matches incidents of other alerts hold back."""
+        depending = self.alerts.value.depending
+        waiting = [
+            Waiting(one.head.offset, one.head.entity_id, alert, depending[alert])
+            for one in events
+            for alert in depending.keys() & one.asked.keys()
+        ]
+        return asked.holding.of(waiting, is_new=True) if waiting else {}
+
     def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
         return [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
 
@@ -192,7 +207,10 @@ class Notify:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = self._young(events)
         rules, timings, *_ = self.alerts.value
-        found = resolved(young, rules, asked.directory, ahead=_prefetched) if young else iter(())
+        held = self._held_back(young, asked)
+        free = without_held(young, held) if held else young
+        found = resolved(free, rules, asked.directory, ahead=_prefetched) if free else iter(())
+        found = naming(found, held) if held else found
         for rows in visible_parts(recipient_rows(found), asked.permission_cache.now(), asked.events):
             yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))
 
@@ -215,6 +233,36 @@ def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
         for row in many:
             asked[row[5]] = asked.get(row[5], 0) + row[6]
         yield MatchedEvent(EventHead(*head), asked)
+
+
+def without_held(events: Sequence[MatchedEvent], held: Mapping[Pair, HeldBack]) -> list[MatchedEvent]:
+    """Return the events with the alerts that may notify of them; those that are held back are left out."""
+    return [
+        one._replace(
+            asked={alert: asked for alert, asked in one.asked.items() if _passes(one.head.offset, alert, held)}
+        )
+        for one in events
+    ]
+
+
+def naming(found: Iterable[ResolvedEvent], held: Mapping[Pair, HeldBack]) -> Iterator[ResolvedEvent]:
+    """Yield the recipients; reasons of an alert that is held back from now on name what holds it back."""
+    for one in found:
+        named = {alert: by.incident for (offset, alert), by in held.items() if offset == one.head.offset}
+        yield one if not named else one._replace(recipients=[_naming(each, named) for each in one.recipients])
+
+
+def _naming(recipient: Recipient, named: Mapping[str, str]) -> Recipient:
+    reasons = (
+        one.model_copy(update={"held_by": named[one.subscription_id]}) if one.subscription_id in named else one
+        for one in recipient.reasons
+    )
+    return recipient._replace(reasons=tuple(reasons))
+
+
+def _passes(offset: int, alert: str, held: Mapping[Pair, HeldBack]) -> bool:
+    by = held.get((offset, alert))
+    return by is None or by.passes
 
 
 def recipient_rows(found: Iterable[ResolvedEvent]) -> Iterator[dict[str, Any]]:  # Any: a column's value

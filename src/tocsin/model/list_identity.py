@@ -35,6 +35,7 @@ REFERENCE_LISTS: dict[str, tuple[str, ...]] = {
     "testSuites": ("testSuite",),
     "tests": ("testCase",),
     "triggers": ("eventsubscription",),
+    "dependsOn": ("eventsubscription",),
 }
 """Every key that holds a list of references, and the types its members may have; the first is taken for granted."""
 

@@ -39,7 +39,7 @@ class Reason(WireModel):
 
     ``via`` is the FQN of the downstream asset that connects the recipient to the change, None where it is hidden from
     the reader, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
-    they are concerned.
+    they are concerned. ``held_by`` names the incident that holds the alert back from now on.
     """
 
     kind: ReasonKind
@@ -49,6 +49,7 @@ class Reason(WireModel):
     team: str | None = None
     via: str | None = None
     hops: int = 0
+    held_by: str | None = None
 
     @property
     def is_personal(self) -> bool:
@@ -62,7 +63,8 @@ class Reason(WireModel):
 
     def sentence(self, name: str | None = None) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
-        return f"{self.because(name)} (alert {self.subscription_name})"
+        held = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
+        return f"{self.because(name)} (alert {self.subscription_name}{held})"
 
     def because(self, name: str | None = None) -> str:
         """Return the reason without its alert: ``ana owns it``."""

@@ -195,7 +195,8 @@ class EventSubscription(WireModel):
 
     ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the
     first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
-    when it was created. ``triggers`` are the alerts that notify of what it matches as well.
+    when it was created. ``triggers`` are the alerts that notify of what it matches as well;
+    incidents of those that it ``depends_on`` hold it back.
     """
 
     id: str
@@ -218,6 +219,7 @@ class EventSubscription(WireModel):
     input: Document | None = None
     tags: tuple[Document, ...] = ()
     triggers: tuple[EntityReference, ...] = ()
+    depends_on: tuple[EntityReference, ...] = ()
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
 

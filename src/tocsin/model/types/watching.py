@@ -50,13 +50,14 @@ ROWS = (
         keys=(COMMON - words("deleted impersonatedBy"))
         | words(
             "alertType batchSize className config destinations enabled extension filteringRules input "
-            "notificationTemplate pollInterval provider retries tags trigger triggers"
+            "notificationTemplate pollInterval provider retries tags trigger triggers dependsOn"
         ),
         required=("name", "alertType", "destinations"),
         added={
             "extension": "object",
             "tags": {"list": {"use": "tagLabel"}},
             "triggers": {"use": "entityReferenceList"},
+            "dependsOn": {"use": "entityReferenceList"},
         },
     ),
     EntityType(

@@ -29,6 +29,7 @@ from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.permissions import sees
 from tocsin.server.http.request import Caller
+from tocsin.store.alerts.holding import Waiting
 
 MOST_RECORDS = 10_000
 """Notifications of one event that are compared with what should be."""
@@ -81,6 +82,8 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
             raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
     triggered = _triggered(alerts, question.logged, caller)
     matching = frozenset(one.id for one in alerts if one.id in triggered or _matches(one, question.logged))
+    held = _held_back([one for one in alerts if one.id in matching and one.depends_on], question.logged, caller)
+    matching -= held.keys()
     reached = _reached(question, caller, (alerts, matching, tended))
     named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]
     ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
@@ -94,7 +97,9 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
     traces = {
         one.id: AlertTrace(
             subscription=one,
-            match=_traced(one, question.logged, triggered.get(one.id), is_open=one.id in tended and not is_cut),
+            match=_traced(
+                one, question.logged, (triggered.get(one.id), held.get(one.id)), is_open=one.id in tended and not is_cut
+            ),
             reached=reached.get(one.id, ()),
             is_whole=one.id in tended or question.person is not None,
         )
@@ -129,9 +134,20 @@ def _triggered(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller:
     return {one: names[other] if other in visible else "" for one, other in by.items() if one in wanted}
 
 
-def _traced(alert: EventSubscription, logged: LoggedEvent, by: str | None, *, is_open: bool) -> MatchTrace:
-    trace = match_trace(alert, logged)
-    trace = trace if by is None else trace.triggered_by(by)
+def _held_back(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
+    """Return which of these alerts, that the event matches, are held back, and the name of the incident."""
+    at, about = logged.offset, logged.event.entity_id
+    waiting = [Waiting(at, about, one.id, tuple(each.id for each in one.depends_on)) for one in alerts]
+    found = caller.parts.alert_stores.holding.of(waiting, is_new=False) if waiting else {}
+    return {alert: by.incident for (_, alert), by in found.items() if not by.passes}
+
+
+def _traced(
+    alert: EventSubscription, logged: LoggedEvent, by: tuple[str | None, str | None], *, is_open: bool
+) -> MatchTrace:
+    trace, (trigger, incident) = match_trace(alert, logged), by
+    trace = trace if trigger is None else trace.triggered_by(trigger)
+    trace = trace if incident is None else trace.held_back_by(incident)
     return trace if is_open else trace.without_rules()
 
 

@@ -10,43 +10,55 @@ from collections.abc import Mapping
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.match.cascade import path_between
-from tocsin.model.entity import Document
+from tocsin.flow.match.plan import plan_of
+from tocsin.model.entity import Document, EntityReference
 from tocsin.model.phrases import meant
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.alerts.explanations import tended_alerts, visible_alerts
 from tocsin.server.http.request import Caller
 
-MOST_TRIGGERED = 20
-"""Alerts that one alert may trigger directly."""
+MOST_RELATED = 20
+"""Alerts that one alert may trigger, or depend on, directly."""
 
-_TRIGGERS = "triggers"
+_TRIGGERS, _DEPENDS_ON = "triggers", "dependsOn"
 
 
-def check_triggers(document: Document, before: Document | None, caller: Caller) -> None:
-    """Complete the alerts that an alert triggers to references, in ``document``.
+def check_related(document: Document, before: Document | None, caller: Caller) -> None:
+    """Complete the alerts that an alert triggers, and those that it depends on, to references, in ``document``.
 
     Raises
     ------
-    InvalidInput : one is not there, or triggers this alert in turn; the message names the way
-    Forbidden : the caller may not edit one of those that are new: it would notify others' recipients
+    InvalidInput : one is not there, leads back to this alert (the message names the way), or opens no incidents
+    Forbidden : the caller may not edit one that is to be triggered: it would notify others' recipients
     """
-    given = document.get(_TRIGGERS)
-    if given is None:
-        return
-    if not isinstance(given, list) or len(given) > MOST_TRIGGERED:
-        raise InvalidInput(f"must be a list of at most {MOST_TRIGGERED} alerts", field=_TRIGGERS)
-    if not given:
-        return
-    known = {one.id: one for one in visible_alerts(caller)}
-    found = [_found(one, f"{_TRIGGERS}[{number}]", known) for number, one in enumerate(given)]
-    _check_loops(document, before, found, (known, caller))
-    old = {one["id"] for one in (before or {}).get(_TRIGGERS) or ()}
+    for key, check in ((_TRIGGERS, _check_rights), (_DEPENDS_ON, _check_incidents)):
+        given = document.get(key)
+        if given is None:
+            continue
+        if not isinstance(given, list) or len(given) > MOST_RELATED:
+            raise InvalidInput(f"must be a list of at most {MOST_RELATED} alerts", field=key)
+        known = {one.id: one for one in visible_alerts(caller)} if given else {}
+        found = [_found(one, f"{key}[{number}]", known) for number, one in enumerate(given)]
+        _check_loops((document, before), (key, found), (known, caller))
+        check(found, {one["id"] for one in (before or {}).get(key) or ()}, caller)
+        document[key] = list({one.id: _reference(one) for one in found}.values())
+
+
+def _check_rights(found: list[EventSubscription], old: set[str], caller: Caller) -> None:
     new = [one for one in found if one.id not in old]
     allowed = {one.id for one in tended_alerts(new, caller)}
     for one in new:
         if one.id not in allowed:
             raise Forbidden(f"Only editors of alert {one.name} may let other alerts trigger it.")
-    document[_TRIGGERS] = list({one.id: _reference(one) for one in found}.values())
+
+
+def _check_incidents(found: list[EventSubscription], old: set[str], _caller: Caller) -> None:
+    for number, one in enumerate(found):
+        if one.id not in old and not plan_of(one).opens_incidents:
+            raise InvalidInput(
+                f"alert {one.name} opens no incidents: it needs alertType Observability or a condition on results",
+                field=f"{_DEPENDS_ON}[{number}]",
+            )
 
 
 def _found(given: object, place: str, known: Mapping[str, EventSubscription]) -> EventSubscription:
@@ -63,22 +75,25 @@ def _found(given: object, place: str, known: Mapping[str, EventSubscription]) ->
 
 
 def _check_loops(
-    document: Document,
-    before: Document | None,
-    found: list[EventSubscription],
-    of: tuple[Mapping[str, EventSubscription], Caller],
+    of: tuple[Document, Document | None],
+    asked: tuple[str, list[EventSubscription]],
+    by: tuple[Mapping[str, EventSubscription], Caller],
 ) -> None:
-    """Refuse an alert that one of those that it triggers leads back to, through alerts that one may not see as well."""
-    known, caller = of
-    if before is None:
+    """Refuse what one of the alerts that it names leads back to, through alerts that one may not see as well."""
+    (document, before), (key, found), (known, caller) = of, asked, by
+    if before is None or not found:
         return
     every = caller.parts.subscriptions.list_all()
-    links = {one.id: [each.id for each in one.triggers] for one in every if one.id != before["id"]}
+    links = {one.id: [each.id for each in _named(one, key)] for one in every if one.id != before["id"]}
     for number, one in enumerate(found):
         if way := path_between(one.id, before["id"], links):
             names = [known[step].name if step in known else "another alert" for step in way[:-1]]
             said = " -> ".join((str(document["name"]), *names, str(document["name"])))
-            raise InvalidInput(f"makes a loop: {said}", field=f"{_TRIGGERS}[{number}]")
+            raise InvalidInput(f"makes a loop: {said}", field=f"{key}[{number}]")
+
+
+def _named(alert: EventSubscription, key: str) -> tuple[EntityReference, ...]:
+    return alert.triggers if key == _TRIGGERS else alert.depends_on
 
 
 def _reference(alert: EventSubscription) -> Document:

@@ -320,7 +320,11 @@ def _check_amount(rules: object) -> None:
 
 def _model(document: Document, name: str) -> EventSubscription:
     """Return the document as the pipeline will read it; references may still lack what the catalogue fills in."""
-    kept = {key: value for key, value in document.items() if key not in _PASSED_ON | {"owners", "domains", "triggers"}}
+    kept = {
+        key: value
+        for key, value in document.items()
+        if key not in _PASSED_ON | {"owners", "domains", "triggers", "dependsOn"}
+    }
     written = json.dumps({**kept, "id": _PLACEHOLDER_ID, "fullyQualifiedName": name})
     try:
         return EventSubscription.model_validate_json(written, strict=True)  # strict: "yes" is not true, "5" no number

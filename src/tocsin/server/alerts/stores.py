@@ -16,6 +16,7 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.history import AlertHistory
+from tocsin.store.alerts.holding import Holding
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.eventlog.reports import Reports
@@ -44,6 +45,7 @@ class AlertStores:
     dead_letters: DeadLetters
     replays: Replays
     incidents: AlertIncidentLog
+    holding: Holding
     unsubscribe_key: bytes = field(repr=False)
 
 
@@ -63,6 +65,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         reports=Reports(engine),
         firings=Firings(engine),
         incidents=AlertIncidentLog(engine),
+        holding=Holding(engine),
         history=AlertHistory(engine, page_bytes=page_bytes),
         messages=Messages(engine),
         routes=Routes(engine),

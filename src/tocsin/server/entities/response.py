@@ -15,7 +15,20 @@ from tocsin.model.phrases import meant, with_article
 from tocsin.server.http.paths import API
 
 ON_REQUEST = frozenset(
-    {"owners", "tags", "followers", "domains", "extension", "teams", "users", "parents", "tests", "follows", "triggers"}
+    {
+        "owners",
+        "tags",
+        "followers",
+        "domains",
+        "extension",
+        "teams",
+        "users",
+        "parents",
+        "tests",
+        "follows",
+        "triggers",
+        "dependsOn",
+    }
 )
 """What a read leaves out unless ``fields=`` names it; an answer to a write holds what the entity holds."""
 

@@ -50,6 +50,15 @@ alert_incident_step = Table(
 )
 """One row per thing that somebody did to an incident, with the event of the asset that says so; its assignee then."""
 
+alert_held_back = Table(
+    "alert_held_back",
+    METADATA,
+    Column("incident_id", String(36), primary_key=True),
+    Column("subscription_id", String(36), primary_key=True),
+    Column("log_offset", BigInteger, nullable=False),
+)
+"""One row per (incident, alert that it holds back): the event of which the alert notifies all the same, naming it."""
+
 backtest = Table(
     "backtest",
     METADATA,

@@ -31,7 +31,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials, own_address
-from tocsin.server.alerts.related import check_triggers
+from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, checked_destination
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
@@ -41,7 +41,8 @@ from tocsin.server.routes.entities.crud import HardDelete, IfMatch, found, writt
 ROW = ENTITY_TYPES["eventsubscription"]
 
 _REMOVABLE = frozenset(
-    "displayName description owners domains tags extension input config className notificationTemplate triggers".split()
+    "displayName description owners domains tags extension input config className notificationTemplate "
+    "triggers dependsOn".split()
 )
 _TRIES = 5
 _MOST_TRIALS = 20
@@ -213,7 +214,7 @@ def _checked(request: Document, before: Document | None, caller: Caller) -> Aler
     if alert.needs_owner and not caller.actor.is_bot:
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.document, caller)
-    check_triggers(alert.document, before, caller)
+    check_related(alert.document, before, caller)
     check_quotas(alert.document, before, caller)
     return alert
 

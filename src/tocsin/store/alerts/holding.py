@@ -1,0 +1,146 @@
+"""Alerts that are held back while an alert that they depend on has an open incident upstream.
+
+An incident holds back what happens after its beginning, to its asset and all that is made from it. The first event of
+each alert that is held back passes, and names the incident: that is written down once, so that repeating events lets
+the same one pass. Next: ``jobs/resolving.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, func, or_, select
+
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
+from tocsin.model.match_result import Pair
+from tocsin.store.alerts import relations_over_time
+from tocsin.store.alerts.assets import Assets, assets_of
+from tocsin.store.alerts.tables import alert_held_back, alert_incident, alert_incident_step
+from tocsin.store.chunks import chunked
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.tables import change_event
+
+MOST_HOPS = 20
+"""How far an incident reaches downstream."""
+
+_ROW, _HELD, _STEP, _EVENT = alert_incident.c, alert_held_back.c, alert_incident_step.c, change_event.c
+
+
+class Waiting(NamedTuple):
+    """An event that an alert matched, and the alerts that this one depends on."""
+
+    log_offset: int
+    entity_id: str
+    subscription_id: str
+    depends_on: tuple[str, ...]
+
+
+class HeldBack(NamedTuple):
+    """What holds an alert back: an incident, by its name, of an alert. ``passes``: it is told of that by this event."""
+
+    incident: str
+    upstream_id: str
+    passes: bool
+
+
+class _Root(NamedTuple):
+    """An incident with its asset, and between which offsets it holds back."""
+
+    id: str
+    number: int
+    subscription_id: str
+    entity_id: str
+    since: int
+    until: int
+
+
+class Holding:
+    """What holds alerts back in one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, waiting: Sequence[Waiting], *, is_new: bool) -> dict[Pair, HeldBack]:
+        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass."""
+        with reading(self._engine) as connection:
+            roots = _roots(connection, waiting)
+            found = _behind(connection, waiting, roots) if roots else {}
+        if not found:
+            return {}
+        if is_new:
+            with writing(self._engine) as connection:
+                first = _claimed(connection, found)
+        else:
+            with reading(self._engine) as connection:
+                first = _known(connection, {root.id for root in found.values()})
+        return {
+            pair: HeldBack(f"{PREFIX}{root.number}", root.subscription_id, first.get((root.id, pair[1])) == pair[0])
+            for pair, root in found.items()
+        }
+
+
+def _roots(connection: Connection, waiting: Sequence[Waiting]) -> list[_Root]:
+    """Return the incidents of the alerts that these depend on, those that were over before all of them left out."""
+    upstream = sorted({one for each in waiting for one in each.depends_on})
+    first = min((one.log_offset for one in waiting), default=0)
+    by_hand = select(func.max(_EVENT.log_offset)).join(alert_incident_step, _STEP.event_id == _EVENT.id)
+    by_hand = by_hand.where(_STEP.incident_id == _ROW.id, _STEP.kind == StepKind.RESOLVED.value)
+    ended = func.coalesce(_ROW.recovered_offset, by_hand.scalar_subquery())
+    query = select(_ROW.id, _ROW.number, _ROW.subscription_id, _ROW.entity_id, _ROW.opened_offset, ended)
+    query = query.where(or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
+    return [
+        _Root(*row[:5], NO_END if row[5] is None else row[5])
+        for some in chunked(upstream)
+        for row in connection.execute(query.where(_ROW.subscription_id.in_(some)).order_by(_ROW.number))
+    ]
+
+
+def _behind(connection: Connection, waiting: Sequence[Waiting], roots: Sequence[_Root]) -> dict[Pair, _Root]:
+    """Return which of these are behind an incident: the oldest of those whose asset they are made from."""
+    begun = {one.entity_id for one in roots}
+    assets = assets_of(connection, begun | {one.entity_id for one in waiting})
+    reached = _reached(connection, begun, assets, min(one.log_offset for one in waiting))
+    found: dict[Pair, _Root] = {}
+    for one in waiting:
+        at = reached.get(assets.of(one.entity_id), {})
+        for root in roots:
+            is_upstream = root.subscription_id in one.depends_on and root.since < one.log_offset <= root.until
+            if is_upstream and any(a <= one.log_offset <= b for a, b in at.get(root.entity_id, ())):
+                found[one.log_offset, one.subscription_id] = root
+                break
+    return found
+
+
+def _reached(
+    connection: Connection, begun: Collection[str], assets: Assets, from_offset: int
+) -> Mapping[str, Mapping[str, list[tuple[int, int]]]]:
+    """Return, by asset, from which of these it is made, and between which offsets."""
+    starts = {one: assets.of(one) for one in begun}
+    found: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    for root, node, _, span, _ in relations_over_time.reach(connection, starts, MOST_HOPS, from_offset):
+        found[node][root].append(span)
+    return found
+
+
+def _claimed(connection: Connection, found: Mapping[Pair, _Root]) -> dict[tuple[str, str], int]:
+    """Write down which event of each alert is the first behind each incident, unless one is known; return that."""
+    first: dict[tuple[str, str], int] = {}
+    for (offset, alert), root in sorted(found.items()):
+        first.setdefault((root.id, alert), offset)
+    rows = [
+        {"incident_id": incident, "subscription_id": alert, "log_offset": offset}
+        for (incident, alert), offset in sorted(first.items())
+    ]
+    connection.execute(inserting(connection, alert_held_back).on_conflict_do_nothing(), rows)
+    return _known(connection, {root.id for root in found.values()})
+
+
+def _known(connection: Connection, incident_ids: Collection[str]) -> dict[tuple[str, str], int]:
+    known: dict[tuple[str, str], int] = {}
+    for some in chunked(sorted(incident_ids)):
+        for row in connection.execute(select(alert_held_back).where(_HELD.incident_id.in_(some))):
+            known[row.incident_id, row.subscription_id] = row.log_offset
+    return known

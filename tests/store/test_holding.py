@@ -1,0 +1,127 @@
+"""Tests of alerts that incidents of others hold back, on both stores: told once, then nothing until it is over."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from sqlalchemy import Engine, select
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+from tests.store.test_resolving import Here, match_rows, work_of
+
+from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.flow.match.plan import recovery_plan
+from tocsin.jobs.resolving import Notify
+from tocsin.model.alert_incident import StepKind
+from tocsin.model.people import SYSTEM
+from tocsin.store.alerts.holding import Holding, Waiting
+from tocsin.store.alerts.incident_log import AlertIncidentLog
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.tables import match_result
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.tables import notification
+
+BELL = [{"category": "Owners", "type": "ActivityFeed"}]
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    """The pipeline ``load`` feeds the table ``orders``, and that ``revenue``; changes of tables depend on ``load``."""
+    made = SmallCompany(store_engine)
+    made.pipeline("load")
+    made.pipeline("other")
+    ends = {"fromEntity": {"id": made.ids["load"], "type": "pipeline"}, "toEntity": {"id": made.ids["orders"]}}
+    made.writes.put_edge({**ends, "toEntity": {"id": made.ids["orders"], "type": "table"}}, actor=SYSTEM)
+    made.clock.advance(1_000)
+    made.alert("loads", BELL, "pipelineStatus == 'Failed'", resources=("pipeline",))
+    made.alert("tables", BELL, "fieldChanged == 'description'", resources=("table",))
+    link = {"op": "add", "path": "/dependsOn", "value": [{"id": made.ids["loads"], "type": "eventsubscription"}]}
+    made.writes.patch("eventsubscription", made.key("tables"), [link], actor=SYSTEM)
+    return made
+
+
+def process(company: SmallCompany) -> Notify:
+    """Let a task resolve the whole log once more; return the work."""
+    work = work_of(company.engine)
+    alerts = Subscriptions(company.engine).list_enabled()
+    depending = {one.id: tuple(each.id for each in one.depends_on) for one in alerts if one.depends_on}
+    shared = work.alerts.value._replace(opening=frozenset({company.ids["loads"]}), depending=depending)
+    work = replace(work, alerts=Here(shared))
+    for row in match_rows(company.engine, recovery_plan()):  # each event is a micro-batch
+        list(work(iter([pa.RecordBatch.from_pylist([row])])))
+    return work
+
+
+def told(company: SmallCompany) -> list[tuple[str, bool]]:
+    """Of each notification of a table, its text and whether it names an incident."""
+    log = EventLog(company.engine)
+    with company.engine.connect() as connection:
+        rows = connection.execute(select(notification).order_by(notification.c.log_offset, notification.c.id)).all()
+    found = {}
+    for row in rows:
+        event = log.find(row.event_id)
+        assert event is not None
+        if event.event.entity_type == "table":
+            found[str((event.event.entity or {}).get("description"))] = "INC-1" in row.reasons
+    return list(found.items())
+
+
+def test_downstream_of_an_incident_one_notification_names_it_and_the_rest_waits(company: SmallCompany) -> None:
+    company.describe("orders", "before")
+    company.run("load", "Failed")
+    for table, text in (("revenue", "first"), ("orders", "second"), ("revenue", "third")):
+        company.describe(table, text, by="cem")
+    process(company)
+    assert told(company) == [("before", False), ("first", True)]
+    company.run("load", "Successful")
+    company.describe("orders", "after", by="cem")
+    process(company)
+    expected = [("before", False), ("first", True), ("after", False)]
+    assert told(company) == expected
+    process(company)
+    assert told(company) == expected, "repeating everything tells nothing more"
+    with company.engine.connect() as connection:
+        result = match_result.c
+        counts = select(result.notified_count).where(result.subscription_id == company.ids["tables"])
+        assert sorted(connection.scalars(counts)) == [0, 0, 1, 2, 2]
+
+
+def test_what_is_not_downstream_or_does_not_depend_is_not_held_back(company: SmallCompany) -> None:
+    company.run("other", "Failed")
+    for text in ("one", "two"):
+        company.describe("orders", text, by="cem")
+    process(company)
+    assert told(company) == [("one", False), ("two", False)]
+
+
+def test_an_incident_that_is_resolved_by_hand_holds_back_no_longer(company: SmallCompany) -> None:
+    company.run("load", "Failed")
+    for text in ("one", "two"):
+        company.describe("orders", text, by="cem")
+    process(company)
+    incident = AlertIncidentLog(company.engine).find("INC-1")
+    assert incident is not None
+    company.writes.within(lambda record: handle(record, incident.id, Handling(StepKind.RESOLVED)), actor=SYSTEM)
+    company.describe("orders", "three", by="cem")
+    process(company)
+    assert told(company) == [("one", True), ("three", False)]
+
+
+def test_of_two_writers_at_once_one_event_passes(company: SmallCompany) -> None:
+    company.run("load", "Failed")
+    notify_all(company.engine)
+    offsets = []
+    for text in ("one", "two", "three", "four"):
+        company.describe("orders", text, by="cem")
+        offsets.append(EventLog(company.engine).readable_end())
+    alert, upstream = company.ids["tables"], company.ids["loads"]
+    waiting = [Waiting(one, company.ids["orders"], alert, (upstream,)) for one in offsets]
+    holding = Holding(company.engine)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda one: holding.of([one], is_new=True), waiting))
+    assert [len(one) for one in found] == [1] * 4
+    assert sum(held.passes for one in found for held in one.values()) == 1
+    assert holding.of(waiting, is_new=False) == {pair: held for one in found for pair, held in one.items()}

@@ -349,6 +349,22 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "headers": {"A": "b\r\nC: d"}}}]),
         "headers.A",
     ),
+    "broken body template": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "bodyTemplate": "{{#if a}}"}}]),
+        "destinations[0].config.bodyTemplate: Line 1, column 1",
+    ),
+    "broken header template": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "headers": {"X-A": "{{lenght a}}"}}}]),
+        "destinations[0].config.headers.X-A: Line 1, column",
+    ),
+    "templated host": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://{{entity.name}}.x.y/"}}]),
+        "destinations[0].config.endpoint",
+    ),
+    "body template of a mail": (
+        alert(destinations=[{"category": "Owners", "type": "Email", "config": {"bodyTemplate": "{}"}}]),
+        "destinations[0].config.bodyTemplate: is for destinations of type Webhook",
+    ),
     "unknown compression": (
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "compression": "zip"}}]),
         "destinations[0].config.compression: must be gzip or none",

@@ -57,11 +57,12 @@ SUPPRESSED = frozenset(
 
 @dataclass(frozen=True)
 class Delivered:
-    """The receiver took it, and calls it ``remote_id`` if it said so."""
+    """The receiver took it, and calls it ``remote_id`` if it said so; ``template_error`` as in ``Attempt``."""
 
     status_code: int | None = None
     detail: str = ""
     remote_id: str | None = None
+    template_error: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Retry:
     status_code: int | None = None
     detail: str = ""
     after_s: float | None = None
+    template_error: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Rejected:
     reason: OutcomeReason
     status_code: int | None = None
     detail: str = ""
+    template_error: str = ""
 
 
 Outcome = Delivered | Retry | Rejected

@@ -155,8 +155,8 @@ class DestinationConfig(WireModel):
     """Where a destination sends to; which keys count depends on its channel.
 
     Source: ``events/emailAlertConfig.json`` and ``entity/events/webhook.json``, plus the seed's
-    ``secretKey`` and our ``payloadFormat``, ``compression``, ``verification``, ``botToken`` and ``channel``. Secrets
-    are masked in what is read back.
+    ``secretKey`` and our ``payloadFormat``, ``bodyTemplate``, ``compression``, ``verification``, ``botToken`` and
+    ``channel``. Secrets are masked in what is read back.
     """
 
     receivers: tuple[str, ...] = ()
@@ -170,6 +170,7 @@ class DestinationConfig(WireModel):
     secret_key: str | None = None
     auth_type: Document | None = None
     payload_format: str | None = None
+    body_template: str | None = None
     compression: str | None = None
     verification: str | None = None
     bot_token: str | None = None

@@ -167,7 +167,7 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
     outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
-    return _Try(outcome, permitted.entries, dropped, problem)
+    return _Try(outcome, permitted.entries, dropped, problem or starred(outcome.template_error, route.destination))
 
 
 async def _worded(parts: Parts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:

@@ -35,7 +35,8 @@ class Dispatch:
 
     ``batch_size`` is the alert's: how many of them the message shows at most, or, of an alert that ``sends_arrays``,
     a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it,
-    ``addresses`` the e-mail addresses of owners who can be mentioned, by their ids.
+    ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of owners who
+    can be mentioned, by their ids.
     ``answers`` is the first message about the failure that it resolves.
     """
 
@@ -44,6 +45,7 @@ class Dispatch:
     batch_size: int = 100
     sends_arrays: bool = False
     texts: Mapping[str, RichText] = field(default_factory=dict)
+    payloads: Mapping[str, bytes] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
     answers: Answered | None = None
 

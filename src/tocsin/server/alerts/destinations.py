@@ -17,6 +17,7 @@ from tocsin.flow.send.channels.endpoints import check_endpoint, check_header
 from tocsin.flow.send.channels.slack.channel import check_bot_token
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.channels.webhook.authentication import check_credentials
+from tocsin.flow.send.channels.webhook.filling import check_templates
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.model.subscription import CONNECT_S, READ_S, Category, Channel, Destination, DestinationConfig
@@ -125,6 +126,7 @@ def check_secrets(secrets: Document, place: str) -> None:
     headers = secrets.get("headers")
     for name, value in headers.items() if isinstance(headers, dict) else ():
         check_header(name, value, place)
+    check_templates(secrets, place)
     auth = secrets.get("authType")
     if isinstance(auth, dict):
         check_credentials(auth, f"{place}.authType")

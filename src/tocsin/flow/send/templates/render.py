@@ -29,12 +29,17 @@ def render_html(template: str, context: Context, budget: Budget) -> str:
     ------
     InvalidTemplate : it is none, or uses more than its budget; says where
     """
-    return _Renderer(context, budget, escaped).rendered(parse(template))
+    return render_text(template, context, budget, escaped)
 
 
 def render_line(template: str, context: Context, budget: Budget) -> str:
     """Return what a template makes of a context, as plain text. Raises as ``render_html``."""
-    return _Renderer(context, budget, plain_of).rendered(parse(template))
+    return render_text(template, context, budget, plain_of)
+
+
+def render_text(template: str, context: Context, budget: Budget, shown: Callable[[str], str]) -> str:
+    """Return what a template makes of a context, its texts written as ``shown`` says. Raises as ``render_html``."""
+    return _Renderer(context, budget, shown).rendered(parse(template))
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ class _Rendered:
     entry: Entry
     payload: bytes
     full_event: str | None = None
+    is_own: bool = False
 
 
 def bodies_of(dispatch: Dispatch, payload_format: str, *, source: str) -> list[Body]:
@@ -55,7 +56,13 @@ def bodies_of(dispatch: Dispatch, payload_format: str, *, source: str) -> list[B
     shape is worth more than none. A body of several has the message's id only if it is the only one: what else is
     in a body changes its id, or a receiver would take it for one that it has.
     """
-    rendered = [_rendered(entry, payload_format, source) for entry in dispatch.entries]
+    own = dispatch.payloads
+    rendered = [
+        _Rendered(entry, own[entry.notification_id], is_own=True)
+        if entry.notification_id in own
+        else _rendered(entry, payload_format, source)
+        for entry in dispatch.entries
+    ]
     groups = list(_split(rendered, dispatch.batch_size)) if dispatch.sends_arrays else [[one] for one in rendered]
     ids = [dispatch.message.id] if len(groups) == 1 else [_id_of(dispatch, group) for group in groups]
     return [
@@ -112,7 +119,7 @@ def _id_of(dispatch: Dispatch, group: list[_Rendered]) -> str:
 
 
 def _body(body_id: str, group: list[_Rendered], payload_format: str, *, is_array: bool) -> Body:
-    is_cloud = EVENT_FORMATS.get(payload_format) is as_cloud_event
+    is_cloud = EVENT_FORMATS.get(payload_format) is as_cloud_event and not any(one.is_own for one in group)
     kind = "application/cloudevents-batch+json" if is_array else "application/cloudevents+json"
     payload = b"[" + b",".join(one.payload for one in group) + b"]" if is_array else group[0].payload
     return Body(

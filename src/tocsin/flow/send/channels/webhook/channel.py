@@ -13,6 +13,7 @@ from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header, endpoint_of
 from tocsin.flow.send.channels.webhook.authentication import CHALLENGE, check_authentication
 from tocsin.flow.send.channels.webhook.bodies import GZIP
+from tocsin.flow.send.channels.webhook.filling import check_templates
 from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.flow.send.dispatch import Sender
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
@@ -28,6 +29,7 @@ def _check(destination: Destination, place: str) -> None:
         raise InvalidInput(
             f"must be one of {', '.join(sorted(EVENT_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
         )
+    check_templates(config.to_wire(), place)
     if config.compression not in (None, "none", GZIP):
         raise InvalidInput("must be gzip or none, or omitted", field=f"{place}.compression")
     if config.verification not in (None, "none", CHALLENGE):
@@ -56,7 +58,8 @@ WEBHOOK = ChannelType(
     gathering=Gathering.ARRAYS,
     open_sender=_opened,
     config_keys=frozenset(
-        "endpoint headers query_params http_method secret_key auth_type payload_format compression verification".split()
+        "endpoint headers query_params http_method secret_key auth_type payload_format body_template compression "
+        "verification".split()
     ),
     secret_maps=(
         ("headers", frozenset({"accept", "accept-language", "content-type", "user-agent"})),

@@ -5,7 +5,9 @@ Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.
 
 from __future__ import annotations
 
+import asyncio
 import re
+from dataclasses import replace
 from functools import partial
 
 from yarl import URL
@@ -13,6 +15,7 @@ from yarl import URL
 from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
 from tocsin.flow.send.channels.webhook.authentication import AUTHORIZATION, CHALLENGE, bearer_of, oauth_client_of
 from tocsin.flow.send.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compressed
+from tocsin.flow.send.channels.webhook.filling import filled, is_templated
 from tocsin.flow.send.channels.webhook.signature import sign
 from tocsin.flow.send.channels.webhook.verification import Verifications, signing_secrets
 from tocsin.flow.send.dispatch import Dispatch, why
@@ -62,7 +65,12 @@ class WebhookSender:
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome: that of its last request, or of the first that fails."""
-        requests = self.requests(dispatch, destination, now_ms=now_ms)
+        made = partial(self._made, dispatch, destination, now_ms=now_ms)
+        requests, problem = await asyncio.to_thread(made) if is_templated(destination.config) else made()
+        outcome = await self._sent_all(requests, destination, now_ms=now_ms)
+        return replace(outcome, template_error=problem) if problem else outcome
+
+    async def _sent_all(self, requests: list[Request], destination: Destination, *, now_ms: int) -> Outcome:
         if not requests:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
         send = partial(self._sent, destination, now_ms)
@@ -76,17 +84,22 @@ class WebhookSender:
                 break
         return outcome
 
-    def requests(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> list[Request]:
-        """Return the requests that carry ``dispatch``; none when the destination's address is not a web address.
+    def _made(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> tuple[list[Request], str]:
+        """Return the requests that carry ``dispatch``, and what was wrong with a template.
 
-        The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
+        There are none when the destination's address is not a web address. The endpoint as it is set now wins over the
+        one at the time of the event: its secrets belong to it.
         """
+        made = filled(dispatch, destination.config, source=self._source)
+        dispatch = replace(dispatch, payloads=made.payloads)
+        destination = destination.model_copy(update={"config": made.config})
         config = destination.config
         url = web_address(config.endpoint or dispatch.message.target, config.query_params)
         if url is None:
-            return []
+            return [], made.problem
         bodies = bodies_of(dispatch, config.payload_format or self._event_format, source=self._source)
-        return [_request(body, dispatch, destination, url=url, now_ms=now_ms) for body in bodies]
+        requests = [_request(body, dispatch, destination, url=url, now_ms=now_ms) for body in bodies]
+        return requests, made.problem
 
     async def _sent(self, destination: Destination, now_ms: int, request: Request) -> Outcome:
         client = oauth_client_of(destination.config)

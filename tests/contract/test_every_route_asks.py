@@ -19,6 +19,8 @@ OPEN = {
     "POST /users/login": "it is how one comes in",
     "GET /auth/login": "it is how one comes in by OpenID Connect",
     "GET /auth/callback": "it is how one comes back from there",
+    "GET /mute/{token}": "the token in a message says whose message it was",
+    "POST /mute/{token}": "the same, after the page has asked",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was",
     "POST /unsubscribe/{token}": "one click in a mail program, which has no log-in (RFC 8058)",
 }

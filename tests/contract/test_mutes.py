@@ -9,7 +9,9 @@ from tests.contract.test_explain import alert, describe, explained, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
+from tocsin.flow.send import mute_links
 from tocsin.flow.send.channels.email.unsubscribe import token_of
+from tocsin.flow.send.mute_links import MuteRequest
 
 MAIL = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
 
@@ -66,6 +68,46 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     assert [one["channel"] for one in answer["notified"]["data"]] == ["ActivityFeed"]
     stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
     assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by a link in a mail"]
+
+
+def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    own(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL)
+    first = describe(administrator, orders, "one")
+    notify_all(sqlite_engine)
+    notified = explained(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
+    parts = served.app.state.parts
+    now_ms, key = parts.clock.now_ms(), parts.alert_stores.unsubscribe_key
+    link = mute_links.token_of(MuteRequest(notified[0]["id"], now_ms + 86_400_000), key)
+    with client, served.client() as nobody:
+        page = nobody.get(f"/mute/{link}")
+        assert (page.status_code, "until" in page.text, "orders" in page.text) == (200, True, False)
+        assert client.get(f"/users/{ann}/mutes").json()["data"] == []
+        for _ in range(2):
+            clicked = nobody.post(f"/mute/{link}")
+            assert (clicked.status_code, clicked.json()) == (200, {"muted": True, "until": now_ms + 86_400_000})
+            (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
+            assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", orders["id"], None)
+            assert mute["until"] == now_ms + 86_400_000
+        over = mute_links.token_of(MuteRequest(notified[0]["id"], now_ms - 1), key)
+        unsubscribing = token_of(notified[0]["id"], key)
+        for wrong in (
+            over,
+            link[:-1],
+            f"{link}x",
+            "x",
+            "x.y.z",
+            unsubscribing,
+            link.replace(str(now_ms + 86_400_000), "9999999999999"),
+        ):
+            assert nobody.get(f"/mute/{wrong}").status_code == 404, wrong
+            assert nobody.post(f"/mute/{wrong}").status_code == 404, wrong
+        assert nobody.get(f"/unsubscribe/{link}").status_code == 404
+    describe(administrator, orders, "two")
+    assert notify_all(sqlite_engine) == 0
 
 
 def test_mutes_are_ones_own(served: Served, administrator: httpx.Client, orders: Json) -> None:

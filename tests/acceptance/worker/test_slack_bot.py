@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from tests.notifying import notify_all
 from tocsin.flow.send.channels.slack.sender import SlackSender
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.flow.send.mute_links import request_of
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.tables import attempt, notification
@@ -67,7 +69,7 @@ class Workspace:
         if not 0 < len(message["blocks"]) <= 50:
             return 200, {"ok": False, "error": "invalid_blocks"}
         before = self.at_s.setdefault(channel, [])
-        if sum(time.monotonic() - one < 0.9 for one in before) >= self.burst:
+        if sum(time.monotonic() - one < 0.5 for one in before) >= self.burst:
             return 429, {"ok": False, "error": "ratelimited"}
         before.append(time.monotonic())
         self.posts.append(message)
@@ -84,7 +86,7 @@ def bot(category: str, **config: object) -> dict[str, object]:
 
 
 def sender(requests: HttpRequests, url: str) -> SlackSender:
-    return SlackSender(requests, base_url="https://t.example", api_url=f"{url}/api/")
+    return SlackSender(requests, base_url="https://t.example", api_url=f"{url}/api/", link_key=b"key")
 
 
 async def run(
@@ -117,6 +119,25 @@ async def test_owners_are_written_to_at_their_address_once_each_and_looked_up_on
     assert workspace.calls == {"users.lookupByEmail": 2, "chat.postMessage": 4}
     whys = {json.dumps(one["blocks"]).partition("Why you get this: ")[2].partition('"')[0] for one in workspace.posts}
     assert whys == {"you own it through team shop (alert chat)"}
+
+
+@pytest.mark.parametrize(
+    ("to", "links"), [(bot("Followers"), 1), (bot("External", channel="#alerts"), 0)], ids=["person", "channel"]
+)
+async def test_a_person_gets_a_link_that_mutes_the_asset_and_a_channel_gets_none(
+    sqlite_engine: Engine, to: dict[str, object], links: int
+) -> None:
+    workspace = Workspace()
+    people(workspace, "cem")
+    await run(sqlite_engine, workspace, to, {("delivered", 1): 1})
+    (post,) = workspace.posts
+    tokens = re.findall(r"<https://t\.example/api/v1/mute/([^|]+)\|Mute the asset for a day>", json.dumps(post))
+    assert len(tokens) == links
+    with sqlite_engine.connect() as connection:
+        (identity,) = connection.execute(select(notification.c.id)).scalars()
+        assert "mute/" not in str(connection.execute(select(attempt)).all())
+    asked = [request_of(token, b"key", 0) for token in tokens]
+    assert [one and one.notification_id for one in asked] == [identity] * links
 
 
 async def test_a_person_whom_slack_does_not_know_is_told_in_the_status_and_others_get_theirs(

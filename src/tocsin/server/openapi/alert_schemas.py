@@ -110,6 +110,7 @@ ALERTS: dict[str, Document] = {
         }
     ),
     "Unmuted": whole({"id": ID, "muted": {"const": False}}),
+    "MutedByLink": whole({"muted": {"const": True}, "until": TIME}),
     "Unsubscribed": whole({"unsubscribed": array(TEXT)}),
     "Activity": whole({"event": ref("ChangeEvent"), "title": TEXT, "semanticChanges": array(ref("SemanticChange"))}),
     "DestinationStatus": {

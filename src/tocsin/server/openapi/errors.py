@@ -52,6 +52,7 @@ _WITHOUT_CONFLICTS = frozenset(
         "search",
         "backtests",
         "unsubscribe",
+        "mute_links",
         "openid",
         "permissions",
         "templates",

@@ -112,6 +112,8 @@ OPERATIONS: dict[str, Operation] = {
     "mutes.delete_mute": Operation("Unmuted"),
     "unsubscribe.ask": Operation("Html", media="text/html"),
     "unsubscribe.unsubscribe": Operation("Unsubscribed"),
+    "mute_links.ask_to_mute": Operation("Html", media="text/html"),
+    "mute_links.mute": Operation("MutedByLink"),
     "subscriptions.create": Operation("EventSubscription", "CreateEventSubscription"),
     "subscriptions.create_or_update": Operation("EventSubscription", "CreateEventSubscription", also=_NEW_OR_NOT),
     **dict.fromkeys(("subscriptions.patch", "subscriptions.patch_by_name"), Operation("EventSubscription", _PATCHED)),

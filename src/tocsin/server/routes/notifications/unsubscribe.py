@@ -22,12 +22,14 @@ from tocsin.server.http.request import PartsHere, answer
 Token = Annotated[str, Path(max_length=200)]
 router = APIRouter(tags=["inbox"])
 
-_GUARDS = {
+GUARDS = {
     "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+"""Headers of pages that a link with a token leads to."""
+
 _PAGE = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin:'
     " unsubscribe</title></head>\n<body><h1>Unsubscribe</h1>\n<p>{whom} will receive no more mail"
@@ -42,7 +44,7 @@ def ask(token: Token, parts: PartsHere) -> Response:
     notifications = _notifications(token, parts)
     names = sorted({reason.subscription_name for one in notifications for reason in one.reasons})
     page = _PAGE.format(whom=escape(notifications[0].recipient), alerts=escape(", ".join(names)))
-    return HTMLResponse(page, headers=_GUARDS)
+    return HTMLResponse(page, headers=GUARDS)
 
 
 @router.post("/unsubscribe/{token}")

@@ -137,7 +137,12 @@ def _context(text: str) -> Block:
 
 
 def _link(section: Section) -> Block:
-    link = f"<{quote(section.link, safe=_URL_SAFE).replace('&', '&amp;')}|{LINK_TEXT}>"
+    return link_block(section.link, LINK_TEXT)
+
+
+def link_block(address: str, text: str) -> Block:
+    """Return the block of a link of ours."""
+    link = f"<{quote(address, safe=_URL_SAFE).replace('&', '&amp;')}|{text}>"
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": link, "verbatim": True}]}
 
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 import orjson
 
 from tocsin.flow.send.channels.slack.api import Call, SlackApi
-from tocsin.flow.send.channels.slack.blocks import render_message
+from tocsin.flow.send.channels.slack.blocks import Block, link_block, render_message
 from tocsin.flow.send.channels.slack.members import Members
 from tocsin.flow.send.dispatch import Answered, Dispatch
+from tocsin.flow.send.mute_links import MUTED_FOR_MS, MuteRequest, link_of
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
 
@@ -24,8 +25,8 @@ MEMBER = re.compile(r"[UW][A-Z0-9]{1,30}")
 class SlackBot:
     """Sends change events as the app whose bot token a destination has."""
 
-    def __init__(self, api: SlackApi, *, base_url: str) -> None:
-        self._api, self._base_url = api, base_url
+    def __init__(self, api: SlackApi, *, base_url: str, link_key: bytes = b"") -> None:
+        self._api, self._base_url, self._link_key = api, base_url, link_key
         self._members = Members(api)
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
@@ -46,9 +47,18 @@ class SlackBot:
     async def _posted(self, dispatch: Dispatch, channel: str, call: Call) -> Outcome:
         members = await self._owners(dispatch, call)
         message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
+        message["blocks"] += self._mute_link(dispatch, call)
         place = {"channel": channel} if dispatch.answers is None else _thread(channel, dispatch.answers)
         answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
         return answer.outcome
+
+    def _mute_link(self, dispatch: Dispatch, call: Call) -> list[Block]:
+        """Return the link by which a person mutes the asset for a day; none where others read the message as well."""
+        first = dispatch.first
+        if not (self._link_key and call.to_person and first.recipient_id) or len(dispatch.entries) > 1:
+            return []
+        request = MuteRequest(first.notification_id, call.now_ms + MUTED_FOR_MS)
+        return [link_block(link_of(request, self._link_key, self._base_url), "Mute the asset for a day")]
 
     async def _owners(self, dispatch: Dispatch, call: Call) -> dict[str, str]:
         """Return those owners of the asset who are members of the workspace; whom it does not name is not mentioned."""

@@ -70,13 +70,13 @@ def _targets(destination: Destination) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _opened(settings: Settings, link_key: bytes) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.slack.sender import SlackSender  # the libraries of HTTP, for workers alone
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
 
     async with HttpRequests(egress_of(settings.egress_allow)) as requests:
-        yield SlackSender(requests, base_url=settings.base_url(), api_url=settings.slack_api_url)
+        yield SlackSender(requests, base_url=settings.base_url(), api_url=settings.slack_api_url, link_key=link_key)
 
 
 def _preview(dispatch: Dispatch, base_url: str) -> Document:

@@ -17,11 +17,14 @@ from tocsin.model.subscription import Destination
 
 
 class SlackSender:
-    """Sends change events as blocks. ``base_url`` is where their links lead, ``api_url`` where bots post to."""
+    """Sends change events as blocks. ``base_url`` is where their links lead, ``api_url`` where bots post to.
 
-    def __init__(self, requests: HttpRequests, *, base_url: str, api_url: str) -> None:
+    ``link_key`` signs links to mute; without one there are none.
+    """
+
+    def __init__(self, requests: HttpRequests, *, base_url: str, api_url: str, link_key: bytes = b"") -> None:
         self._webhook = IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged)
-        self._bot = SlackBot(SlackApi(requests, api_url), base_url=base_url)
+        self._bot = SlackBot(SlackApi(requests, api_url), base_url=base_url, link_key=link_key)
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""

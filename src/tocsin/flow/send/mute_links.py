@@ -1,0 +1,48 @@
+"""Links to mute in messages to one person: a signed token per notification, which works until the mute ends.
+
+The token names the notification, which determines person and asset, and the end of the mute, so that using it again
+changes nothing. Next: ``server/routes/notifications/mute_links.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from typing import NamedTuple
+
+MUTED_FOR_MS = 86_400_000
+"""So long after a message an asset is muted by its link."""
+
+
+class MuteRequest(NamedTuple):
+    """What a token asks for: to mute the asset of a notification for its recipient until a time."""
+
+    notification_id: str
+    until_ms: int
+
+
+def link_of(request: MuteRequest, key: bytes, base_url: str) -> str:
+    """Return the address to follow, or to post to, at the server at ``base_url``."""
+    return f"{base_url}/api/v1/mute/{token_of(request, key)}"
+
+
+def token_of(request: MuteRequest, key: bytes) -> str:
+    """Return the token for a request."""
+    said = f"{request.notification_id}.{request.until_ms}"
+    return f"{said}.{_signature(said, key)}"
+
+
+def request_of(token: str, key: bytes, now_ms: int) -> MuteRequest | None:
+    """Return what a token asks for; None for what was not signed with ``key``, or is over."""
+    said, _, signature = token.rpartition(".")
+    if not hmac.compare_digest(signature.encode(), _signature(said, key).encode()):
+        return None
+    notification_id, _, until = said.partition(".")
+    request = MuteRequest(notification_id, int(until))
+    return request if now_ms < request.until_ms else None
+
+
+def _signature(said: str, key: bytes) -> str:
+    digest = hmac.new(key, f"mute|{said}".encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import httpx
 import pytest
 from fastapi.routing import APIRoute
+from sqlalchemy import Engine
 from tests.contract.test_access import made, restrict
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.server.http.paths import API
@@ -105,6 +107,12 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
             {"testCaseReference": _CASE, "testCaseResolutionStatusType": "x"},
         ),
     ),
+    "PUT /incidents/{incident}/acknowledge": ("/incidents/INC-1/acknowledge", (*NONE, *DOCUMENTS)),
+    "PUT /incidents/{incident}/assign": (
+        "/incidents/INC-1/assign",
+        (*DOCUMENTS, {"assignee": {"type": "user", "id": "{user}"}}),
+    ),
+    "PUT /incidents/{incident}/resolve": ("/incidents/INC-1/resolve", (*NONE, {"comment": "x"}, {"comment": 7})),
     "PATCH /dataQuality/testCases/testCaseIncidentStatus/{step_id}": (
         "/dataQuality/testCases/testCaseIncidentStatus/{step}",
         (*PATCHES, [{"op": "test", "path": "/testCaseResolutionStatusType", "value": "New"}]),
@@ -347,7 +355,7 @@ class World:
 
 
 @pytest.fixture
-def world(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[World]:
+def world(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[World]:
     user_id, client = served.person("mallory")
     domain = made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
     columns = [{"name": "pay", "dataType": "INT"}]
@@ -380,6 +388,7 @@ def world(served: Served, administrator: httpx.Client, orders: Json) -> Iterator
     query = made(administrator, "/queries", query="SELECT 1", service="warehouse", tags=HIDDEN)
     team = made(administrator, "/teams", name="hidden", teamType="Group")
     alert = made(administrator, "/events/subscriptions", **_alert())
+    _open_incident(administrator, sqlite_engine)
     thread = made(administrator, "/feed", about=f"<#E::table::{_SALARIES}>", message=SECRET)
     posted = administrator.post(f"/feed/{thread['id']}/posts", json={"message": SECRET}).json()
     asked = {"type": "RequestDescription", "assignees": [{"type": "user", "id": user_id}]}
@@ -471,6 +480,23 @@ def _alert() -> Json:
         "filteringRules": {"resources": ["table"], "rules": []},
         "destinations": [{"category": "Owners", "type": "ActivityFeed"}],
     }
+
+
+def _open_incident(administrator: httpx.Client, engine: Engine) -> None:
+    """Let an alert match a failure of the hidden test: INC-1."""
+    rules = {
+        "resources": ["testCase"],
+        "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}],
+    }
+    alert = made(
+        administrator,
+        "/events/subscriptions",
+        **{**_alert(), "name": "failures", "alertType": "Observability", "filteringRules": rules},
+    )
+    failed = {"timestamp": alert["updatedAt"] + 1, "testCaseStatus": "Failed"}
+    assert administrator.post(f"/dataQuality/testCases/testCaseResults/{_CASE}", json=failed).is_success
+    notify_all(engine)
+    assert administrator.get("/incidents/INC-1").json()["entity"]["fullyQualifiedName"] == _CASE
 
 
 def _outcome(answer: httpx.Response) -> tuple[int, str]:

@@ -30,6 +30,8 @@ class Name(StrEnum):
     CATALOGUE = "catalogue"
     SEARCH = "search"
     WEBHOOKS = "webhooks"
+    DELIVERIES = "deliveries"
+    WAITING = "waiting"
     PERMISSIONS = "permissions"
     STARTUP = "startup"
     VERSIONS = "versions"

@@ -23,6 +23,8 @@ WITHOUT_SPARK = {
     **({"api": {"writes/s"}} if WHOLE else {}),
     "catalogue": {"entities/s", "writes/s", "ms"},
     "webhooks": {"deliveries/s"},
+    **({"deliveries": {"ms", "mails/s", "messages/s", "deliveries/s"}} if WHOLE else {}),
+    "waiting": {"ms", "KiB"},
     "permissions": {"µs", "ms (p50)"},
     "consistency": {"events/s", "s"},
 }

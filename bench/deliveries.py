@@ -1,0 +1,318 @@
+"""Benchmark of deliveries to many receivers: one that hangs, mail, a chat with a rate limit, and many alerts at once.
+
+Real ``tocsin deliver`` processes and receivers on loopback; every message must arrive exactly once, by its id.
+Next: ``bench/webhooks.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import aiosmtplib
+from aiohttp import web
+from aiosmtpd.controller import UnthreadedController
+from sqlalchemy import Engine
+from tests.postgres import binaries, running_cluster
+
+from bench.estate import Size, build_estate
+from bench.measured import Measurement, Report, p95, scaled
+from bench.running import opened, running, settings_in, tocsin_command
+from bench.traffic import append_events
+from tocsin.catalogue.writes import Writes
+from tocsin.cli.ports import LOOPBACK, any_free_port
+from tocsin.clock import SystemClock
+from tocsin.flow.schedule.messages import scheduled
+from tocsin.model.entity import Document
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.people import SYSTEM
+from tocsin.model.subscription import Channel
+from tocsin.settings import Settings
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
+
+RECEIVER_COUNT, EACH_COUNT = 500, 10
+MAIL_COUNT = 5_000
+CHANNEL_COUNT, POST_COUNT = 100, 20
+ALERT_COUNT = 10_000
+WORKER_COUNT = 10_000
+_WITHIN_S = 600.0
+_LOOK_EVERY_S = 0.05
+_HANGS_S = 30.0
+_SLACK_LIMIT_S = 1.0
+_BURST = 3.0
+_MAIL_ID = re.compile(rb"^Message-ID: <([0-9a-f-]{36})@", re.MULTILINE | re.IGNORECASE)
+
+
+@dataclass
+class Receivers:
+    """Takes webhooks, chat messages and mails, and keeps the id and time of each; paths named ``hang`` hang."""
+
+    url: str = ""
+    arrived: Counter[str] = field(default_factory=Counter)
+    times_s: list[float] = field(default_factory=list)
+    refused_count: int = 0
+    allowances: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def keep(self, message_id: str) -> None:
+        """Keep the id and time of an arrival."""
+        self.arrived[message_id] += 1
+        self.times_s.append(time.perf_counter())
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Take a webhook, unless it is one that hangs."""
+        await request.read()
+        if request.path.startswith("/hang"):
+            await asyncio.sleep(_HANGS_S)
+            return web.Response()
+        self.keep(request.headers["webhook-id"])
+        return web.Response(text="ok")
+
+    async def take_post(self, request: web.Request) -> web.Response:
+        """Take a chat message as Slack does: one a second to each address, but for short bursts."""
+        text, now_s = await request.text(), time.perf_counter()
+        left, at_s = self.allowances.get(request.path, (_BURST, now_s))
+        left = min(_BURST, left + (now_s - at_s) / _SLACK_LIMIT_S)
+        if left < 1:
+            self.refused_count += 1
+            return web.Response(status=429, headers={"Retry-After": "1"})
+        self.allowances[request.path] = (left - 1, now_s)
+        self.keep(f"{request.path} {hash(text)}")
+        return web.Response(text="ok")
+
+    async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name; Any: its envelope
+        """Take one mail."""
+        found = _MAIL_ID.search(envelope.content)
+        self.keep(found[1].decode() if found else "")
+        return "250 OK"
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure workers that work off messages which are all due."""
+    rows = []
+    rows += [_hanging(scale)]
+    report(1, 5)
+    rows += [_mails(scaled(MAIL_COUNT, scale, least=20), 1, "mails over one server")]
+    report(2, 5)
+    alerts = scaled(ALERT_COUNT, scale, least=20)
+    rows += [_mails(alerts, alerts, f"mails of {alerts:,} alerts, due at once")]
+    report(3, 5)
+    rows += [_chats(scaled(CHANNEL_COUNT, scale, least=5), scaled(POST_COUNT, scale, least=3))]
+    report(4, 5)
+    return rows + _two_workers(scaled(WORKER_COUNT, scale, least=100))
+
+
+def _hanging(scale: float) -> Measurement:
+    """Return how long the others wait where one of many receivers hangs; the floor is without it."""
+    receivers = scaled(RECEIVER_COUNT, scale, least=10)
+    times_ms = [_webhooks(receivers, EACH_COUNT, hangs=hangs) for hangs in (False, True)]
+    name = f"webhooks to {receivers - 1:,} receivers beside one that hangs, p95 until arrival"
+    return Measurement("deliveries", name, times_ms[1], "ms", times_ms[0], (receivers - 1) * EACH_COUNT, "1.2 x floor")
+
+
+def _webhooks(receivers: int, each: int, *, hangs: bool) -> float:
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
+        settings = settings_in(Path(folder))
+        engine, _ = stack.enter_context(opened(settings))
+        return asyncio.run(_until_arrived(engine, settings, receivers, each, hangs=hangs))
+
+
+async def _until_arrived(engine: Engine, settings: Settings, receivers: int, each: int, *, hangs: bool) -> float:
+    async with _receiving() as received:
+        paths = [f"{received.url}/{'hang' if hangs and not at else 'hook'}/{at}" for at in range(receivers)]
+        alerts = _alerts(engine, [_destination(Channel.WEBHOOK, endpoint=path) for path in paths])
+        ids = _add_messages(engine, alerts, each)
+        expected = {one for path, many in ids.items() if "/hang/" not in path for one in many}
+        with running(tocsin_command("deliver"), settings, "deliver"):
+            await _all_arrived(received, expected)
+        others = received.times_s[: len(expected)]
+        return p95([(one - received.times_s[0]) * 1000 for one in others])
+
+
+def _mails(count: int, alerts: int, name: str) -> Measurement:
+    """Return how many mails a second one worker hands over; the floor is a bare client with one connection."""
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
+        port = any_free_port()
+        settings = settings_in(Path(folder), smtp_host=LOOPBACK, smtp_port=port)
+        engine, _ = stack.enter_context(opened(settings))
+        figure, floor = asyncio.run(_handed_over(engine, settings, count, alerts))
+    return Measurement("deliveries", name, figure, "mails/s", floor, count)
+
+
+async def _handed_over(engine: Engine, settings: Settings, count: int, alerts: int) -> tuple[float, float]:
+    addresses = [f"r{number}@bench.example.org" for number in range(alerts)]
+    made = _alerts(engine, [_destination(Channel.EMAIL, receivers=[one]) for one in addresses])
+    ids = _add_messages(engine, made, count // alerts)
+    expected = {one for many in ids.values() for one in many}
+    async with _mail_server(settings.smtp_port) as received:
+        with running(tocsin_command("deliver"), settings, "deliver"):
+            await _all_arrived(received, expected)
+        per_s = _per_s(received)
+        bare = Receivers()
+        async with _mail_server(any_free_port(), bare) as _:
+            return per_s, await _bare_mails(bare, len(expected))
+
+
+async def _bare_mails(bare: Receivers, count: int) -> float:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "a@bench.example.org", "b@bench.example.org", "A change"
+    mail.set_content("A table has changed.\n" * 20)
+    client = aiosmtplib.SMTP(hostname=LOOPBACK, port=int(bare.url), use_tls=False, start_tls=False)
+    async with client:
+        for _ in range(count):
+            await client.send_message(mail)
+    return _per_s(bare)
+
+
+def _chats(channels: int, posts: int) -> Measurement:
+    """Return how many messages a second reach chats that take one a second each; the floor is that limit."""
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
+        settings = settings_in(Path(folder))
+        engine, _ = stack.enter_context(opened(settings))
+        per_s = asyncio.run(_posted(engine, settings, channels, posts))
+    name = f"Slack: {channels} channels at one message a second each"
+    return Measurement("deliveries", name, per_s, "messages/s", channels / _SLACK_LIMIT_S, channels * posts)
+
+
+async def _posted(engine: Engine, settings: Settings, channels: int, posts: int) -> float:
+    async with _receiving() as received:
+        paths = [f"{received.url}/services/{at}" for at in range(channels)]
+        alerts = _alerts(engine, [_destination(Channel.SLACK, endpoint=path) for path in paths])
+        _add_messages(engine, alerts, posts)
+        with running(tocsin_command("deliver"), settings, "deliver"):
+            await _until(lambda: len(received.times_s) >= channels * posts)
+        if received.refused_count or max(received.arrived.values()) > 1:
+            raise AssertionError(f"{received.refused_count} messages were refused as too many")
+        return _per_s(received)
+
+
+def _two_workers(count: int) -> list[Measurement]:
+    """Return how much faster two workers are than one, on PostgreSQL if its programs are here."""
+    programs = binaries()
+    if programs is None:
+        return []
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
+        cluster = stack.enter_context(running_cluster(programs))
+        rates = []
+        for number in (1, 2):
+            cluster.run(f"CREATE DATABASE bench{number}")
+            data = Path(folder) / f"data{number}"
+            data.mkdir()
+            settings = settings_in(data, database_url=cluster.url(f"bench{number}"))
+            engine, _ = stack.enter_context(opened(settings))
+            rates.append(asyncio.run(_worked_off(engine, settings, count, workers=number)))
+    name = "webhooks of two workers on PostgreSQL, against one"
+    return [Measurement("deliveries", name, rates[1], "deliveries/s", rates[0], count, "1.7 x floor")]
+
+
+async def _worked_off(engine: Engine, settings: Settings, count: int, *, workers: int) -> float:
+    async with _receiving() as received:
+        paths = [f"{received.url}/hook/{at}" for at in range(10)]
+        alerts = _alerts(engine, [_destination(Channel.WEBHOOK, endpoint=path) for path in paths])
+        ids = _add_messages(engine, alerts, count // len(paths))
+        with ExitStack() as stack:
+            for number in range(workers):
+                stack.enter_context(running(tocsin_command("deliver"), settings, f"deliver{number}"))
+            await _all_arrived(received, {one for many in ids.values() for one in many})
+        return _per_s(received)
+
+
+def _destination(channel: Channel, **config: object) -> Document:
+    place = str(config.get("endpoint") or config.get("receivers"))
+    return {"id": str(uuid5(NAMESPACE_URL, place)), "category": "External", "type": channel.value, "config": config}
+
+
+def _alerts(engine: Engine, destinations: Sequence[Document]) -> list[tuple[str, Document]]:
+    """Make an alert for each destination; return their ids with the destinations."""
+    build_estate(engine, Size(tables=10, tested=4, pipelines=4), follows=10)
+    writes, made = Writes(SqlCatalogue(engine), SystemClock()), []
+    for number, destination in enumerate(destinations):
+        request = {"name": f"alert{number}", "alertType": "Notification", "destinations": [destination]}
+        made.append((writes.create("eventsubscription", request, actor=SYSTEM).document["id"], destination))
+    return made
+
+
+def _add_messages(engine: Engine, alerts: Sequence[tuple[str, Document]], each: int) -> dict[str, list[str]]:
+    """Make so many due messages to each destination; return their ids by what the destination names."""
+    offsets = append_events(engine, each, lambda _done, _total: None)
+    events = EventLog(engine).read(offsets.start - 1, each)
+    found: list[dict[str, object]] = []
+    for alert, destination in alerts:
+        config = destination["config"]
+        target = config.get("endpoint") or config["receivers"][0]
+        reason = Reason(
+            kind=ReasonKind.EXTERNAL,
+            subscription_id=alert,
+            subscription_name="bench",
+            destination_id=destination["id"],
+        )
+        plain = {"channel": destination["type"], "key": f"{alert}:{target}", "target": target, "recipient_id": None}
+        plain |= {"subscription_id": alert, "destination_id": destination["id"], "subscription_ids": [alert]}
+        plain |= {"reasons": f"[{reason.model_dump_json(by_alias=True)}]"}
+        found += [
+            {**plain, "event_id": one.event.id, "log_offset": one.offset, "timestamp_ms": one.event.timestamp}
+            for one in events
+        ]
+    rows = list(scheduled(found, {}, now_ms=SystemClock().now_ms(), gatherings={}))
+    Notifications(engine).add(rows)
+    ids: dict[str, list[str]] = {}
+    for row in rows:
+        ids.setdefault(str(row["target"]), []).append(str(row["message_id"]))
+    return ids
+
+
+async def _all_arrived(received: Receivers, expected: set[str]) -> None:
+    """Return once every message has arrived; raise where one came twice or another one came."""
+    await _until(lambda: len(received.arrived) >= len(expected))
+    if received.arrived != Counter(expected):
+        raise AssertionError(f"{len(received.arrived)} ids arrived, {received.arrived.total()} times")
+
+
+async def _until(holds: Any) -> None:  # Any: a question
+    async with asyncio.timeout(_WITHIN_S):
+        while not holds():
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def _per_s(received: Receivers) -> float:
+    return (len(received.times_s) - 1) / (received.times_s[-1] - received.times_s[0])
+
+
+@asynccontextmanager
+async def _receiving() -> AsyncIterator[Receivers]:
+    received = Receivers()
+    app = web.Application()
+    app.router.add_post("/services/{channel}", received.take_post)
+    app.router.add_post("/{kind}/{number}", received.take)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, LOOPBACK, 0).start()
+        received.url = f"http://{LOOPBACK}:{runner.addresses[0][1]}"
+        yield received
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def _mail_server(port: int, received: Receivers | None = None) -> AsyncIterator[Receivers]:
+    received = received or Receivers()
+    received.url = str(port)
+    server = UnthreadedController(received, hostname=LOOPBACK, port=port, loop=asyncio.get_running_loop())
+    server.server = await server._create_server()
+    try:
+        yield received
+    finally:
+        server.server.close()
+        await server.server.wait_closed()

@@ -26,6 +26,7 @@ from tocsin.flow.send.templates.message_text import Place
 from tocsin.flow.track.attempts import Finished, Step, next_step
 from tocsin.model.message import (
     Attempt,
+    Delivered,
     DroppedReason,
     Entry,
     Message,
@@ -140,8 +141,7 @@ async def _answered(ask: Callable[[], T]) -> T:
 
 async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
     """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
-    channel = parts.senders.get(dispatch.message.channel)
-    if channel is None:
+    if dispatch.message.channel not in parts.senders:
         detail = f"{dispatch.message.channel} is not supported yet"
         return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
     left, closed = narrowed(dispatch, partial(_closed, routes))
@@ -151,12 +151,22 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     dropped = (*closed, *refused)
     if permitted is None:
         return _refused(dispatch, dropped)
-    route, waits_because = _way(permitted, routes)
-    if route is None:
+    ready, waits_because = _ready(permitted, routes)
+    if not ready:
         outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=waits_because)
         return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
+    for route in ready:
+        made = await _sent(parts, permitted, route, routes)
+        if not _lies_with_destination(made.outcome):
+            break
+    return replace(made, dropped=dropped)
+
+
+async def _sent(parts: Parts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
+    """Send a message to one of the destinations that its reasons name."""
+    channel = parts.senders[permitted.message.channel]
     sized = replace(
         permitted,
         batch_size=route.batch_size,
@@ -167,7 +177,8 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
     outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
-    return _Try(outcome, permitted.entries, dropped, problem or starred(outcome.template_error, route.destination))
+    problem = problem or starred(outcome.template_error, route.destination)
+    return _Try(outcome, permitted.entries, template_error=problem)
 
 
 async def _worded(parts: Parts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
@@ -223,11 +234,26 @@ def _refused(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
     return _Try(of_reason(because, detail=f"not sent: {says}"), dispatch.entries, dropped)
 
 
-def _way(dispatch: Dispatch, routes: Routes) -> tuple[Route | None, str]:
-    """Return the first destination of those that send it whose secrets can be read; or why none can be used yet."""
+def _ready(dispatch: Dispatch, routes: Routes) -> tuple[list[Route], str]:
+    """Return the destinations that can send it, one for each endpoint and bot; or why none can be used yet.
+
+    One whose secrets cannot be read waits.
+    """
     found = [routes[reason.destination_key] for entry in dispatch.entries for reason in entry.reasons]
-    ready = next((route for route in found if route and route.waits_because is None), None)
-    return ready, "" if ready else next(route.waits_because or "" for route in found if route)
+    ready: dict[tuple[str | None, str | None], Route] = {}
+    for route in found:
+        if route and route.waits_because is None:
+            config = route.destination.config
+            ready.setdefault((config.endpoint, config.bot_token), route)
+    return list(ready.values()), "" if ready else next(route.waits_because or "" for route in found if route)
+
+
+def _lies_with_destination(outcome: Outcome) -> bool:
+    """Return whether nothing arrived for a reason that another alert's destination need not have."""
+    return not isinstance(outcome, Delivered) and outcome.reason in (
+        OutcomeReason.GONE,
+        OutcomeReason.RECIPIENT_UNKNOWN,
+    )
 
 
 def _step(parts: Parts, made: Attempt, retries: int, before: int) -> Step:

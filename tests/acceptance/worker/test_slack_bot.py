@@ -37,6 +37,7 @@ class Workspace:
     members: dict[str, str] = field(default_factory=lambda: {f"{one}@example.com": f"U0{one.upper()}" for one in "abd"})
     fault: dict[str, Answer] = field(default_factory=dict)
     burst: int = 1
+    token: str = TOKEN
     posts: list[dict[str, Any]] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     at_s: dict[str, list[float]] = field(default_factory=dict)
@@ -48,7 +49,7 @@ class Workspace:
         return web.json_response(body, status=status, headers={"Retry-After": "1"} if status == 429 else {})
 
     async def _answer(self, method: str, request: web.Request) -> Answer:
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+        if request.headers.get("Authorization") != f"Bearer {self.token}":
             return 200, {"ok": False, "error": "invalid_auth"}
         if method == "users.lookupByEmail":
             return self._member(dict(await request.post()))
@@ -154,6 +155,32 @@ async def test_a_person_whom_slack_does_not_know_is_told_in_the_status_and_other
     made = {one.notification.recipient: one.message for one in Records(sqlite_engine).by_id(ids).values()}
     tried = made["ben@example.com"].attempts[0]  # type: ignore[union-attr]
     assert (tried.reason, tried.detail) == ("recipientUnknown", '{"ok":false,"error":"users_not_found"}')
+
+
+async def test_a_person_whom_one_alerts_workspace_does_not_know_gets_the_message_of_the_other(
+    sqlite_engine: Engine,
+) -> None:
+    """Alerts that agree send one message; a bot that cannot reach the person does not end it for the other one."""
+    other, workspace = Workspace(token="xoxb-of-another"), Workspace()
+    people(other), people(workspace, "ana", "ben")
+    company = SmallCompany(sqlite_engine)
+    company.alert("a", [bot("Owners", botToken=other.token)], poll_interval_s=0)
+    company.alert("b", [bot("Owners")], poll_interval_s=0)
+    company.describe("orders", "text")
+    notify_all(sqlite_engine)
+
+    async def answer(request: web.Request) -> web.Response:
+        has_other = request.headers["Authorization"] == f"Bearer {other.token}"
+        return await (other if has_other else workspace).answer(request)
+
+    async with (
+        listening(answer) as url,
+        HttpRequests(egress_of(("127.0.0.0/8",))) as requests,
+        working(sqlite_engine, senders={"Slack": sender(requests, url)}),
+    ):
+        await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2})
+    assert sorted(one["channel"] for one in workspace.posts) == ["UANA", "UBEN"]
+    assert (other.calls["users.lookupByEmail"], other.posts) == (2, [])
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

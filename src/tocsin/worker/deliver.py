@@ -127,8 +127,8 @@ class Worker:
     async def _claim(self) -> int:
         """Claim what is due and there is room for, and set it going; return how much that was."""
         await self._assure()
-        session_id = self._leases.session_id
-        claimed, dispatches = await _steadily(partial(self._take_due, session_id))
+        session_id, in_hand = self._leases.session_id, Counter(self._leases.per_destination)
+        claimed, dispatches = await _steadily(partial(self._take_due, session_id, in_hand))
         self._leases.take(session_id, claimed)
         found = {dispatch.message.id for dispatch in dispatches}
         for message in claimed:
@@ -149,14 +149,18 @@ class Worker:
             self._leases.drop(session_id, withdrawn)
             _log.info("worker.messages_released", messages=len(withdrawn))
 
-    def _take_due(self, session_id: str) -> tuple[list[Message], list[Dispatch]]:
-        """Claim fair shares of what is due; the blocking part of a claim."""
+    def _take_due(self, session_id: str, in_hand: Counter[str]) -> tuple[list[Message], list[Dispatch]]:
+        """Claim fair shares of what is due; the blocking part of a claim.
+
+        ``in_hand`` counts messages by destination. It stays the same during the claim: what is recorded meanwhile
+        would make room for replays where there was none for what is live.
+        """
         limits, messages, now_ms = self._parts.limits, self._parts.messages, self._parts.clock.now_ms()
         if self._claim_unknown:
             messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
         self._pauses = pauses = messages.pauses(now_ms)
-        limit, in_hand = min(limits.claim, limits.in_flight - len(self._leases)), self._leases.per_destination
+        limit = min(limits.claim, limits.in_flight - in_hand.total())
         due = messages.due_destinations(now_ms) if limit > 0 else []
         most_each = max(limits.claim, limits.per_destination)
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)

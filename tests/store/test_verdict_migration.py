@@ -16,7 +16,7 @@ from tocsin.store.eventlog.tables import status_report
 from tocsin.store.schema import migrate
 from tocsin.store.tables import change_event
 
-BEFORE = "0013_replays"
+BEFORE = "0010_replays"
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

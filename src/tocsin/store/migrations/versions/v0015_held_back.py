@@ -1,7 +1,7 @@
 """Alerts that incidents of other alerts hold back.
 
 Revision ID: 0015_held_back
-Revises: 0011_remote_ids
+Revises: 0014_remote_ids
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0015_held_back"
-down_revision = "0011_remote_ids"
+down_revision = "0014_remote_ids"
 
 
 def upgrade() -> None:

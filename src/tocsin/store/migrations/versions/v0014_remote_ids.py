@@ -1,7 +1,7 @@
 """Ids that receivers gave to what was delivered, by attempt.
 
-Revision ID: 0011_remote_ids
-Revises: 0014_triggers
+Revision ID: 0014_remote_ids
+Revises: 0013_triggers
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0011_remote_ids"
-down_revision = "0014_triggers"
+revision = "0014_remote_ids"
+down_revision = "0013_triggers"
 
 
 def upgrade() -> None:

@@ -1,7 +1,7 @@
 """Errors of templates, with the attempt at the message that they should have worded.
 
-Revision ID: 0010_template_errors
-Revises: 0012_alert_incidents
+Revision ID: 0012_template_errors
+Revises: 0011_alert_incidents
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0010_template_errors"
-down_revision = "0012_alert_incidents"
+revision = "0012_template_errors"
+down_revision = "0011_alert_incidents"
 
 
 def upgrade() -> None:

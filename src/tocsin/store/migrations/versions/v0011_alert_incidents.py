@@ -1,7 +1,7 @@
 """Incidents of alerts, and the verdicts of status reports that open and resolve them.
 
-Revision ID: 0012_alert_incidents
-Revises: 0013_replays
+Revision ID: 0011_alert_incidents
+Revises: 0010_replays
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0012_alert_incidents"
-down_revision = "0013_replays"
+revision = "0011_alert_incidents"
+down_revision = "0010_replays"
 
 _ID = sa.String(36)
 _UNDER_WAY = "('queued', 'pending', 'running')"

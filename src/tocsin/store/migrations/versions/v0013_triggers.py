@@ -1,7 +1,7 @@
 """Results of alerts that another alert triggered.
 
-Revision ID: 0014_triggers
-Revises: 0010_template_errors
+Revision ID: 0013_triggers
+Revises: 0012_template_errors
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014_triggers"
-down_revision = "0010_template_errors"
+revision = "0013_triggers"
+down_revision = "0012_template_errors"
 
 
 def upgrade() -> None:

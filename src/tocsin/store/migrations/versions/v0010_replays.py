@@ -1,6 +1,6 @@
 """Replays of messages, and indexes of those that were given up.
 
-Revision ID: 0013_replays
+Revision ID: 0010_replays
 Revises: 0009_failing
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0013_replays"
+revision = "0010_replays"
 down_revision = "0009_failing"
 
 _GIVEN_UP = "status IN ('failed', 'retryLimitReached')"

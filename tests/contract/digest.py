@@ -97,7 +97,7 @@ def digest() -> str:
     }  # so kept; server/entities/response.py shows suites
     reads.named["statusType"]["enum"].append("PartialSuccess")  # of a pipeline's run, as the seeds have it
     reads.named["trigger"]["fields"]["timezone"] = "text"  # ours: whose clocks a schedule follows
-    reads.named["trigger"]["fields"]["groupBy"] = {"enum": ["alert", "asset", "none"]}
+    reads.named["trigger"]["fields"]["groupBy"] = {"enum": ["alert", "asset", "lineageRoot", "none"]}
     reads.named["trigger"]["fields"]["sendResolved"] = "boolean"
     named = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
     return "\n".join(

@@ -314,6 +314,14 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(trigger={"triggerType": "RealTime", "sendResolved": True}),
         "trigger.sendResolved: needs a condition on the status of tests or runs",
     ),
+    "grouping by root of what opens no incidents": (
+        alert(trigger={"triggerType": "RealTime", "groupBy": "lineageRoot"}),
+        "trigger.groupBy: lineageRoot gathers failures under incidents: it needs alertType Observability",
+    ),
+    "grouping of a schedule by root": (
+        alert(trigger={"triggerType": "Scheduled", "groupBy": "lineageRoot"}),
+        "trigger.groupBy: is only for RealTime triggers",
+    ),
     "grouping by what there is not": (alert(trigger={"triggerType": "RealTime", "groupBy": "owner"}), "groupBy"),
     "time zone without a schedule": (
         alert(trigger={"triggerType": "RealTime", "timezone": "Europe/Berlin"}),

@@ -67,10 +67,9 @@ class Visibility:
         return {one for one in fqns if self._names[one]}
 
     def reasons(self, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
-        """Return reasons without the names of assets downstream that may not be seen."""
-        seen = self.sees_named({one.via for one in reasons if one.via})
-        shown = (one if one.via is None or one.via in seen else one.model_copy(update={"via": None}) for one in reasons)
-        return tuple(dict.fromkeys(shown))
+        """Return reasons without the names of assets downstream, and of roots upstream, that may not be seen."""
+        seen = self.sees_named({name for one in reasons for name in (one.via, one.downstream_of) if name})
+        return tuple(dict.fromkeys(_without_hidden(one, seen) for one in reasons))
 
     def shown(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
         """Return each event without what may not be seen of it; None where none of it may."""
@@ -129,6 +128,13 @@ def event_without(event: ChangeEvent, hidden: AbstractSet[str]) -> ChangeEvent:
             "change_description": None if change is None else _change_without(change, hidden, entity),
         }
     )
+
+
+def _without_hidden(reason: Reason, seen: Collection[str]) -> Reason:
+    hidden: dict[str, str | None] = {"via": None} if reason.via is not None and reason.via not in seen else {}
+    if reason.downstream_of and reason.downstream_of not in seen:
+        hidden |= {"downstream_of": ""}
+    return reason.model_copy(update=hidden) if hidden else reason
 
 
 def _parts(event: ChangeEvent) -> list[Json]:

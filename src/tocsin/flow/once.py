@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from tocsin.access.permission_cache import PolicySnapshot
@@ -23,6 +24,7 @@ from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.messages import scheduled, timings_of
+from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.retry import wait_s
@@ -43,7 +45,8 @@ class World:
     """External dependencies of the stages.
 
     ``read`` returns an event from the log; ``channels`` are the delivery channels, by name; without
-    ``policies`` everybody may see everything. ``earlier`` returns the previous reports of an event's entity.
+    ``policies`` everybody may see everything. ``earlier`` returns the previous reports of an event's entity,
+    ``roots`` the lineage roots of an event for those of some alerts that group by them.
     """
 
     read: Callable[[str], LoggedEvent | None]
@@ -53,6 +56,7 @@ class World:
     clock: Clock
     policies: PolicySnapshot | None = None
     earlier: Callable[[LoggedEvent], Sequence[StatusReport]] = lambda _logged: ()
+    roots: Callable[[LoggedEvent, Sequence[str]], RootsOfAlerts] = lambda _logged, _alerts: MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,11 @@ def triggered_too(
 def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
     able = [one for one in recipients_of(logged, matched, world) if _may_be_notified(one, logged.event, world)]
-    found = (_row(one, logged) for one in able)
-    rows = scheduled(found, timings_of(matched), now_ms=world.clock.now_ms(), gatherings=GATHERINGS)
+    timings = timings_of(matched)
+    asked = by_root([one.id for one in matched], timings)
+    roots = world.roots(logged, asked) if asked else {}
+    found = (_row(one, logged, roots) for one in able)
+    rows = scheduled(found, timings, now_ms=world.clock.now_ms(), gatherings=GATHERINGS)
     return [_scheduled(row, logged.offset) for row in rows]  # 5 schedule: now, at a time, or together with others
 
 
@@ -117,7 +124,7 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
     return world.policies.of(recipient.user_id).may(Operation.VIEW_BASIC, event.entity_type, event.entity or {})
 
 
-def _row(one: Recipient, logged: LoggedEvent) -> dict[str, Any]:
+def _row(one: Recipient, logged: LoggedEvent, roots: RootsOfAlerts) -> dict[str, Any]:
     return {
         "event_id": logged.event.id,
         "entity_id": logged.event.entity_id,
@@ -126,7 +133,8 @@ def _row(one: Recipient, logged: LoggedEvent) -> dict[str, Any]:
         "key": one.key,
         "target": one.target,
         "recipient_id": one.user_id,
-        "reasons": one.reasons,
+        "reasons": naming_root(one.reasons, roots) if roots else one.reasons,
+        "roots": assets_by_key(roots),
         "subscription_ids": list(dict.fromkeys(reason.subscription_id for reason in one.reasons)),
     }
 

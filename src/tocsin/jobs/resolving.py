@@ -34,6 +34,7 @@ from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visib
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.flow.schedule.messages import Timings, scheduled
+from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchCounts, Pair
@@ -42,6 +43,7 @@ from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.holding import HeldBack, Holding, Waiting
+from tocsin.store.alerts.roots import Matched, Roots
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
@@ -101,6 +103,7 @@ class Resolving:
     events: SqlEvents
     notifications: Notifications
     holding: Holding
+    roots: Roots
 
 
 @lru_cache(maxsize=8)
@@ -112,7 +115,8 @@ def opened(store: StoreAddress) -> Resolving:
 def resolving_of(engine: Engine) -> Resolving:
     """Return what resolving asks of the store behind ``engine``."""
     permission_cache, events = PermissionCache(SqlSubjects(engine)), SqlEvents(engine)
-    return Resolving(engine, SqlDirectory(engine), permission_cache, events, Notifications(engine), Holding(engine))
+    of_incidents = (Holding(engine), Roots(engine))
+    return Resolving(engine, SqlDirectory(engine), permission_cache, events, Notifications(engine), *of_incidents)
 
 
 @contextmanager
@@ -157,6 +161,9 @@ class Notify:
         events, work = self._incidents(events)
         events, triggered = self._cascaded(events)
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
+        if self._by_root(events):  # failures of these events may be each other's roots: their incidents come first
+            with asked.notifications.storing([], last=LogPosition(*last)) as early:
+                early.finish([], work)
         counts = MatchCounts(pairs)
         parts = _prefetched(self._parts(events, asked))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
@@ -200,6 +207,15 @@ class Notify:
         ]
         return asked.holding.of(waiting, is_new=True) if waiting else {}
 
+    def _by_root(self, events: Sequence[MatchedEvent]) -> list[Matched]:
+        """Return the matches of alerts that group by lineage root."""
+        timings = self.alerts.value.timings
+        return [
+            Matched(one.head.offset, one.head.entity_id, alert)
+            for one in events
+            for alert in by_root(one.asked, timings)
+        ]
+
     def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
         return [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
 
@@ -211,7 +227,9 @@ class Notify:
         free = without_held(young, held) if held else young
         found = resolved(free, rules, asked.directory, ahead=_prefetched) if free else iter(())
         found = naming(found, held) if held else found
-        for rows in visible_parts(recipient_rows(found), asked.permission_cache.now(), asked.events):
+        roots = asked.roots.of(self._by_root(free))
+        found = naming_roots(found, roots) if roots else found
+        for rows in visible_parts(recipient_rows(found, roots), asked.permission_cache.now(), asked.events):
             yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))
 
 
@@ -260,14 +278,28 @@ def _naming(recipient: Recipient, named: Mapping[str, str]) -> Recipient:
     return recipient._replace(reasons=tuple(reasons))
 
 
+def naming_roots(found: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts]) -> Iterator[ResolvedEvent]:
+    """Yield the recipients; reasons of an alert that groups by lineage root name the asset that failed upstream."""
+    for one in found:
+        of_alerts = roots.get(one.head.offset)
+        if of_alerts is None:
+            yield one
+        else:
+            named = [each._replace(reasons=naming_root(each.reasons, of_alerts)) for each in one.recipients]
+            yield one._replace(recipients=named)
+
+
 def _passes(offset: int, alert: str, held: Mapping[Pair, HeldBack]) -> bool:
     by = held.get((offset, alert))
     return by is None or by.passes
 
 
-def recipient_rows(found: Iterable[ResolvedEvent]) -> Iterator[dict[str, Any]]:  # Any: a column's value
+def recipient_rows(
+    found: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts] = MappingProxyType({})
+) -> Iterator[dict[str, Any]]:  # Any: a column's value
     """Yield the recipients as rows to be scheduled, one per (event, channel, key)."""
     for head, recipients in found:
+        grouped = {"roots": assets_by_key(roots[head.offset])} if head.offset in roots else {}
         for channel, key, target, user_id, reasons in recipients:
             text, subscription_ids = _reasons(reasons)
             yield {
@@ -283,6 +315,7 @@ def recipient_rows(found: Iterable[ResolvedEvent]) -> Iterator[dict[str, Any]]: 
                 "subscription_id": reasons[0].subscription_id,
                 "destination_id": reasons[0].destination_id,
                 "subscription_ids": subscription_ids,
+                **grouped,
             }
 
 

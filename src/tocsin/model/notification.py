@@ -39,7 +39,8 @@ class Reason(WireModel):
 
     ``via`` is the FQN of the downstream asset that connects the recipient to the change, None where it is hidden from
     the reader, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
-    they are concerned. ``held_by`` names the incident that holds the alert back from now on.
+    they are concerned. ``held_by`` names the incident that holds the alert back from now on;
+    ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is hidden.
     """
 
     kind: ReasonKind
@@ -50,6 +51,7 @@ class Reason(WireModel):
     via: str | None = None
     hops: int = 0
     held_by: str | None = None
+    downstream_of: str | None = None
 
     @property
     def is_personal(self) -> bool:
@@ -64,7 +66,9 @@ class Reason(WireModel):
     def sentence(self, name: str | None = None) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
         held = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
-        return f"{self.because(name)} (alert {self.subscription_name}{held})"
+        upstream = self.downstream_of or "an asset upstream"
+        after = "" if self.downstream_of is None else f"; {upstream} failed first"
+        return f"{self.because(name)} (alert {self.subscription_name}{after}{held})"
 
     def because(self, name: str | None = None) -> str:
         """Return the reason without its alert: ``ana owns it``."""

@@ -77,6 +77,7 @@ class GroupBy(StrEnum):
 
     ALERT = "alert"
     ASSET = "asset"
+    LINEAGE_ROOT = "lineageRoot"
     NONE = "none"
 
 

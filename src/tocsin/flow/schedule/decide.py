@@ -16,6 +16,8 @@ from tocsin.model.subscription import EventSubscription, Gathering, GroupBy, Tri
 SCHEDULED = "scheduled"
 """The grouping key of what scheduled triggers gather."""
 
+_BY_ASSET = (GroupBy.ASSET, GroupBy.LINEAGE_ROOT)
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -63,7 +65,7 @@ class Together:
 class Paced:
     """Immediately, unless the recipient has had a message with that key within ``window_ms``: then with what follows.
 
-    ``by_asset``: the key is meant per asset.
+    ``by_asset``: the key is meant per asset, or per root of the asset's failure (``flow/schedule/roots.py``).
     """
 
     grouping_key: str
@@ -106,7 +108,12 @@ def decide(
         return Together(SCHEDULED, due_at_ms) if gathers else At(due_at_ms)
     if not gathers or timing.window_ms == 0 or trigger.group_by is GroupBy.NONE:
         return Now()
-    return Paced(f"alert:{subscription_id}", timing.window_ms, trigger.group_by is GroupBy.ASSET)
+    return Paced(key_of_alert(subscription_id), timing.window_ms, trigger.group_by in _BY_ASSET)
+
+
+def key_of_alert(subscription_id: str) -> str:
+    """Return the grouping key of what an alert gathers in real time."""
+    return f"alert:{subscription_id}"
 
 
 def _due_at_ms(trigger: Trigger, now_ms: int, event_ms: int | None) -> int:

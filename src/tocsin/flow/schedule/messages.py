@@ -43,6 +43,14 @@ def _is_scheduled(timing: Timing) -> bool:
     return timing.trigger.trigger_type is TriggerType.SCHEDULED
 
 
+_OF_ASSET = "|asset:"
+
+
+def without_asset(grouping_key: str) -> str:
+    """Return the grouping key without the asset that it is about."""
+    return grouping_key.partition(_OF_ASSET)[0]
+
+
 class Slot(NamedTuple):
     """When a notification goes out (epoch milliseconds), and under which key with others, if with any.
 
@@ -122,7 +130,8 @@ def scheduled(
 ) -> Iterator[dict[str, Any]]:
     """Yield notifications with the columns that scheduling adds, one row per (event, channel, key) as in ``rows``.
 
-    Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key`` and ``subscription_ids``. Adds ``id``,
+    Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key`` and ``subscription_ids``; ``roots``, if
+    there are any, gives the asset of a group in place of ``entity_id`` (``flow/schedule/roots.py``). Adds ``id``,
     ``message_id`` (None for the inbox), ``slot``, ``grouping_key``, ``due_at_ms``, ``wait_ms`` and ``created_at_ms``.
     """
     schedule = Schedule(timings, gatherings, now_ms)
@@ -130,7 +139,8 @@ def scheduled(
         channel, key = row["channel"], row["key"]
         slot = schedule.slot(channel, row["subscription_ids"], row["timestamp_ms"])
         if slot.by_asset:
-            slot = slot._replace(grouping_key=f"{slot.grouping_key}|asset:{row['entity_id']}")
+            asset_id = row.get("roots", {}).get(slot.grouping_key, row["entity_id"])
+            slot = slot._replace(grouping_key=f"{slot.grouping_key}{_OF_ASSET}{asset_id}")
         identity = notification_id(row["event_id"], channel, key)
         of_slot = in_slot(identity, channel, key, slot, now_ms)
         yield {**row, "id": identity, "slot": slot, "created_at_ms": now_ms, **of_slot}

@@ -14,6 +14,7 @@ from tocsin.conditions.trace import Seen, Trace
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
 from tocsin.explain.people import Reached, RecipientPath
+from tocsin.flow.schedule.messages import without_asset
 from tocsin.flow.send.text_blocks import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
@@ -62,15 +63,19 @@ def _in_sight(findings: PagedExplanation, visibility: Visibility) -> PagedExplan
     if visibility.is_whole:
         return findings
     explanation = findings.explanation
-    notified = tuple(_record_in_sight(one, visibility) for one in explanation.notified)
+    notified = tuple(record_in_sight(one, visibility) for one in explanation.notified)
     alerts = tuple(_trace_in_sight(one, visibility) for one in explanation.alerts)
     page = tuple(_trace_in_sight(one, visibility) for one in findings.page)
     return replace(findings, explanation=replace(explanation, notified=notified, alerts=alerts), page=page)
 
 
-def _record_in_sight(record: NotificationRecord, visibility: Visibility) -> NotificationRecord:
-    notification = record.notification
-    return replace(record, notification=replace(notification, reasons=visibility.reasons(notification.reasons)))
+def record_in_sight(record: NotificationRecord, visibility: Visibility) -> NotificationRecord:
+    """Return a stored notification without the names, and the root it is grouped under, that may not be seen."""
+    reasons = visibility.reasons(record.notification.reasons)
+    message = record.message
+    if message is not None and message.grouping_key is not None and any(one.downstream_of == "" for one in reasons):
+        message = replace(message, grouping_key=without_asset(message.grouping_key))  # its asset is the hidden root
+    return replace(record, notification=replace(record.notification, reasons=reasons), message=message)
 
 
 def _trace_in_sight(trace: AlertTrace, visibility: Visibility) -> AlertTrace:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.remarks import Remark
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
@@ -27,7 +27,7 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.phrases import meant
-from tocsin.model.subscription import Destination, EventSubscription, Rhythm, Trigger, TriggerType
+from tocsin.model.subscription import Destination, EventSubscription, GroupBy, Rhythm, Trigger, TriggerType
 from tocsin.server.alerts.alert_types import check_alert_type
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.named_filters import check_count, with_rules
@@ -282,6 +282,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
     check_alert_type(subscription)
     _check_rules(subscription)
     plan = plan_of(subscription)  # parses and checks every condition
+    _check_grouping(subscription.trigger, plan)
     for team in filter(None, map(team_of, plan.questions)):
         if not names.team_exists(team):
             raise InvalidInput(f"unknown team {team!r}", field="filteringRules")
@@ -301,6 +302,14 @@ def _check_trigger(trigger: Trigger) -> None:
         raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
     if not is_scheduled and trigger.timezone is not None:
         raise InvalidInput("is only for the times of a Scheduled trigger", field="trigger.timezone")
+
+
+def _check_grouping(trigger: Trigger, plan: Plan) -> None:
+    if trigger.group_by is GroupBy.LINEAGE_ROOT and not plan.opens_incidents:
+        says = (
+            "lineageRoot gathers failures under incidents: it needs alertType Observability or a condition on results"
+        )
+        raise InvalidInput(says, field="trigger.groupBy")
 
 
 def _check_amount(rules: object) -> None:

@@ -2,7 +2,7 @@
 
 An incident holds back what happens after its beginning, to its asset and all that is made from it. The first event of
 each alert that is held back passes, and names the incident: that is written down once, so that repeating events lets
-the same one pass. Next: ``jobs/resolving.py``.
+the same one pass. Next: ``store/alerts/roots.py``, which asks for the same incidents.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from tocsin.store.tables import change_event
 MOST_HOPS = 20
 """How far an incident reaches downstream."""
 
+Reached = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
+"""By asset, from which incidents' assets it is made, and between which offsets."""
+
 _ROW, _HELD, _STEP, _EVENT = alert_incident.c, alert_held_back.c, alert_incident_step.c, change_event.c
 
 
@@ -46,7 +49,7 @@ class HeldBack(NamedTuple):
     passes: bool
 
 
-class _Root(NamedTuple):
+class Incident(NamedTuple):
     """An incident with its asset, and between which offsets it holds back."""
 
     id: str
@@ -66,7 +69,7 @@ class Holding:
     def of(self, waiting: Sequence[Waiting], *, is_new: bool) -> dict[Pair, HeldBack]:
         """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass."""
         with reading(self._engine) as connection:
-            roots = _roots(connection, waiting)
+            roots = incidents_of(connection, waiting)
             found = _behind(connection, waiting, roots) if roots else {}
         if not found:
             return {}
@@ -82,7 +85,7 @@ class Holding:
         }
 
 
-def _roots(connection: Connection, waiting: Sequence[Waiting]) -> list[_Root]:
+def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Incident]:
     """Return the incidents of the alerts that these depend on, those that were over before all of them left out."""
     upstream = sorted({one for each in waiting for one in each.depends_on})
     first = min((one.log_offset for one in waiting), default=0)
@@ -92,18 +95,18 @@ def _roots(connection: Connection, waiting: Sequence[Waiting]) -> list[_Root]:
     query = select(_ROW.id, _ROW.number, _ROW.subscription_id, _ROW.entity_id, _ROW.opened_offset, ended)
     query = query.where(or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
     return [
-        _Root(*row[:5], NO_END if row[5] is None else row[5])
+        Incident(*row[:5], NO_END if row[5] is None else row[5])
         for some in chunked(upstream)
         for row in connection.execute(query.where(_ROW.subscription_id.in_(some)).order_by(_ROW.number))
     ]
 
 
-def _behind(connection: Connection, waiting: Sequence[Waiting], roots: Sequence[_Root]) -> dict[Pair, _Root]:
+def _behind(connection: Connection, waiting: Sequence[Waiting], roots: Sequence[Incident]) -> dict[Pair, Incident]:
     """Return which of these are behind an incident: the oldest of those whose asset they are made from."""
     begun = {one.entity_id for one in roots}
     assets = assets_of(connection, begun | {one.entity_id for one in waiting})
-    reached = _reached(connection, begun, assets, min(one.log_offset for one in waiting))
-    found: dict[Pair, _Root] = {}
+    reached = reached_by(connection, begun, assets, min(one.log_offset for one in waiting))
+    found: dict[Pair, Incident] = {}
     for one in waiting:
         at = reached.get(assets.of(one.entity_id), {})
         for root in roots:
@@ -114,9 +117,7 @@ def _behind(connection: Connection, waiting: Sequence[Waiting], roots: Sequence[
     return found
 
 
-def _reached(
-    connection: Connection, begun: Collection[str], assets: Assets, from_offset: int
-) -> Mapping[str, Mapping[str, list[tuple[int, int]]]]:
+def reached_by(connection: Connection, begun: Collection[str], assets: Assets, from_offset: int) -> Reached:
     """Return, by asset, from which of these it is made, and between which offsets."""
     starts = {one: assets.of(one) for one in begun}
     found: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
@@ -125,7 +126,7 @@ def _reached(
     return found
 
 
-def _claimed(connection: Connection, found: Mapping[Pair, _Root]) -> dict[tuple[str, str], int]:
+def _claimed(connection: Connection, found: Mapping[Pair, Incident]) -> dict[tuple[str, str], int]:
     """Write down which event of each alert is the first behind each incident, unless one is known; return that."""
     first: dict[tuple[str, str], int] = {}
     for (offset, alert), root in sorted(found.items()):

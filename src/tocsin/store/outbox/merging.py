@@ -61,7 +61,8 @@ def add_reasons(connection: Connection, rows: Sequence[Row]) -> list[dict[str, A
     taking, ended = _messages(connection, {one.message_id for one in stored if one.message_id})
     for one in stored:
         row, reasons = wanted[one.id], _parsed(one.reasons)
-        new = [reason for reason in _parsed(row["reasons"]) if reason not in reasons]
+        given = {_identity(reason) for reason in reasons}
+        new = [reason for reason in _parsed(row["reasons"]) if _identity(reason) not in given]
         if not new or (one.message_id and one.message_id not in taking | ended):
             continue
         moves = one.message_id != row["message_id"] and row["due_at_ms"] < one.due_at_ms
@@ -129,6 +130,11 @@ def _messages(connection: Connection, ids: Collection[str]) -> tuple[set[str], s
 
 def _parsed(text: str) -> list[Reason]:
     return [Reason.model_validate(one) for one in json.loads(text)]
+
+
+def _identity(reason: Reason) -> Reason:
+    """Return what a reason is told apart by: not by its root, which a failure that becomes known later may change."""
+    return reason if reason.downstream_of is None else reason.model_copy(update={"downstream_of": None})
 
 
 def _text(reasons: Sequence[Reason]) -> str:

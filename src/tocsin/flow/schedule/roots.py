@@ -1,0 +1,44 @@
+"""Lineage roots of failures: the asset under which real-time alerts with ``groupBy: lineageRoot`` gather them.
+
+Pure; ``store/alerts/roots.py`` finds them. Next: ``flow/schedule/messages.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from tocsin.flow.schedule.decide import Timing, key_of_alert
+from tocsin.model.notification import Reason
+from tocsin.model.subscription import GroupBy
+
+
+class Root(NamedTuple):
+    """The asset that a match is grouped under; ``name``: its full name where the failure is downstream of it."""
+
+    asset_id: str
+    name: str | None = None
+
+
+RootsOfAlerts = Mapping[str, Root]
+"""The root of one event for each alert that asks for it, by the alert's id."""
+
+
+def by_root(alerts: Collection[str], timings: Mapping[str, Timing]) -> list[str]:
+    """Return those of these alerts that group by lineage root."""
+    timed = ((one, timings.get(one)) for one in alerts)
+    return [one for one, timing in timed if timing and timing.trigger.group_by is GroupBy.LINEAGE_ROOT]
+
+
+def naming_root(reasons: Sequence[Reason], roots: RootsOfAlerts) -> tuple[Reason, ...]:
+    """Return reasons that name the root upstream of the failure, those of alerts that ask for it."""
+    named = {alert: root.name for alert, root in roots.items() if root.name is not None}
+    return tuple(
+        one.model_copy(update={"downstream_of": named[one.subscription_id]}) if one.subscription_id in named else one
+        for one in reasons
+    )
+
+
+def assets_by_key(roots: RootsOfAlerts) -> dict[str, str]:
+    """Return the asset of the group, in place of the event's own, by the grouping key of each alert."""
+    return {key_of_alert(alert): root.asset_id for alert, root in roots.items()}

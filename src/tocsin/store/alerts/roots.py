@@ -1,0 +1,118 @@
+"""Lineage roots of failures: the most upstream asset with an open incident of the same alert.
+
+Incidents and lineage count as they were at the event's place in the log, so asking again later gives the same root as
+long as no earlier failure becomes known. Next: ``flow/schedule/roots.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, select
+
+from tocsin.flow.schedule.roots import Root
+from tocsin.model.match_result import Pair
+from tocsin.model.status import is_failure
+from tocsin.store.alerts.assets import Assets, assets_of
+from tocsin.store.alerts.holding import Incident, Reached, Waiting, incidents_of, reached_by
+from tocsin.store.chunks import chunked
+from tocsin.store.engine import reading
+from tocsin.store.eventlog.tables import status_report
+from tocsin.store.tables import entity
+
+
+class Matched(NamedTuple):
+    """An event that an alert matched which groups by lineage root."""
+
+    log_offset: int
+    entity_id: str
+    subscription_id: str
+
+
+class _Scene(NamedTuple):
+    """The open incidents, the assets of what is asked about, and what lies downstream of these incidents."""
+
+    incidents: Sequence[Incident]
+    assets: Assets
+    reached: Reached
+
+
+class Roots:
+    """The lineage roots of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, matched: Sequence[Matched]) -> dict[int, dict[str, Root]]:
+        """Return the root of each of these matches, by offset and alert; its own asset where no failure is upstream."""
+        if not matched:
+            return {}
+        with reading(self._engine) as connection:
+            failing = _failing(connection, {one.log_offset for one in matched})
+            scene = _scene(connection, matched, failing)
+            upstream = {pair: one for pair, one in _upstream(matched, failing, scene).items() if one is not None}
+            names = _names(connection, set(upstream.values()))
+        found: dict[int, dict[str, Root]] = {}
+        for offset, entity_id, alert in matched:
+            root = upstream.get((offset, alert))
+            own = Root(scene.assets.of(entity_id))
+            found.setdefault(offset, {})[alert] = own if root is None else Root(root, names.get(root, ""))
+        return found
+
+
+def _scene(connection: Connection, matched: Sequence[Matched], failing: Collection[int]) -> _Scene:
+    waiting = [Waiting(*one, (one.subscription_id,)) for one in matched if one.log_offset in failing]
+    incidents = incidents_of(connection, waiting) if waiting else []
+    begun = {one.entity_id for one in incidents}
+    assets = assets_of(connection, begun | {one.entity_id for one in matched})
+    first = min(one.log_offset for one in matched)
+    return _Scene(incidents, assets, reached_by(connection, begun, assets, first) if incidents else {})
+
+
+def _upstream(matched: Sequence[Matched], failing: Collection[int], scene: _Scene) -> Mapping[Pair, str | None]:
+    """Return the asset upstream under which each failure is grouped; None where there is none."""
+    return {(one.log_offset, one.subscription_id): _root_of(one, scene) for one in matched if one.log_offset in failing}
+
+
+def _root_of(one: Matched, scene: _Scene) -> str | None:
+    """Return the most upstream asset; the one with the oldest incident of several, and where lineage is a circle."""
+    own, at = scene.assets.of(one.entity_id), one.log_offset
+    open_then = [
+        each
+        for each in scene.incidents
+        if each.subscription_id == one.subscription_id and each.since < at <= each.until
+    ]
+    above = [each for each in open_then if _reaches(each, own, at, scene)]
+    highest = [each for each in above if not _is_downstream_of_others(each, above, at, scene)]
+    oldest = min(highest or above, key=lambda each: each.number, default=None)
+    asset = own if oldest is None else scene.assets.of(oldest.entity_id)
+    return None if asset == own else asset
+
+
+def _is_downstream_of_others(one: Incident, others: Sequence[Incident], at: int, scene: _Scene) -> bool:
+    asset = scene.assets.of(one.entity_id)
+    return any(scene.assets.of(each.entity_id) != asset and _reaches(each, asset, at, scene) for each in others)
+
+
+def _reaches(one: Incident, asset: str, at: int, scene: _Scene) -> bool:
+    spans = scene.reached.get(asset, {}).get(one.entity_id, ())
+    return any(since <= at <= until for since, until in spans)
+
+
+def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:
+    """Return which of these events report a failure."""
+    found: set[int] = set()
+    query = select(status_report.c.log_offset, status_report.c.verdict)
+    for some in chunked(sorted(offsets)):
+        rows = connection.execute(query.where(status_report.c.log_offset.in_(some)))
+        found.update(row.log_offset for row in rows if row.verdict is not None and is_failure(row.verdict))
+    return found
+
+
+def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for some in chunked(sorted(ids)):
+        query = select(entity.c.id, entity.c.fqn).where(entity.c.id.in_(some))
+        found |= {row.id: row.fqn for row in connection.execute(query)}
+    return found

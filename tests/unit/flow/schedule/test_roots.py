@@ -1,0 +1,57 @@
+"""Tests of grouping keys by lineage root, and of reasons that name it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.flow.schedule.decide import Timing
+from tocsin.flow.schedule.messages import scheduled, without_asset
+from tocsin.flow.schedule.roots import Root, assets_by_key, by_root, naming_root
+from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.subscription import GroupBy, Trigger
+
+TIMINGS = {one.value: Timing(Trigger(group_by=one), 60_000) for one in GroupBy}
+ROOT = GroupBy.LINEAGE_ROOT.value
+
+
+def reason(alert: str) -> Reason:
+    return Reason(kind=ReasonKind.OWNER, subscription_id=alert, subscription_name=alert, destination_id="d")
+
+
+def key(*alerts: str, **more: object) -> object:
+    row = {"event_id": "e", "entity_id": "revenue", "timestamp_ms": 1, "channel": "Email", "key": "k"}
+    row |= {"subscription_ids": list(alerts), **more}
+    (one,) = scheduled([row], TIMINGS, now_ms=1, gatherings=GATHERINGS)
+    return one["grouping_key"]
+
+
+@pytest.mark.parametrize(
+    ("alert", "expected"),
+    [
+        (ROOT, f"alert:{ROOT}|asset:orders"),
+        ("asset", "alert:asset|asset:revenue"),
+        ("alert", "alert:alert"),
+        ("none", None),
+    ],
+)
+def test_the_root_takes_the_asset_s_place_in_the_key_of_alerts_that_ask_for_it(alert: str, expected: object) -> None:
+    assert key(alert, roots=assets_by_key({ROOT: Root("orders", "pg.orders")})) == expected
+
+
+def test_without_a_root_the_asset_is_the_group() -> None:
+    assert key(ROOT) == f"alert:{ROOT}|asset:revenue"
+    assert without_asset(f"alert:{ROOT}|asset:revenue") == f"alert:{ROOT}"
+
+
+def test_only_alerts_that_ask_for_it_group_by_root() -> None:
+    assert by_root(["asset", ROOT, "unknown"], TIMINGS) == [ROOT]
+
+
+def test_reasons_of_these_alerts_name_the_root_upstream() -> None:
+    named, other = naming_root([reason(ROOT), reason("asset")], {ROOT: Root("id", "pg.orders")})
+    assert named.sentence() == f"you own it (alert {ROOT}; pg.orders failed first)"
+    assert other == reason("asset")
+    hidden = named.model_copy(update={"downstream_of": ""})
+    assert hidden.sentence() == f"you own it (alert {ROOT}; an asset upstream failed first)"
+    assert naming_root([reason(ROOT)], {ROOT: Root("id")}) == (reason(ROOT),)

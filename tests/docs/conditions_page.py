@@ -37,7 +37,8 @@ def _replaced(page: str, name: str, rows: Iterable[tuple[str, ...]]) -> str:
     table, _, after = rest.partition("\n\n")
     head, rule, *old = table.splitlines()
     made = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows]
-    by_hand = old[len(made) :] if name == "categories" else []
+    named = {row.split(" | ")[0] for row in made}
+    by_hand = [row for row in old if row.split(" | ")[0] not in named] if name == "categories" else []
     return before + marker + "\n".join((head, rule, *made, *by_hand)) + "\n\n" + after
 
 

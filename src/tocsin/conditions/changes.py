@@ -93,6 +93,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "membership": ("users", "teams", "parents", "defaultRoles"),
     "access": ("roles", "policies", "rules", "isAdmin", VIOLATION),
     "connection": ("connection", "serviceType", "service"),
+    "relatedAlert": ("triggers", "dependsOn"),
 }
 """Which fields each category is about: keys of documents, the first one below the target."""
 

@@ -108,6 +108,10 @@ WRITES = frozenset(
     POST /events/deliveries/replays
     POST /events/subscriptions
     POST /events/subscriptions/backtest
+    POST /events/subscriptions/{subscription_id}/queue/acknowledge
+    POST /events/subscriptions/{subscription_id}/queue/claim
+    POST /events/subscriptions/{subscription_id}/queue/extend
+    POST /events/subscriptions/{subscription_id}/queue/release
     POST /events/subscriptions/testDestination
     POST /events/subscriptions/validation/destination
     POST /feed

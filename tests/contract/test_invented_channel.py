@@ -1,4 +1,4 @@
-"""A channel is one folder and one row of the table, as ``docs/recipes.md`` says: this one stands in for the folder."""
+"""A channel is one folder and one row of the table, as ``docs/recipes.md`` says: this row replaces Google Chat's."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Pigeons:
 def pigeons(monkeypatch: pytest.MonkeyPatch) -> Pigeons:
     made = Pigeons()
     row = ChannelType(
-        channel=Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT,
+        channel=Channel.G_CHAT,
         phrase="by pigeon",
         categories=frozenset({Category.EXTERNAL}),
         check=lambda destination, place: check_endpoint(destination.config.endpoint, f"{place}.endpoint"),
         targets=endpoint_of,
         open_sender=made.opened,
     )
-    monkeypatch.setitem(CHANNELS, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT, row)
+    monkeypatch.setitem(CHANNELS, Channel.G_CHAT, row)
     return made
 
 
@@ -64,7 +64,7 @@ def alert(**config: str) -> Json:
         "name": "Pigeons",
         "alertType": "Notification",
         "filteringRules": {"resources": ["table"], "rules": []},
-        "destinations": [{"category": "External", "type": "GovernanceWorkflowChangeEvent", "config": config}],
+        "destinations": [{"category": "External", "type": "GChat", "config": config}],
     }
 
 
@@ -90,8 +90,8 @@ def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
     events = EventLog(sqlite_engine).read(0, 10_000)
     (event,) = [one.event for one in events if one.event.entity_id == orders["id"]][-1:]
     why = administrator.get(f"/events/{event.id}/explain").json()
-    assert [one["channel"] for one in why["notified"]["data"]] == ["GovernanceWorkflowChangeEvent"]
-    assert phrase_of("GovernanceWorkflowChangeEvent") == "by pigeon"
+    assert [one["channel"] for one in why["notified"]["data"]] == ["GChat"]
+    assert phrase_of("GChat") == "by pigeon"
 
 
 async def delivered(engine: Engine, is_done: Callable[[], bool]) -> None:

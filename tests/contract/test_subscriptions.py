@@ -341,9 +341,9 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(filteringRules={"resources": ["all"], "rules": [{"effect": "maybe", "condition": "true"}]}),
         "effect",
     ),
-    "channel without a row": (
+    "channel of another alert type": (
         alert(destinations=[{"category": "External", "type": "GovernanceWorkflowChangeEvent", "config": {}}]),
-        "is not supported yet",
+        "destinations[0].type: is for alerts of alertType GovernanceWorkflowChangeEvent",
     ),
     "slack without an address": (
         alert(destinations=[{"category": "External", "type": "Slack", "config": {}}]),

@@ -20,6 +20,7 @@ from tocsin.server.http.paths import API
 
 SECRET = "the description that nobody may read"
 HIDDEN = [{"tagFQN": "PII.Sensitive"}]
+_SOME_ID = "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001"
 _SCHEMA = "warehouse.shop.public"
 _SALARIES = f"{_SCHEMA}.salaries"
 _CASE = f"{_SALARIES}.pay.no_nulls"
@@ -243,6 +244,17 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
         "/events/subscriptions/{alert}/status/6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001",
         ({"status": "active"}, {"status": 1}),
     ),
+    "POST /events/subscriptions/{subscription_id}/queue/claim": (
+        "/events/subscriptions/{alert}/queue/claim",
+        ({"limit": 1}, {"limit": 0}),
+    ),
+    **{
+        f"POST /events/subscriptions/{{subscription_id}}/queue/{action}": (
+            f"/events/subscriptions/{{alert}}/queue/{action}",
+            ({"items": [{"id": _SOME_ID, "lease": _SOME_ID}]}, {"items": 1}),
+        )
+        for action in ("acknowledge", "release", "extend")
+    },
 }
 """Routes that write what their path or their body names: the path with the hidden asset, and what is sent there."""
 

@@ -176,6 +176,8 @@ def _became(record: NotificationRecord) -> str:
         return f"{at} (not sent: {'; '.join(dict.fromkeys(one.says for one in record.dropped))})"
     tries = counted(record.message.attempt_count, "attempt")
     status = record.message.status
+    if status == MessageStatus.QUEUED.value:
+        return f"{at} (waits in the queue for a consumer)"
     if status in (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value, MessageStatus.AWAITING_REPLAY.value):
         return f"{at} (not delivered yet, {tries})"
     return f"{at} ({'delivered' if status == MessageStatus.DELIVERED.value else 'given up'} after {tries})"

@@ -13,11 +13,12 @@ from tocsin.model.notification import Reason
 
 
 class MessageStatus(StrEnum):
-    """Status of a message. All but the first three are final."""
+    """Status of a message. All but the first four are final; ``queued`` waits for a consumer."""
 
     PENDING = "pending"
     AWAITING_RETRY = "awaitingRetry"
     AWAITING_REPLAY = "awaitingReplay"
+    QUEUED = "queued"
     DELIVERED = "delivered"
     FAILED = "failed"
     RETRY_LIMIT_REACHED = "retryLimitReached"

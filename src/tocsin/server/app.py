@@ -46,6 +46,7 @@ from tocsin.server.routes.alerts import (
     deliveries,
     noise,
     progress,
+    queue,
     subscriptions,
     templates,
 )
@@ -245,6 +246,7 @@ _OF_ALERTS = (
     deliveries,
     noise,
     progress,
+    queue,
     alert_history,
     alert_incidents,
     conditions,

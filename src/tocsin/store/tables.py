@@ -37,11 +37,14 @@ _FQN = Text().with_variant(Text(collation="C"), "postgresql")
 # SQLite numbers rows by itself only for its own INTEGER type.
 _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(36)
+_CHANNEL = String(20).with_variant(String(40), "postgresql")
 # Messages that may still have to be sent; queries that use the index must contain this text verbatim.
 OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
 # The same of messages that a replay sends again, and of those that were given up.
 REPLAYED_MESSAGE = text("status = 'awaitingReplay'")
 GIVEN_UP_MESSAGE = text("status IN ('failed', 'retryLimitReached')")
+# Those that consumers claim.
+QUEUED_MESSAGE = text("status = 'queued'")
 # Destinations that are paused; the same holds.
 OPEN_BREAKER = text("opened_at_ms IS NOT NULL")
 
@@ -300,7 +303,7 @@ notification = Table(
     Column("id", _ID, primary_key=True),
     Column("event_id", _ID, nullable=False),
     Column("log_offset", BigInteger, nullable=False),
-    Column("channel", String(20), nullable=False),
+    Column("channel", _CHANNEL, nullable=False),
     Column("recipient", Text, nullable=False),
     Column("recipient_id", _ID),
     Column("reasons", Text, nullable=False),
@@ -323,7 +326,7 @@ message = Table(
     "message",
     METADATA,
     Column("id", _ID, primary_key=True),
-    Column("channel", String(20), nullable=False),
+    Column("channel", _CHANNEL, nullable=False),
     Column("recipient", Text, nullable=False),
     Column("recipient_id", _ID),
     Column("target", Text, nullable=False),
@@ -376,6 +379,13 @@ message = Table(
         postgresql_where=OPEN_MESSAGE,
     ),
     Index(
+        "ix_message_queued",
+        "subscription_id",
+        "due_at_ms",
+        sqlite_where=QUEUED_MESSAGE,
+        postgresql_where=QUEUED_MESSAGE,
+    ),
+    Index(
         "ix_message_group",
         "recipient",
         "grouping_key",
@@ -387,9 +397,9 @@ message = Table(
 """One row per message: one or many notifications that go out together, to one recipient, at a due time.
 
 It is claimed under the destination that it names. ``grouping_key`` says which notifications belong together; null where
-nothing is gathered. ``lease_owner`` names the session of the worker that claimed it; ``wait_ms`` is the
-length of the wait until ``due_at_ms``. ``replay_id`` names the replay that sends it again, ``attempts_before`` counts
-the attempts before its last replay.
+nothing is gathered. ``lease_owner`` names the session of the worker, or the lease of the consumer, that claimed it;
+``wait_ms`` is the length of the wait until ``due_at_ms``. ``replay_id`` names the replay that sends it again,
+``attempts_before`` counts the attempts before its last replay.
 """
 
 replay = Table(

@@ -154,6 +154,8 @@ def _external(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
             yield ReasonKind.EXTERNAL, receiver.lower()
     elif destination.type is Channel.SLACK and destination.config.channel:
         yield ReasonKind.EXTERNAL, destination.config.channel
+    elif destination.type is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT:
+        yield ReasonKind.EXTERNAL, f"queue:{destination.id}"
     elif destination.config.endpoint:
         # Of several webhooks that look alike because their addresses are masked, each is a receiver of its own.
         endpoint = destination.config.endpoint

@@ -41,9 +41,19 @@ def check_alert_type(subscription: EventSubscription) -> None:
                 " for others choose alertType Notification",
                 field=f"filteringRules.resources[{index}]",
             )
+    _check_queues(subscription)
     for index, destination in enumerate(subscription.destinations if kind is AlertType.ACTIVITY_FEED else ()):
         if destination.type is not Channel.ACTIVITY_FEED:
             raise InvalidInput(
                 f"{kind} alerts notify in the app; choose type ActivityFeed, or alertType Notification",
                 field=f"destinations[{index}].type",
             )
+
+
+def _check_queues(subscription: EventSubscription) -> None:
+    kind, queue = AlertType.GOVERNANCE_WORKFLOW_CHANGE_EVENT, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
+    places = [index for index, one in enumerate(subscription.destinations) if one.type is queue]
+    if places and subscription.alert_type is not kind:
+        raise InvalidInput(f"is for alerts of alertType {kind}", field=f"destinations[{places[0]}].type")
+    if len(places) > 1:
+        raise InvalidInput("an alert has one queue; omit the others", field=f"destinations[{places[1]}].type")

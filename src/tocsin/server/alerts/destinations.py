@@ -24,6 +24,7 @@ from tocsin.model.subscription import CONNECT_S, READ_S, Category, Channel, Dest
 
 _NAMING_PEOPLE = frozenset({"receivers", "send_to_admins", "send_to_owners", "send_to_followers"})
 _EMPTY = DestinationConfig()
+_WITHOUT_REQUESTS = (Channel.EMAIL, Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT)
 _TIMEOUTS = {"timeout": CONNECT_S, "read_timeout": READ_S}
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
@@ -90,7 +91,7 @@ def _reaches_people(destination: Destination) -> bool:
 
 def _check_timeouts(destination: Destination, place: str) -> None:
     """Refuse timeouts out of bounds, and those of what makes no request; the defaults, which clients send, stay."""
-    makes_requests = destination.type not in (Channel.EMAIL, Channel.ACTIVITY_FEED)
+    makes_requests = destination.type not in _WITHOUT_REQUESTS
     for key, (least, most) in _TIMEOUTS.items():
         given = getattr(destination, key)
         if not makes_requests and given != Destination.model_fields[key].default:

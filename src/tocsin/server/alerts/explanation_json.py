@@ -29,7 +29,15 @@ MOST_PEOPLE = 50
 
 _MOST_VALUES = 20
 _LONGEST_VALUE = 200
-_OPEN = (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value, MessageStatus.AWAITING_REPLAY.value)
+_OPEN = tuple(
+    one.value
+    for one in (
+        MessageStatus.PENDING,
+        MessageStatus.AWAITING_RETRY,
+        MessageStatus.AWAITING_REPLAY,
+        MessageStatus.QUEUED,
+    )
+)
 _DEAD = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 
 

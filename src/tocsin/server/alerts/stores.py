@@ -23,8 +23,10 @@ from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.dead_letters import DeadLetters
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
+from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.people.identities import People, unsubscribe_key
 
 
@@ -44,6 +46,8 @@ class AlertStores:
     deliveries: AlertDeliveries
     dead_letters: DeadLetters
     replays: Replays
+    queue: EventQueue
+    permitted: Permitted
     incidents: AlertIncidentLog
     holding: Holding
     unsubscribe_key: bytes = field(repr=False)
@@ -72,5 +76,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         deliveries=AlertDeliveries(engine),
         dead_letters=DeadLetters(engine),
         replays=Replays(engine),
+        queue=EventQueue(engine),
+        permitted=Permitted(engine),
         unsubscribe_key=key,
     )

@@ -15,10 +15,11 @@ from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, Field
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.message import Delivered, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.people import Actor
-from tocsin.model.subscription import Destination
+from tocsin.model.subscription import Channel, Destination
 from tocsin.settings import Settings
 
 _IN_THE_APP = "Nothing was sent: the inbox shows notifications once the pipeline has processed their event."
+_IN_A_QUEUE = "Nothing was sent: consumers claim events from the queue once the pipeline has processed them."
 _INSTEAD = "A test is about no asset, whose recipients could be written to: it was addressed to you instead."
 _TO_NOBODY = (
     "Nothing was sent: a test is about no asset, whose recipients could be written to, and you have no address."
@@ -53,7 +54,7 @@ async def try_destination(
     """
     channel, targets = CHANNELS[destination.type], trial_targets(destination, asker)
     if channel.open_sender is None:
-        return {"status": "Success", "statusInfo": _IN_THE_APP, "timestamp": now_ms}
+        return {"status": "Success", "statusInfo": _unsent(destination), "timestamp": now_ms}
     if not targets:
         bad = OutcomeReason.BAD_ADDRESS.value
         return {"status": "Failed", "reason": bad, "statusInfo": _TO_NOBODY, "timestamp": now_ms}
@@ -63,6 +64,11 @@ async def try_destination(
     failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
     instead = {} if channel.targets(destination) else {"statusInfo": _INSTEAD}
     return _status((failed or outcomes)[0], now_ms) | instead
+
+
+def _unsent(destination: Destination) -> str:
+    is_queue = destination.type is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
+    return _IN_A_QUEUE if is_queue else _IN_THE_APP
 
 
 def trial_event(actor: Actor, now_ms: int) -> ChangeEvent:

@@ -162,6 +162,29 @@ ALERTS: dict[str, Document] = {
         },
         {"requestsNote": TEXT},
     ),
+    "QueueItems": whole(
+        {
+            "data": array(
+                whole(
+                    {
+                        **{"id": ID, "lease": ID, "leaseExpiresAt": TIME, "reasons": array(ref("Reason"))},
+                        "event": {"type": "object", "description": "In the `payloadFormat` of the destination."},
+                    }
+                )
+            ),
+            "hasMore": FLAG,
+        }
+    ),
+    "QueueOutcomes": whole(
+        {
+            "data": array(
+                whole(
+                    {"id": ID, "state": either("acknowledged", "released", "extended", "leaseLost", "notFound")},
+                    {"leaseExpiresAt": TIME},
+                )
+            )
+        }
+    ),
     "FailedEvent": whole(
         {
             "failingSubscriptionId": ID,

@@ -14,6 +14,7 @@ from tocsin.model.mute import MuteKind
 from tocsin.model.subscription import Channel
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
 from tocsin.model.thread import TaskType, ThreadType
+from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.openapi.json_schema import (
     COUNT,
     DAY,
@@ -41,6 +42,17 @@ _TYPED: Document = {
     "description": "A reference: a type, and an id or a fully qualified name.",
     "required": ["type"],
     "properties": {"type": either(*ENTITY_TYPES), "id": ID, "fullyQualifiedName": TEXT},
+}
+_LEASE: Document = {
+    **WHOLE,
+    "minimum": LEASE_S[0],
+    "maximum": LEASE_S[1],
+    "description": f"How long nobody else gets them; default: {DEFAULT_LEASE_S}.",
+}
+_HELD: Document = {
+    **array(closed({"id": ID, "lease": ID}, required=["id", "lease"])),
+    "minItems": 1,
+    "maxItems": MOST_ITEMS,
 }
 _LINK: Document = {"type": "string", "examples": ["<#E::table::warehouse.shop.public.orders::columns::email>"]}
 _TEMPLATE: dict[str, Document] = {
@@ -125,6 +137,9 @@ REQUESTS: dict[str, Document] = {
         required=["renderRequest"],
     ),
     "Resumption": closed({"status": {"const": "active"}}, required=["status"]),
+    "QueueClaim": closed({"limit": {**WHOLE, "minimum": 1, "maximum": MOST_ITEMS}, "leaseSeconds": _LEASE}),
+    "QueueHeld": closed({"items": _HELD}, required=["items"]),
+    "QueueExtension": closed({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
     "IncidentComment": closed({"comment": TEXT}),
     "IncidentAssignment": closed({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),
     "TrialRequest": closed({"destination": ref("DestinationRequest")}, required=["destination"]),

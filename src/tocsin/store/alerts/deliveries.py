@@ -21,6 +21,7 @@ from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import (
     GIVEN_UP_MESSAGE,
     OPEN_MESSAGE,
+    QUEUED_MESSAGE,
     REPLAYED_MESSAGE,
     attempt,
     change_event,
@@ -94,7 +95,7 @@ class AlertDeliveries:
             .where(which, message.c.destination_id.in_(sorted(destination_ids)), own)
             .distinct()
             .limit(MOST_COUNTED)
-            for which in (OPEN_MESSAGE, REPLAYED_MESSAGE)
+            for which in (OPEN_MESSAGE, REPLAYED_MESSAGE, QUEUED_MESSAGE)
         ]
         matched = select(func.count()).select_from(firing).where(firing.c.subscription_id == subscription_id)
         with reading(self._engine) as connection:

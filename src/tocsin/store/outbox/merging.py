@@ -10,11 +10,12 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, exists, or_, select
+from sqlalchemy import Connection, and_, bindparam, case, exists, or_, select
 
 from tocsin.flow.resolve.local import reason_order
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
+from tocsin.model.subscription import Channel
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting
 from tocsin.store.outbox.gathering import message_row
@@ -36,7 +37,10 @@ _REOPEN = (
     message.update()
     .where(message.c.id == bindparam("sent"))
     .values(
-        status=MessageStatus.PENDING.value,
+        status=case(
+            (message.c.channel == Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT.value, MessageStatus.QUEUED.value),
+            else_=MessageStatus.PENDING.value,
+        ),
         due_at_ms=bindparam("now_ms"),
         wait_ms=0,
         updated_at_ms=bindparam("now_ms"),

@@ -17,6 +17,7 @@ from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.model.message import MessageStatus
+from tocsin.model.subscription import Channel
 from tocsin.store.alerts import incidents, match_results
 from tocsin.store.alerts.firings import FiringCounts
 from tocsin.store.bulk import BulkInsert, insert_new
@@ -48,6 +49,7 @@ _message = itemgetter(
     *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "created_at_ms"),
 )
 _NEW_MESSAGE = (MessageStatus.PENDING.value, 0)
+_NEW_IN_QUEUE = (MessageStatus.QUEUED.value, 0)
 _counted = itemgetter("log_offset", "reasons", "channel", "recipient_id")
 _id = itemgetter(0)
 
@@ -185,4 +187,8 @@ def _without(rows: Sequence[NotificationRow], others: Sequence[NotificationRow])
 def _messages(rows: Sequence[NotificationRow]) -> list[tuple[Any, ...]]:
     """Return the messages that carry one of these alone, each once, in order: neighbours in the index."""
     found = {row["message_id"]: row for row in rows if row["message_id"]}
-    return [_message(found[one]) + _NEW_MESSAGE for one in sorted(found)]
+    return [_message(found[one]) + _new(found[one]) for one in sorted(found)]
+
+
+def _new(row: NotificationRow) -> tuple[str, int]:
+    return _NEW_IN_QUEUE if row["channel"] == Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT else _NEW_MESSAGE

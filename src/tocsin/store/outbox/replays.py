@@ -19,6 +19,7 @@ from tocsin.errors import Conflict
 from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import MessageStatus
 from tocsin.model.replay import Replay, ReplayState, Selection
+from tocsin.model.subscription import Channel
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.dead_letters import joined_with_last, selected
 from tocsin.store.tables import GIVEN_UP_MESSAGE, REPLAYED_MESSAGE, attempt, message, replay, worker_session
@@ -31,6 +32,7 @@ _KEPT_MS = 30 * 86_400_000
 _ROW = replay.c
 _GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _ENDED = frozenset({MessageStatus.DELIVERED, MessageStatus.FAILED, MessageStatus.RETRY_LIMIT_REACHED})
+_IS_SENT_BY_WORKERS = message.c.channel != Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT.value
 _COUNTS = ("total_count", "delivered_count", "failed_count", "taken_back_count")
 _REPLAYED = {
     "status": MessageStatus.AWAITING_REPLAY.value,
@@ -66,7 +68,7 @@ class Replays:
         Conflict : it is not given up, or they have ``MOST_OPEN`` replays under way already
         """
         statuses = (*_GIVEN_UP, MessageStatus.DELIVERED.value) if delivered else _GIVEN_UP
-        one = and_(message.c.id == message_id, message.c.status.in_(statuses))
+        one = and_(message.c.id == message_id, message.c.status.in_(statuses), _IS_SENT_BY_WORKERS)
         with writing(self._engine) as connection:
             _check_open(connection, wanted)
             taken = message.update().where(one).values(**_REPLAYED, replay_id=wanted.id)
@@ -146,7 +148,8 @@ def is_sent() -> ColumnElement[bool]:
 def _collected(connection: Connection, row: Row[Any], now_ms: int) -> bool:  # Any: a column's value
     """Let a portion of the selection await the replay; return whether there may be more."""
     order = (message.c.updated_at_ms, message.c.id)
-    query = joined_with_last(select(*order).select_from(message)).where(GIVEN_UP_MESSAGE, *selected(_selection(row)))
+    query = joined_with_last(select(*order).select_from(message)).where(GIVEN_UP_MESSAGE, _IS_SENT_BY_WORKERS)
+    query = query.where(*selected(_selection(row)))
     if row.after_ms is not None:
         query = query.where(tuple_(*order) > (row.after_ms, row.after_id))
     found = connection.execute(query.order_by(*order).limit(_AT_ONCE)).all()
@@ -213,7 +216,10 @@ def _check_open(connection: Connection, wanted: Replay) -> None:
 
 
 def _why_not(connection: Connection, message_id: str) -> str:
-    status = connection.execute(select(message.c.status).where(message.c.id == message_id)).scalar()
+    row = connection.execute(select(message.c.status, message.c.channel).where(message.c.id == message_id)).first()
+    status, channel = row or (None, None)
+    if channel == Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT:
+        return f"Message {message_id} is of a queue, which has no replays."
     if status == MessageStatus.DELIVERED.value:
         return f"Message {message_id} was delivered; to send it again all the same, say so (delivered: true)."
     return f"Message {message_id} is not given up: its status is {status}."

@@ -10,6 +10,7 @@ from tocsin.flow.send.channels.activity_feed.channel import ACTIVITY_FEED
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.email.channel import EMAIL
 from tocsin.flow.send.channels.google_chat.channel import GOOGLE_CHAT
+from tocsin.flow.send.channels.governance_workflow.channel import GOVERNANCE_WORKFLOW
 from tocsin.flow.send.channels.ms_teams.channel import MS_TEAMS
 from tocsin.flow.send.channels.slack.channel import SLACK
 from tocsin.flow.send.channels.webhook.channel import WEBHOOK
@@ -24,6 +25,7 @@ CHANNELS: dict[Channel, ChannelType] = {
         MS_TEAMS,
         GOOGLE_CHAT,
         ACTIVITY_FEED,
+        GOVERNANCE_WORKFLOW,
     )
 }
 

@@ -135,7 +135,7 @@ def resume(subscription_id: PathId, destination_id: PathId, body: DocumentBody, 
     """Resume a destination that is paused or stopped (`{"status": "active"}`): what waits is sent."""
     key = Key.by_id(str(subscription_id))
     document = found(ROW, key, caller)
-    _check_writer(document, caller, Operation.EDIT_ALL)
+    check_writer(document, caller, Operation.EDIT_ALL)
     _destination(document, str(destination_id))
     if body != {"status": SubscriptionState.ACTIVE.value}:
         raise InvalidInput('must be {"status": "active"}', field="status")
@@ -260,7 +260,7 @@ def _change(
         before = found(ROW, key, caller)
         if if_match is not None and not etag.holds(if_match, before):
             raise PreconditionFailed()
-        _check_writer(before, caller, Operation.EDIT_ALL)
+        check_writer(before, caller, Operation.EDIT_ALL)
         try:
             alert = _checked(change(before), before, caller)
             return (write or _replaced)(before, alert, caller)
@@ -325,7 +325,7 @@ def _are_labels(value: object) -> bool:
 
 def _delete(key: Key, caller: Caller) -> Response:
     document = found(ROW, key, caller)
-    _check_writer(document, caller, Operation.DELETE)
+    check_writer(document, caller, Operation.DELETE)
     if document.get("provider") == "system":
         raise Forbidden("This alert is required by Tocsin: it can be disabled, not deleted.")
     written = writes_of(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
@@ -342,7 +342,7 @@ def check_resources(alert: Document, caller: Caller) -> None:
             require_on(caller, Operation.VIEW_BASIC, resource)
 
 
-def _check_writer(document: Document, caller: Caller, operation: Operation) -> None:
+def check_writer(document: Document, caller: Caller, operation: Operation) -> None:
     """Refuse who may not; to policies, who made an alert is one of its owners."""
     if caller.actor.is_admin:
         return

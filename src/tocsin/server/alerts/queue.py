@@ -1,0 +1,234 @@
+"""Queues of alerts as the API shows them: what is claimed and may be seen, and what becomes of it.
+
+A claimed event is checked as a worker checks what it sends: alert, destination, and the rights of the alert's creator
+and editors, of whom the claimer becomes one. What may not be seen is ended. Next: ``store/outbox/queue.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID, uuid4
+
+from tocsin.catalogue.alerts.editors import add_editor
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
+from tocsin.flow.send.dispatch import Dispatch, Route
+from tocsin.flow.track.attempts import Finished, next_step
+from tocsin.model.entity import Document
+from tocsin.model.message import (
+    Attempt,
+    Delivered,
+    DroppedReason,
+    Message,
+    MessageStatus,
+    Outcome,
+    OutcomeReason,
+    Rejected,
+)
+from tocsin.server.http.request import Caller
+
+MOST_ITEMS = 100
+LEASE_S = (5, 3600)
+DEFAULT_LEASE_S = 60
+_PORTIONS = 10
+"""After so many portions of which nothing may be seen, a claim answers: the next one goes on."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A message that a consumer says it holds, and under which lease."""
+
+    id: str
+    lease: str
+
+
+def claim(alert_id: str, limit: int, lease_s: int, caller: Caller) -> Document:
+    """Claim events of an alert's queue; ``hasMore`` says that another claim may find some at once."""
+    if not caller.actor.is_admin:
+        caller.parts.writes.within(partial(add_editor, alert_id=alert_id), actor=caller.actor)
+    stores, lease = caller.parts.alert_stores, str(uuid4())
+    routes, items, has_more = stores.routes.of(alert_id), list[Document](), False
+    for _ in range(_PORTIONS):
+        now_ms, room = caller.parts.clock.now_ms(), limit - len(items)
+        taken = stores.queue.claim(alert_id, lease, room, now_ms=now_ms, lease_ms=lease_s * 1000)
+        expires_at_ms = now_ms + lease_s * 1000
+        for dispatch, route in _open(taken, routes, lease, caller):
+            items.append({**_claimed_event(dispatch, route, caller), "lease": lease, "leaseExpiresAt": expires_at_ms})
+        has_more = len(taken) == room
+        if not taken or len(items) == limit:
+            break
+    return {"data": items, "hasMore": has_more}
+
+
+def acknowledge(alert_id: str, held: Sequence[Held], caller: Caller) -> Document:
+    """Record what consumers have dealt with; saying it again changes nothing."""
+    stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
+    found, detail = stores.queue.find(alert_id, {one.id for one in held}), f"acknowledged by {caller.actor.name}"
+    done: dict[str, dict[str, Finished]] = {}
+    for one in held:
+        queued = found.get(one.id)
+        if queued is not None and queued.status is MessageStatus.QUEUED and queued.lease == one.lease:
+            finished = _finished(queued.message, Delivered(detail=detail), queued.updated_at_ms, now_ms)
+            done.setdefault(one.lease, {})[one.id] = finished
+    for lease, these in sorted(done.items()):
+        stores.messages.record(lease, list(these.values()), now_ms=now_ms)
+    found = stores.queue.find(alert_id, {one.id for one in held})
+
+    def state(one: Held) -> str:
+        queued = found.get(one.id)
+        if queued is None:
+            return "notFound"
+        return "acknowledged" if queued.status is MessageStatus.DELIVERED else "leaseLost"
+
+    return {"data": [{"id": one.id, "state": state(one)} for one in held]}
+
+
+def release(alert_id: str, held: Sequence[Held], caller: Caller) -> Document:
+    """Give claimed events back before their lease ends."""
+    queue, now_ms = caller.parts.alert_stores.queue, caller.parts.clock.now_ms()
+    changed = {
+        (lease, one)
+        for lease, ids in _by_lease(held).items()
+        for one in queue.release(alert_id, lease, ids, now_ms=now_ms)
+    }
+    return _changed(alert_id, held, changed, {"state": "released"}, caller)
+
+
+def extend(alert_id: str, held: Sequence[Held], lease_s: int, caller: Caller) -> Document:
+    """Let the leases of claimed events end ``lease_s`` seconds from now."""
+    queue, now_ms, lease_ms = caller.parts.alert_stores.queue, caller.parts.clock.now_ms(), lease_s * 1000
+    changed = {
+        (lease, one)
+        for lease, ids in _by_lease(held).items()
+        for one in queue.extend(alert_id, lease, ids, now_ms=now_ms, lease_ms=lease_ms)
+    }
+    return _changed(alert_id, held, changed, {"state": "extended", "leaseExpiresAt": now_ms + lease_ms}, caller)
+
+
+def held_in(body: Document) -> list[Held]:
+    """Return the ``items`` of a request.
+
+    Raises
+    ------
+    InvalidInput : with the place of what is wrong
+    """
+    given = body.get("items")
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_ITEMS:
+        raise InvalidInput(f"must be a list of 1 to {MOST_ITEMS} objects with id and lease", field="items")
+    return [_held(one, f"items[{index}]") for index, one in enumerate(given)]
+
+
+def whole_number(body: Document, key: str, bounds: tuple[int, int], default: int) -> int:
+    """Return a number of a request, or the default.
+
+    Raises
+    ------
+    InvalidInput : it is no whole number within its bounds
+    """
+    given = body.get(key, default)
+    if not isinstance(given, int) or isinstance(given, bool) or not bounds[0] <= given <= bounds[1]:
+        raise InvalidInput(f"must be a whole number from {bounds[0]} to {bounds[1]}", field=key)
+    return given
+
+
+def check_keys(given: Document, known: Sequence[str], place: str = "") -> None:
+    """Refuse keys that are unknown.
+
+    Raises
+    ------
+    InvalidInput : names the first of them
+    """
+    if unknown := sorted(given.keys() - set(known)):
+        raise InvalidInput(f"is unknown; known keys: {', '.join(known)}", field=f"{place}{unknown[0]}")
+
+
+def _held(given: object, place: str) -> Held:
+    if not isinstance(given, dict):
+        raise InvalidInput("must be an object with id and lease", field=place)
+    check_keys(given, ("id", "lease"), f"{place}.")
+    try:
+        identity = str(UUID(given["id"] if isinstance(given.get("id"), str) else ""))
+    except ValueError:
+        raise InvalidInput("must be the id of a claimed item", field=f"{place}.id") from None
+    try:
+        lease = str(UUID(given["lease"] if isinstance(given.get("lease"), str) else ""))
+    except ValueError:
+        raise InvalidInput("must be the lease of a claimed item", field=f"{place}.lease") from None
+    return Held(identity, lease)
+
+
+def _open(
+    taken: Sequence[Message], routes: dict[str, Route], lease: str, caller: Caller
+) -> list[tuple[Dispatch, Route]]:
+    """Return those of these messages that may be seen now; the others end."""
+    stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
+    dispatches = {one.message.id: one for one in stores.messages.dispatches(taken)} if taken else {}
+    shown: list[tuple[Dispatch, Route]] = []
+    ended: list[Finished] = []
+    for message in taken:
+        dispatch, route = dispatches.get(message.id), routes.get(message.destination_id)
+        closed = _closed(dispatch, route)
+        dropped: tuple[DroppedReason, ...] = ()
+        if closed is None and dispatch is not None and route is not None:
+            permitted, dropped = stores.permitted.now(dispatch, now_ms=now_ms)
+            if permitted is not None:
+                shown.append((permitted, route))
+                continue
+            says = "; ".join(dict.fromkeys(one.says for one in dropped))
+            closed = Rejected(dropped[-1].because if dropped else OutcomeReason.DISABLED, detail=f"not sent: {says}")
+        outcome = closed or Rejected(OutcomeReason.INTERNAL_ERROR)
+        ended.append(_finished(message, outcome, now_ms, now_ms, dropped))
+    if ended:
+        stores.messages.record(lease, ended, now_ms=now_ms)
+    return shown
+
+
+def _closed(dispatch: Dispatch | None, route: Route | None) -> Rejected | None:
+    """Return what keeps a message from anybody; None if nothing does."""
+    if dispatch is None:
+        return Rejected(OutcomeReason.INTERNAL_ERROR, detail="its event is no longer stored")
+    if route is None:
+        return Rejected(OutcomeReason.DISABLED, detail="not sent: the destination no longer exists")
+    if route.closed_because is not None:
+        return Rejected(OutcomeReason.DISABLED, detail=f"not sent: {route.closed_because}")
+    return None
+
+
+def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document:
+    settings, entry = caller.parts.settings, dispatch.first
+    form = EVENT_FORMATS[route.destination.config.payload_format or settings.event_format]
+    reasons = [{**one.to_wire(), "sentence": one.sentence()} for one in entry.reasons]
+    return {"id": dispatch.message.id, "event": form(entry.event, settings.base_url()), "reasons": reasons}
+
+
+def _finished(
+    message: Message, outcome: Outcome, started_at_ms: int, now_ms: int, dropped: tuple[DroppedReason, ...] = ()
+) -> Finished:
+    duration_ms = max(0, min(now_ms - started_at_ms, 2**31 - 1))
+    made = Attempt(message.id, message.attempt_count + 1, started_at_ms, duration_ms, outcome, dropped)
+    return Finished(message, made, next_step(made, retries=0, wait_s=0.0))
+
+
+def _by_lease(held: Sequence[Held]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in held:
+        found.setdefault(one.lease, []).append(one.id)
+    return found
+
+
+def _changed(
+    alert_id: str, held: Sequence[Held], changed: set[tuple[str, str]], done: Document, caller: Caller
+) -> Document:
+    known = caller.parts.alert_stores.queue.find(alert_id, {one.id for one in held})
+
+    def outcome(one: Held) -> Document:
+        if (one.lease, one.id) in changed:
+            return done
+        if one.id not in known:
+            return {"state": "notFound"}
+        is_done = known[one.id].status is MessageStatus.DELIVERED
+        return {"state": "acknowledged" if is_done else "leaseLost"}
+
+    return {"data": [{"id": one.id, **outcome(one)} for one in held]}

@@ -1,0 +1,70 @@
+"""Routes of an alert's queue: consumers claim its events, acknowledge them, give them back, or keep them longer.
+
+Next: ``server/alerts/queue.py``.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from tocsin.errors import InvalidInput
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
+from tocsin.model.subscription import Channel
+from tocsin.server.alerts import queue
+from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, held_in, whole_number
+from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, answer
+from tocsin.server.routes.alerts.subscriptions import check_writer
+from tocsin.server.routes.entities.crud import found
+
+ROW = ENTITY_TYPES["eventsubscription"]
+
+router = APIRouter(prefix=f"/{ROW.collection}/{{subscription_id}}/queue", tags=["subscriptions"])
+
+
+@router.post("/claim")
+def claim(subscription_id: PathId, body: OptionalBody, caller: Asked) -> Response:
+    """Claim the oldest free events of an alert's queue (`limit`, `leaseSeconds`); nobody else gets them meanwhile."""
+    alert_id = _queue_of(subscription_id, caller)
+    check_keys(body, ("limit", "leaseSeconds"))
+    limit = whole_number(body, "limit", (1, MOST_ITEMS), 1)
+    lease_s = whole_number(body, "leaseSeconds", LEASE_S, DEFAULT_LEASE_S)
+    return answer(queue.claim(alert_id, limit, lease_s, caller))
+
+
+@router.post("/acknowledge")
+def acknowledge(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Acknowledge claimed events (`items` of `id` and `lease`): they are delivered; repeating it changes nothing."""
+    alert_id = _queue_of(subscription_id, caller)
+    check_keys(body, ("items",))
+    return answer(queue.acknowledge(alert_id, held_in(body), caller))
+
+
+@router.post("/release")
+def release(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Give claimed events back (`items`): they can be claimed again at once."""
+    alert_id = _queue_of(subscription_id, caller)
+    check_keys(body, ("items",))
+    return answer(queue.release(alert_id, held_in(body), caller))
+
+
+@router.post("/extend")
+def extend(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Keep claimed events longer (`items`, `leaseSeconds` from now)."""
+    alert_id = _queue_of(subscription_id, caller)
+    check_keys(body, ("items", "leaseSeconds"))
+    lease_s = whole_number(body, "leaseSeconds", LEASE_S, DEFAULT_LEASE_S)
+    return answer(queue.extend(alert_id, held_in(body), lease_s, caller))
+
+
+def _queue_of(subscription_id: PathId, caller: Caller) -> str:
+    """Return the id of an alert that the caller may edit and that has a queue."""
+    document = found(ROW, Key.by_id(str(subscription_id)), caller)
+    check_writer(document, caller, Operation.EDIT_ALL)
+    if not any(one["type"] == Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT for one in document["destinations"]):
+        raise InvalidInput(
+            f"Alert {document['name']} has no queue: it needs a destination of type"
+            f" {Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT}."
+        )
+    return str(document["id"])

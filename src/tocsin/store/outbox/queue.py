@@ -1,0 +1,89 @@
+"""Queues of messages that consumers claim, each message under a lease until its due time.
+
+A claimed message is due again when its lease ends, by the clock of the server; until then nobody else gets it. What a
+consumer acknowledges is recorded as an attempt (``store/outbox/messages.py``), as long as nobody has claimed it since.
+PostgreSQL skips rows that another consumer is claiming; SQLite has one writer at a time.
+Next: ``server/alerts/queue.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+
+from sqlalchemy import Engine, and_, select
+
+from tocsin.model.message import Message, MessageStatus
+from tocsin.store.engine import reading, writing
+from tocsin.store.tables import QUEUED_MESSAGE, message, notification
+
+_COLUMNS = tuple(message.c[field.name] for field in fields(Message))
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A message of a queue: its status, the lease that it was last claimed under, and when it last changed."""
+
+    message: Message
+    status: MessageStatus
+    lease: str | None
+    updated_at_ms: int
+
+
+class EventQueue:
+    """The queues of the alerts of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def claim(self, subscription_id: str, lease: str, limit: int, *, now_ms: int, lease_ms: int) -> list[Message]:
+        """Claim at most ``limit`` messages of an alert's queue that nobody holds, in log order."""
+        query = (
+            select(*_COLUMNS)
+            .join(notification, notification.c.message_id == message.c.id)
+            .where(QUEUED_MESSAGE, message.c.subscription_id == subscription_id, message.c.due_at_ms <= now_ms)
+            .order_by(notification.c.log_offset, message.c.id)
+            .limit(limit)
+            .with_for_update(skip_locked=True, of=message)
+        )
+        with writing(self._engine) as connection:
+            claimed = [Message(**row._mapping) for row in connection.execute(query)]
+            if claimed:
+                taken = message.update().where(message.c.id.in_([one.id for one in claimed]))
+                held = {"lease_owner": lease, "due_at_ms": now_ms + lease_ms, "wait_ms": lease_ms}
+                connection.execute(taken.values(**held, updated_at_ms=now_ms))
+        return claimed
+
+    def find(self, subscription_id: str, ids: Collection[str]) -> dict[str, Queued]:
+        """Return those of these messages that are, or were, in the queue of an alert."""
+        columns = (*_COLUMNS, message.c.status, message.c.lease_owner, message.c.updated_at_ms)
+        query = select(*columns).where(message.c.subscription_id == subscription_id, message.c.id.in_(sorted(ids)))
+        with reading(self._engine) as connection:
+            return {
+                row.id: Queued(
+                    Message(**{field.name: getattr(row, field.name) for field in fields(Message)}),
+                    MessageStatus(row.status),
+                    row.lease_owner,
+                    row.updated_at_ms,
+                )
+                for row in connection.execute(query)
+            }
+
+    def release(self, subscription_id: str, lease: str, ids: Collection[str], *, now_ms: int) -> set[str]:
+        """Give back messages held under a lease; return which those were."""
+        return self._change(subscription_id, lease, ids, {"lease_owner": None, "due_at_ms": now_ms, "wait_ms": 0})
+
+    def extend(self, subscription_id: str, lease: str, ids: Collection[str], *, now_ms: int, lease_ms: int) -> set[str]:
+        """Let a lease of these messages end ``lease_ms`` from now; return those that are still held under it."""
+        return self._change(subscription_id, lease, ids, {"due_at_ms": now_ms + lease_ms, "wait_ms": lease_ms})
+
+    def _change(
+        self, subscription_id: str, lease: str, ids: Collection[str], values: dict[str, int | None]
+    ) -> set[str]:
+        mine = and_(message.c.subscription_id == subscription_id, message.c.lease_owner == lease)
+        these = and_(QUEUED_MESSAGE, mine, message.c.id.in_(sorted(ids)))
+        query = select(message.c.id).where(these).order_by(message.c.id).with_for_update()
+        with writing(self._engine) as connection:
+            held = set(connection.execute(query).scalars())
+            connection.execute(message.update().where(message.c.id.in_(sorted(held))).values(**values))
+        return held

@@ -1,0 +1,215 @@
+"""Tests of the routes of queues: claims, acknowledgements, rights, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import httpx
+import pytest
+from sqlalchemy import Engine, update
+from tests.contract.test_access import restrict
+from tests.notifying import notify_all
+from tests.serving import Json, Served
+
+from tocsin.model.message import OutcomeReason
+from tocsin.store.engine import writing
+from tocsin.store.tables import message
+
+ALERTS = "/events/subscriptions"
+QUEUE = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}
+
+
+def body(**given: Json) -> Json:
+    plain = {"name": "Words", "alertType": "GovernanceWorkflowChangeEvent", "destinations": [QUEUE]}
+    return {**plain, "filteringRules": {"resources": ["domain"], "rules": []}, **given}
+
+
+def made(client: httpx.Client, **given: Json) -> Json:
+    answer = client.post(ALERTS, json=body(**given))
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def events(client: httpx.Client, *names: str) -> None:
+    for name in names:
+        answer = client.post("/domains", json={"name": name, "domainType": "Aggregate", "description": "A domain."})
+        assert answer.status_code == 201, answer.text
+
+
+def said(client: httpx.Client, alert: Json, action: str, **given: Json) -> Json:
+    answer = client.post(f"{ALERTS}/{alert['id']}/queue/{action}", json=given)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def held(items: list[Json]) -> list[Json]:
+    return [{"id": one["id"], "lease": one["lease"]} for one in items]
+
+
+def outcomes(answer: Json) -> list[str]:
+    return [one["state"] for one in answer["data"]]
+
+
+@pytest.fixture
+def queue(administrator: httpx.Client, sqlite_engine: Engine) -> Json:
+    """An alert with three events in its queue."""
+    alert = made(administrator)
+    events(administrator, "One", "Two", "Three")
+    notify_all(sqlite_engine)
+    return alert
+
+
+@pytest.fixture
+def ana(served: Served) -> Iterator[httpx.Client]:
+    _, client = served.person("ana")
+    with client:
+        yield client
+
+
+def test_events_are_claimed_in_log_order_and_acknowledged_once(
+    administrator: httpx.Client, queue: Json, sqlite_engine: Engine
+) -> None:
+    first = said(administrator, queue, "claim", limit=2, leaseSeconds=60)
+    names = [one["event"]["entityFullyQualifiedName"] for one in first["data"]]
+    assert (names, first["hasMore"]) == (["One", "Two"], True)
+    assert {one["reasons"][0]["subscriptionName"] for one in first["data"]} == {"Words"}
+    (third,) = said(administrator, queue, "claim", limit=100)["data"]
+    assert said(administrator, queue, "claim", limit=100) == {"data": [], "hasMore": False}
+
+    items = held(first["data"])
+    assert outcomes(said(administrator, queue, "acknowledge", items=items)) == ["acknowledged"] * 2
+    assert outcomes(said(administrator, queue, "acknowledge", items=items)) == ["acknowledged"] * 2
+    wrong = [{"id": third["id"], "lease": str(uuid4())}, {"id": str(uuid4()), "lease": third["lease"]}]
+    assert outcomes(said(administrator, queue, "acknowledge", items=wrong)) == ["leaseLost", "notFound"]
+    assert outcomes(said(administrator, queue, "release", items=[*held([third]), *items[:1]])) == [
+        "released",
+        "acknowledged",
+    ]
+    (again,) = said(administrator, queue, "claim")["data"]
+    assert (again["id"], again["lease"] != third["lease"]) == (third["id"], True)
+
+
+def test_an_event_comes_back_after_its_lease_unless_that_is_extended(
+    administrator: httpx.Client, queue: Json, sqlite_engine: Engine
+) -> None:
+    first, second = said(administrator, queue, "claim", limit=2)["data"]
+    (kept,) = said(administrator, queue, "extend", items=held([second]), leaseSeconds=3600)["data"]
+    assert kept["leaseExpiresAt"] > second["leaseExpiresAt"]
+    with writing(sqlite_engine) as connection:
+        connection.execute(update(message).values(due_at_ms=message.c.due_at_ms - 61_000))
+    ids = [one["id"] for one in said(administrator, queue, "claim", limit=100)["data"]]
+    assert (first["id"] in ids, second["id"] in ids, len(ids)) == (True, False, 2)
+    assert outcomes(said(administrator, queue, "acknowledge", items=held([first]))) == ["leaseLost"]
+
+
+def test_status_explanations_and_numbers_say_what_became_of_them(administrator: httpx.Client, queue: Json) -> None:
+    record = f"{ALERTS}/{queue['id']}/eventsRecord"
+    assert administrator.get(record).json()["pendingEventsCount"] == 3
+    (one,) = said(administrator, queue, "claim")["data"]
+    explained = f"/events/{one['event']['id']}/explain"
+    waiting = administrator.get(explained).json()["notified"]["data"][0]["message"]
+    assert waiting["status"] == "queued"
+    said(administrator, queue, "acknowledge", items=held([one]))
+    delivered = administrator.get(explained).json()["notified"]["data"][0]["message"]
+    assert delivered["status"] == "delivered"
+    assert administrator.get(record).json()["pendingEventsCount"] == 2
+    (status,) = administrator.get(f"{ALERTS}/{queue['id']}/status").json()["data"]
+    assert (status["statusDetails"]["status"], "lastSuccessfulAt" in str(status)) == ("active", True)
+    again = administrator.post("/events/deliveries/replays", json={"message": one["id"], "delivered": True})
+    assert (again.status_code, "queue" in again.json()["message"]) == (409, True)
+
+
+def test_the_event_is_in_the_format_that_the_destination_asks_for(
+    administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    alert = made(administrator, destinations=[{**QUEUE, "config": {"payloadFormat": "cloudEvents"}}])
+    events(administrator, "One")
+    notify_all(sqlite_engine)
+    (one,) = said(administrator, alert, "claim")["data"]
+    assert (one["event"]["specversion"], one["event"]["subject"]) == ("1.0", "One")
+
+
+def test_who_may_not_edit_the_alert_may_not_use_its_queue(ana: httpx.Client, queue: Json) -> None:
+    for action in ("claim", "acknowledge", "release", "extend"):
+        answer = ana.post(f"{ALERTS}/{queue['id']}/queue/{action}", json={})
+        assert answer.status_code == 403, answer.text
+
+
+def test_what_its_editor_may_not_view_is_ended(
+    administrator: httpx.Client, served: Served, sqlite_engine: Engine
+) -> None:
+    user_id, ana = served.person("ana")
+    alert = made(ana)
+    events(administrator, "Open", "Hidden")
+    notify_all(sqlite_engine)
+    hides = {"effect": "deny", "resources": ["domain"], "condition": "matchAnyTag('PII.Sensitive')"}
+    restrict(administrator, user_id, hides)
+    tag = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch("/domains/name/Hidden", json=tag, headers=headers).status_code == 200
+    shown = said(ana, alert, "claim", limit=100)["data"]
+    assert [one["event"]["entityFullyQualifiedName"] for one in shown] == ["Open"]
+    query = {"alert": alert["id"], "reason": OutcomeReason.MAY_NOT_VIEW.value}
+    ended = administrator.get("/events/deliveries", params=query).json()["data"]
+    assert [one["events"][0]["entityFullyQualifiedName"] for one in ended] == ["Hidden"]
+
+
+def test_the_queue_of_a_disabled_alert_ends_as_disabled(administrator: httpx.Client, queue: Json) -> None:
+    off = [{"op": "replace", "path": "/enabled", "value": False}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"{ALERTS}/{queue['id']}", json=off, headers=headers).status_code == 200
+    assert said(administrator, queue, "claim", limit=100)["data"] == []
+    ended = administrator.get("/events/deliveries", params={"alert": queue["id"], "reason": "disabled"}).json()
+    assert len(ended["data"]) == 3
+
+
+WRONG = {
+    "limit of none": ("claim", {"limit": 0}, "limit"),
+    "limit that is no number": ("claim", {"limit": True}, "limit"),
+    "short lease": ("claim", {"leaseSeconds": 4}, "leaseSeconds"),
+    "unknown key": ("claim", {"most": 4}, "most"),
+    "no items": ("acknowledge", {}, "items"),
+    "empty items": ("release", {"items": []}, "items"),
+    "item that is no object": ("release", {"items": [1]}, "items[0]"),
+    "item without id": ("extend", {"items": [{"lease": str(uuid4())}]}, "items[0].id"),
+    "item without lease": ("acknowledge", {"items": [{"id": str(uuid4())}]}, "items[0].lease"),
+    "item with more": ("acknowledge", {"items": [{"id": str(uuid4()), "lease": str(uuid4()), "x": 1}]}, "items[0].x"),
+    "long lease": ("extend", {"items": [{"id": str(uuid4()), "lease": str(uuid4())}], "leaseSeconds": 3601}, "lease"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_refused_with_its_place(administrator: httpx.Client, queue: Json, case: str) -> None:
+    action, given, place = WRONG[case]
+    answer = administrator.post(f"{ALERTS}/{queue['id']}/queue/{action}", json=given)
+    assert (answer.status_code, place in answer.json()["message"]) == (400, True), answer.text
+
+
+REFUSED = {
+    "another alert type": (body(alertType="Notification"), "destinations[0].type"),
+    "two queues": (body(destinations=[QUEUE, QUEUE]), "destinations[1].type"),
+    "another category": (body(destinations=[{**QUEUE, "category": "Owners"}]), "destinations[0].category"),
+    "an endpoint": (body(destinations=[{**QUEUE, "config": {"endpoint": "https://a.example.org"}}]), "endpoint"),
+    "a timeout": (body(destinations=[{**QUEUE, "timeout": 9}]), "destinations[0].timeout"),
+    "a format": (body(destinations=[{**QUEUE, "config": {"payloadFormat": "xml"}}]), "payloadFormat"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_alert_with_a_wrong_queue_is_refused(administrator: httpx.Client, case: str) -> None:
+    given, place = REFUSED[case]
+    answer = administrator.post(ALERTS, json=given)
+    assert (answer.status_code, place in answer.json()["message"]) == (400, True), answer.text
+
+
+def test_an_alert_without_a_queue_says_so(administrator: httpx.Client) -> None:
+    hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/x"}}
+    alert = made(administrator, destinations=[hook])
+    answer = administrator.post(f"{ALERTS}/{alert['id']}/queue/claim", json={})
+    assert (answer.status_code, "has no queue" in answer.json()["message"]) == (400, True)
+
+
+def test_a_trial_sends_nothing(administrator: httpx.Client) -> None:
+    answer = administrator.post(f"{ALERTS}/validation/destination", json={"destination": QUEUE})
+    assert (answer.status_code, "queue" in answer.json()["statusDetails"]["statusInfo"]) == (200, True)

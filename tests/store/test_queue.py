@@ -1,0 +1,95 @@
+"""Tests of queues on both stores: one holder at a time, expiry, acknowledgement, and no worker."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+from sqlalchemy import Engine, select, update
+from tests.store.rows import SUBSCRIPTION, add_messages, finished, some_id, states
+from tests.unit.flow.send.events import NOW_MS
+
+from tocsin.model.subscription import Channel
+from tocsin.store.engine import reading, writing
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.queue import EventQueue
+from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.tables import message
+
+LEASE_MS = 60_000
+LATER_MS = NOW_MS + 10_000
+QUEUE = Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT.value
+
+
+def queued(engine: Engine, count: int) -> list[str]:
+    return add_messages(engine, count, status="queued", channel=QUEUE)
+
+
+def claim(engine: Engine, lease: str, limit: int = 100, *, now_ms: int = LATER_MS) -> list[str]:
+    queue = EventQueue(engine)
+    claimed = queue.claim(SUBSCRIPTION, lease, limit, now_ms=now_ms, lease_ms=LEASE_MS)
+    return [one.id for one in claimed]
+
+
+def test_events_are_claimed_in_log_order_whatever_their_due_times(store_engine: Engine) -> None:
+    ids = queued(store_engine, 4)
+    with writing(store_engine) as connection:
+        connection.execute(update(message).where(message.c.id == ids[0]).values(due_at_ms=LATER_MS - 1))
+    assert claim(store_engine, "a", 3) == ids[:3]
+    assert claim(store_engine, "b", 3) == ids[3:]
+
+
+def test_a_lease_holds_until_its_end_and_not_longer(store_engine: Engine) -> None:
+    ids = queued(store_engine, 1)
+    assert claim(store_engine, "a") == ids
+    assert claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS - 1) == []
+    assert claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS) == ids
+    late = EventQueue(store_engine).release(SUBSCRIPTION, "a", ids, now_ms=LATER_MS)
+    assert (late, claim(store_engine, "c", now_ms=LATER_MS + LEASE_MS)) == (set(), [])
+
+
+def test_racing_consumers_share_the_queue_without_overlap(store_engine: Engine) -> None:
+    ids = queued(store_engine, 60)
+
+    def consume(lease: str) -> list[str]:
+        return [*chain.from_iterable(claim(store_engine, lease, 5) for _ in range(15))]
+
+    with ThreadPoolExecutor(4) as pool:
+        got = list(chain.from_iterable(pool.map(consume, "abcd")))
+    assert sorted(got) == sorted(ids)
+
+
+def test_what_is_released_is_free_and_what_is_extended_is_not(store_engine: Engine) -> None:
+    first, second = queued(store_engine, 2)
+    assert len(claim(store_engine, "a")) == 2
+    queue = EventQueue(store_engine)
+    assert queue.release(SUBSCRIPTION, "b", [first], now_ms=LATER_MS) == set()
+    assert queue.release(some_id("another alert"), "a", [first], now_ms=LATER_MS) == set()
+    assert queue.release(SUBSCRIPTION, "a", [first], now_ms=LATER_MS) == {first}
+    kept = queue.extend(SUBSCRIPTION, "a", [first, second], now_ms=LATER_MS, lease_ms=2 * LEASE_MS)
+    assert kept == {second}
+    assert claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS) == [first]
+
+
+def test_only_the_holder_ends_a_message(store_engine: Engine) -> None:
+    ids = queued(store_engine, 1)
+    queue, messages = EventQueue(store_engine), Messages(store_engine)
+    claim(store_engine, "a")
+    claim(store_engine, "b", now_ms=LATER_MS + LEASE_MS)
+    held = queue.find(SUBSCRIPTION, ids)[ids[0]]
+    assert (held.lease, held.updated_at_ms) == ("b", LATER_MS + LEASE_MS)
+    assert messages.record("a", [finished(held.message)], now_ms=LATER_MS) == set()
+    assert messages.record("b", [finished(held.message)], now_ms=LATER_MS) == set(ids)
+    assert states(store_engine) == {ids[0]: ("delivered", 1)}
+    assert claim(store_engine, "c", now_ms=LATER_MS + 10 * LEASE_MS) == []
+
+
+def test_workers_neither_see_nor_claim_a_queue(store_engine: Engine) -> None:
+    ids = queued(store_engine, 2)
+    messages = Messages(store_engine)
+    Sessions(store_engine).begin("worker", lease_ms=LEASE_MS, now_ms=LATER_MS)
+    assert messages.due_destinations(LATER_MS) == messages.replayed_destinations(LATER_MS) == []
+    assert messages.claim("worker", 10, now_ms=LATER_MS, shares={"d": 10}) == []
+    assert claim(store_engine, "a") == ids
+    with reading(store_engine) as connection:
+        assert set(connection.execute(select(message.c.lease_owner)).scalars()) == {"a"}

@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from sqlalchemy import Engine, update
-from tests.contract.test_access import restrict
+from tests.contract.test_access import patched, restrict
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -140,15 +140,16 @@ def test_what_its_editor_may_not_view_is_ended(
     administrator: httpx.Client, served: Served, sqlite_engine: Engine
 ) -> None:
     user_id, ana = served.person("ana")
-    alert = made(ana)
-    events(administrator, "Open", "Hidden")
-    notify_all(sqlite_engine)
-    hides = {"effect": "deny", "resources": ["domain"], "condition": "matchAnyTag('PII.Sensitive')"}
-    restrict(administrator, user_id, hides)
-    tag = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}]
-    headers = {"Content-Type": "application/json-patch+json"}
-    assert administrator.patch("/domains/name/Hidden", json=tag, headers=headers).status_code == 200
-    shown = said(ana, alert, "claim", limit=100)["data"]
+    with ana:
+        alert = made(ana)
+        events(administrator, "Open", "Hidden")
+        notify_all(sqlite_engine)
+        hides = {"effect": "deny", "resources": ["domain"], "condition": "matchAnyTag('PII.Sensitive')"}
+        restrict(administrator, user_id, hides)
+        domain = administrator.get("/domains/name/Hidden").json()
+        tag = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
+        assert patched(administrator, f"/domains/{domain['id']}", tag).status_code == 200
+        shown = said(ana, alert, "claim", limit=100)["data"]
     assert [one["event"]["entityFullyQualifiedName"] for one in shown] == ["Open"]
     query = {"alert": alert["id"], "reason": OutcomeReason.MAY_NOT_VIEW.value}
     ended = administrator.get("/events/deliveries", params=query).json()["data"]
@@ -156,9 +157,8 @@ def test_what_its_editor_may_not_view_is_ended(
 
 
 def test_the_queue_of_a_disabled_alert_ends_as_disabled(administrator: httpx.Client, queue: Json) -> None:
-    off = [{"op": "replace", "path": "/enabled", "value": False}]
-    headers = {"Content-Type": "application/json-patch+json"}
-    assert administrator.patch(f"{ALERTS}/{queue['id']}", json=off, headers=headers).status_code == 200
+    off = {"op": "replace", "path": "/enabled", "value": False}
+    assert patched(administrator, f"{ALERTS}/{queue['id']}", off).status_code == 200
     assert said(administrator, queue, "claim", limit=100)["data"] == []
     ended = administrator.get("/events/deliveries", params={"alert": queue["id"], "reason": "disabled"}).json()
     assert len(ended["data"]) == 3
@@ -191,6 +191,7 @@ REFUSED = {
     "two queues": (body(destinations=[QUEUE, QUEUE]), "destinations[1].type"),
     "another category": (body(destinations=[{**QUEUE, "category": "Owners"}]), "destinations[0].category"),
     "an endpoint": (body(destinations=[{**QUEUE, "config": {"endpoint": "https://a.example.org"}}]), "endpoint"),
+    "people": (body(destinations=[{**QUEUE, "config": {"receivers": ["admin"]}}]), "not people"),
     "a timeout": (body(destinations=[{**QUEUE, "timeout": 9}]), "destinations[0].timeout"),
     "a format": (body(destinations=[{**QUEUE, "config": {"payloadFormat": "xml"}}]), "payloadFormat"),
 }

@@ -101,6 +101,20 @@ def test_a_sound_history_gives_nothing_even_while_the_pipeline_notifies(
     assert findings_in(parts.log) == []
 
 
+def test_what_no_consumer_claims_is_no_finding(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    queue = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}
+    company.alert("queue", [queue], "fieldChanged == 'description'", resources=("table",))
+    notified_events(spark, company, tmp_path / "checkpoint", count=2)
+    overdue = company.clock.now_ms() - 2 * HOUR_MS
+    change(company.engine, update(message).where(message.c.status == "queued").values(due_at_ms=overdue))
+    with company.engine.connect() as connection:
+        waiting = connection.execute(select(message.c.channel).where(message.c.due_at_ms == overdue)).scalars().all()
+    assert waiting == [queue["type"]] * 2
+    assert audit(parts).findings == ()
+
+
 def test_a_lost_checkpoint_and_an_alert_that_was_changed_are_no_finding(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:

@@ -73,8 +73,11 @@ def _check_unused(destination: Destination, place: str) -> None:
             continue
         if key in _NAMING_PEOPLE:
             if not _reaches_people(destination):
+                who = (
+                    "its consumers" if destination.type is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT else "its endpoint"
+                )
                 raise InvalidInput(
-                    f"a {destination.type} destination like this notifies its endpoint, not people; omit it, or add a"
+                    f"a {destination.type} destination like this notifies {who}, not people; omit it, or add a"
                     " destination for them",
                     field=f"{place}.{to_camel(key)}",
                 )

@@ -27,6 +27,8 @@ _LOOK_EVERY_S = 0.1
 _LONGEST_LINE = 1 << 20
 _TRACEBACK = "Traceback (most recent call last):"
 _NOBODY_LISTENS = ("BrokenPipeError", "ConnectionResetError")
+_CONNECTING_TO_DRIVER = "in local_connect_and_auth"
+_CHAINED = "During handling of the above exception, another exception occurred:"
 
 Say = Callable[[str, str], None]
 """Shows one line of one part: its name and the line."""
@@ -123,7 +125,7 @@ class _Watch:
         traceback: list[str] = []
         while lines is not None and (line := await lines.readline()):
             text = line.decode(errors="replace").rstrip()
-            if traceback or (self._is_ending and text.startswith(_TRACEBACK)):
+            if traceback or (self._is_ending and text.startswith((_TRACEBACK, _CHAINED))):
                 traceback = self._held_back(traceback, text)
             elif text and not text.startswith(self._part.chatter):
                 self._say(self._part.name, text)
@@ -131,12 +133,12 @@ class _Watch:
     def _held_back(self, traceback: list[str], text: str) -> list[str]:
         """Return a traceback that is still being printed, with its next line; show a whole one if it says something.
 
-        Spark's Python processes print one when their driver ends before they have answered it.
+        Spark's Python processes print one when their driver ends before they have connected to it or answered it.
         """
         held = [*traceback, text]
-        if text.startswith((" ", _TRACEBACK)):
+        if not text or text.startswith((" ", _TRACEBACK, _CHAINED)):
             return held
-        if not text.startswith(_NOBODY_LISTENS):
+        if not text.startswith(_NOBODY_LISTENS) and not any(line.endswith(_CONNECTING_TO_DRIVER) for line in held):
             for one in held:
                 self._say(self._part.name, one)
         return []

@@ -159,3 +159,23 @@ time.sleep(60)
     lines = [line for _, line in heard.lines]
     assert lines[2:4] == ["BrokenPipeError: of its own", "working"], "before the end everything is shown"
     assert lines[4:] == [*lines[:2], "ValueError: a bug", "ended"]
+
+
+async def test_at_the_end_tracebacks_of_those_whose_driver_is_gone_are_not_shown() -> None:
+    heard, stop = Heard(), asyncio.Event()
+    heard.on("working", stop.set)
+    program = """
+import os, signal, sys, time
+from pyspark.util import local_connect_and_auth
+def end(*_):
+    if os.fork() == 0:
+        local_connect_and_auth("/nowhere/driver.sock", None)
+    os.wait()
+    sys.exit("ended")
+signal.signal(signal.SIGTERM, end)
+print("working", flush=True)
+time.sleep(60)
+"""
+    async with asyncio.timeout(WITHIN_S):
+        await supervise([part("worker", program)], say=heard, on_ready=lambda: None, stop=stop)
+    assert [line for _, line in heard.lines] == ["working", "ended"]

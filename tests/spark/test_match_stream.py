@@ -33,7 +33,6 @@ from tocsin.settings import Settings
 from tocsin.spark.session import with_fast_checkpoints
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.firings import Firings
-from tocsin.store.alerts.incident_log import AlertIncidentLog, IncidentFilter
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tables import match_result
@@ -423,56 +422,3 @@ def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of
     notified = stored(store_engine)
     assert notified == expected(company)
     assert len({row[0] for row in notified.values()}) == 1
-
-
-def test_failures_open_incidents_that_the_next_success_resolves(
-    spark: SparkSession, store_engine: Engine, tmp_path: Path
-) -> None:
-    company = SmallCompany(store_engine)
-    company.pipeline("etl", owners=[{"type": "user", "name": "dia"}])
-    company.clock.advance(1_000)
-    company.alert("failed", [DOWNSTREAM_BELL], "pipelineStatus == 'Failed'", resources=("pipeline",))
-    incidents = AlertIncidentLog(store_engine)
-
-    def states() -> list[tuple[str, str]]:
-        return [(one.name, one.status.value) for one in incidents.page(IncidentFilter(), limit=10)]
-
-    with running(spark, store_engine, tmp_path / "checkpoint", batch=1):
-        for status in ("Failed", "Failed"):
-            company.run("etl", status)
-        until(lambda: caught_up(store_engine), within_s=120)
-        assert states() == [("INC-1", "open")]
-        company.run("etl", "Successful")
-        company.describe("orders", "matches nothing")
-        until(lambda: caught_up(store_engine), within_s=120)
-        assert states() == [("INC-1", "resolved")]
-    assert stored(store_engine) == expected(company), "the success notifies nobody"
-
-
-def test_an_alert_is_held_back_while_one_that_it_depends_on_has_an_incident_upstream(
-    spark: SparkSession, store_engine: Engine, tmp_path: Path
-) -> None:
-    company = SmallCompany(store_engine)
-    company.pipeline("load")
-    kinds = {"load": "pipeline", "orders": "table"}
-    ends = {
-        side: {"id": company.ids[name], "type": kinds[name]}
-        for side, name in (("fromEntity", "load"), ("toEntity", "orders"))
-    }
-    company.writes.put_edge(ends, actor=SYSTEM)
-    company.clock.advance(1_000)
-    loads = company.alert("loads", [], "pipelineStatus == 'Failed'", resources=("pipeline",))
-    company.alert("tables", [OWNERS_MAIL], "fieldChanged == 'description'", resources=("table",))
-    link = {"op": "add", "path": "/dependsOn", "value": [{"id": loads, "type": "eventsubscription"}]}
-    company.writes.patch("eventsubscription", company.key("tables"), [link], actor=SYSTEM)
-    with running(spark, store_engine, tmp_path / "checkpoint", batch=1):
-        company.run("load", "Failed")
-        for text in ("one", "two"):
-            company.describe("revenue", text, by="cem")
-        until(lambda: caught_up(store_engine), within_s=120)
-        (row,) = [row for row in stored(store_engine).values() if row[1] == "Email"]
-        assert [reason["heldBy"] for reason in row[4]] == ["INC-1"]
-        company.run("load", "Successful")
-        company.describe("revenue", "three", by="cem")
-        until(lambda: caught_up(store_engine), within_s=120)
-    assert len([row for row in stored(store_engine).values() if row[1] == "Email"]) == 2

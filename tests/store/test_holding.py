@@ -43,15 +43,16 @@ def company(store_engine: Engine) -> SmallCompany:
     return made
 
 
-def process(company: SmallCompany) -> Notify:
-    """Let a task resolve the whole log once more; return the work."""
+def process(company: SmallCompany, *, at_once: bool = False) -> Notify:
+    """Let a task resolve the whole log once more: each event as a micro-batch, or all in one; return the work."""
     work = work_of(company.engine)
     alerts = Subscriptions(company.engine).list_enabled()
     depending = {one.id: tuple(each.id for each in one.depends_on) for one in alerts if one.depends_on}
     shared = work.alerts.value._replace(opening=frozenset({company.ids["loads"]}), depending=depending)
     work = replace(work, alerts=Here(shared))
-    for row in match_rows(company.engine, recovery_plan()):  # each event is a micro-batch
-        list(work(iter([pa.RecordBatch.from_pylist([row])])))
+    rows = match_rows(company.engine, recovery_plan())
+    for some in [rows] if at_once else [[row] for row in rows]:
+        list(work(iter([pa.RecordBatch.from_pylist(some)])))
     return work
 
 
@@ -69,19 +70,22 @@ def told(company: SmallCompany) -> list[tuple[str, bool]]:
     return list(found.items())
 
 
-def test_downstream_of_an_incident_one_notification_names_it_and_the_rest_waits(company: SmallCompany) -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+def test_downstream_of_an_incident_one_notification_names_it_and_the_rest_waits(
+    company: SmallCompany, at_once: bool
+) -> None:
     company.describe("orders", "before")
     company.run("load", "Failed")
     for table, text in (("revenue", "first"), ("orders", "second"), ("revenue", "third")):
         company.describe(table, text, by="cem")
-    process(company)
+    process(company, at_once=at_once)
     assert told(company) == [("before", False), ("first", True)]
     company.run("load", "Successful")
     company.describe("orders", "after", by="cem")
-    process(company)
+    process(company, at_once=at_once)
     expected = [("before", False), ("first", True), ("after", False)]
     assert told(company) == expected
-    process(company)
+    process(company, at_once=at_once)
     assert told(company) == expected, "repeating everything tells nothing more"
     with company.engine.connect() as connection:
         result = match_result.c

@@ -23,7 +23,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
-from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, Shared, StoreAddress
+from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, SettleIncidents, Shared, StoreAddress
 from tocsin.jobs.slow_alerts import in_time
 from tocsin.jobs.supervision import Supervised
 from tocsin.model.audit_finding import AuditFinding, FindingKind
@@ -133,9 +133,14 @@ def _work(alerts: Alerts, parts: Parts) -> Notify:
 
 
 def _notified(events: DataFrame, index: Index, work: Notify) -> int:
-    """Match, resolve, schedule and store in one Spark job; return the number of notifications."""
-    tasks = in_tasks(matches(events, index, columns=OF_EVENT), work, COUNTS)
-    return sum(tasks.toArrow()["notified"].to_pylist())
+    """Match, resolve, schedule and store in one Spark job; return the number of notifications.
+
+    If several tasks read the incidents that their events open, a job before it opens all of them.
+    """
+    matched = matches(events, index, columns=OF_EVENT)
+    if work.alerts.value.reads_incidents and events.rdd.getNumPartitions() > 1:
+        in_tasks(matched, SettleIncidents(work), COUNTS).toArrow()
+    return sum(in_tasks(matched, work, COUNTS).toArrow()["notified"].to_pylist())
 
 
 def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:

@@ -76,6 +76,11 @@ class SharedAlerts(NamedTuple):
     cascades: Cascades = MappingProxyType({})
     depending: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
+    @property
+    def reads_incidents(self) -> bool:
+        """Return whether incidents hold any alert back, or determine under which asset it gathers."""
+        return bool(self.depending) or bool(by_root(self.timings, self.timings))
+
 
 class Shared(Protocol):
     """What is sent to each executor once: a broadcast variable of Spark's."""
@@ -161,9 +166,8 @@ class Notify:
         events, work = self._incidents(events)
         events, triggered = self._cascaded(events)
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
-        if self._by_root(events):  # failures of these events may be each other's roots: their incidents come first
-            with asked.notifications.storing([], last=LogPosition(*last)) as early:
-                early.finish([], work)
+        if self.alerts.value.reads_incidents:  # of these events too: they come first
+            _settle(work, LogPosition(*last), asked)
         counts = MatchCounts(pairs)
         parts = _prefetched(self._parts(events, asked))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
@@ -174,6 +178,12 @@ class Notify:
                 under_way.add(rows)
             under_way.finish(counts.results(now_ms=self.now_ms, triggered=triggered), work)
         return counts.row_count
+
+    def settle(self, events: Sequence[MatchedEvent], asked: Resolving) -> None:
+        """Open and resolve the incidents that these events mean; doing it again changes nothing."""
+        last = max((one.head.offset, one.head.event_id) for one in events)
+        _, work = self._incidents(events)
+        _settle(work, LogPosition(*last), asked)
 
     def _incidents(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], IncidentWork]:
         """Return the events that alerts match, and what all of them mean for incidents."""
@@ -231,6 +241,27 @@ class Notify:
         found = naming_roots(found, roots) if roots else found
         for rows in visible_parts(recipient_rows(found, roots), asked.permission_cache.now(), asked.events):
             yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))
+
+
+@dataclass(frozen=True)
+class SettleIncidents:
+    """The work of a task before that of ``notify``, where its tasks read the incidents of each other's events."""
+
+    notify: Notify
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take the matches that ``notify`` takes, and yield one row of ``COUNTS``: zeros."""
+        asked = self.notify.resolving()
+        with disposing(asked):
+            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
+                self.notify.settle(some, asked)
+        yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
+
+
+def _settle(work: IncidentWork, last: LogPosition, asked: Resolving) -> None:
+    if work.failing or work.recovering:
+        with asked.notifications.storing([], last=last) as under_way:
+            under_way.finish([], work)
 
 
 def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:

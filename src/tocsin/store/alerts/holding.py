@@ -97,7 +97,9 @@ def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Inc
     return [
         Incident(*row[:5], NO_END if row[5] is None else row[5])
         for some in chunked(upstream)
-        for row in connection.execute(query.where(_ROW.subscription_id.in_(some)).order_by(_ROW.number))
+        for row in connection.execute(
+            query.where(_ROW.subscription_id.in_(some)).order_by(_ROW.opened_offset, _ROW.number)
+        )
     ]
 
 

@@ -85,7 +85,7 @@ def _root_of(one: Matched, scene: _Scene) -> str | None:
     ]
     above = [each for each in open_then if _reaches(each, own, at, scene)]
     highest = [each for each in above if not _is_downstream_of_others(each, above, at, scene)]
-    oldest = min(highest or above, key=lambda each: each.number, default=None)
+    oldest = min(highest or above, key=lambda each: each.since, default=None)
     asset = own if oldest is None else scene.assets.of(oldest.entity_id)
     return None if asset == own else asset
 

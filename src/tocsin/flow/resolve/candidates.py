@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
@@ -104,7 +106,7 @@ class Crowd:
             "teams": {one: _grouped((member.user_id, member) for member in many) for one, many in teams.items()},
             "mutes": _grouped((one.who, one) for one in audience.mutes),
             "steps": _grouped((step.root_id, step) for step in audience.reach),
-            "named": _grouped(((one.relation, one.receiver), one) for one in audience.principals),
+            "named": _grouped(((one.relation, one.receiver), one) for one in audience.principals if not one.node_id),
             "placed": _placed(audience.principals),
             "person_facts": PersonFacts(audience.person_facts),
         }
@@ -122,16 +124,16 @@ class Crowd:
                     self.answering.add((head.offset, row.subscription_id))
                 if self.is_addressed:
                     yield _addressed(row, scene)
+        people = self.people
         for way in _ways(rows, scene):
             who = way.principal.principal_id
             if way.principal.principal_type == "user":
-                if who in self.people:
-                    yield _candidate(way, self.people[who], None, scene)
+                if who in people:
+                    yield _candidate(way, people[who], scene)
                 continue
             for user_id, spans in self.teams.get(who, {}).items():
-                if user_id in self.people:
-                    member = _at(head.offset, spans)
-                    yield _candidate(way.of(member), self.people[user_id], member.team_name, scene)
+                if user_id in people:
+                    yield _candidate(way.of(_at(head.offset, spans)), people[user_id], scene)
 
 
 class _Scene(NamedTuple):
@@ -176,19 +178,20 @@ class _Scene(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """A principal that an alert's row means, and over which node."""
+    """A principal that an alert's row means, for which reason, and over which node."""
 
     row: RecipientRule
     principal: Principal
+    reason: Reason
     node_id: str = ""
-    via: str | None = None
-    hops: int = 0
 
     def of(self, member: Member) -> _Way:
         """Return the way on to a member of the principal, a team."""
         since = max(self.principal.since_offset, member.since_offset)
         until = min(self.principal.until_offset, member.until_offset)
-        return self._replace(principal=self.principal._replace(since_offset=since, until_offset=until))
+        principal = self.principal._replace(since_offset=since, until_offset=until)
+        reason = _reason(self.row, member.team_name, self.reason.via, self.reason.hops)
+        return self._replace(principal=principal, reason=reason)
 
 
 def candidates(
@@ -205,8 +208,13 @@ def _placed(
     principals: Sequence[Principal],
 ) -> dict[tuple[ReasonKind, str | None], list[list[Principal]]]:
     """Return the principals of each relation to each node, each with all its spans of offsets."""
-    spans = _grouped(((one.relation, one.node_id, one.principal_id), one) for one in principals if one.node_id)
-    return _grouped((key[:2], many) for key, many in spans.items())
+    found: dict[tuple[ReasonKind, str | None], dict[str, list[Principal]]] = defaultdict(lambda: defaultdict(list))
+    for (relation, node_id), some in groupby(principals, attrgetter("relation", "node_id")):
+        if node_id:
+            spans = found[relation, node_id]
+            for one in some:
+                spans[one.principal_id].append(one)
+    return {key: list(spans.values()) for key, spans in found.items()}
 
 
 def _ways(rows: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
@@ -214,12 +222,13 @@ def _ways(rows: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
     steps = crowd.steps.get(scene.head.entity_id, ())
     for row in rows:
         if row.relation not in BY_ASSET:
-            yield from (_Way(row, principal) for principal in crowd.named.get((row.relation, row.receiver), ()))
+            named = crowd.named.get((row.relation, row.receiver), ())
+            yield from (_Way(row, principal, _reason(row)) for principal in named)
             continue
         for step in _within(steps, row.downstream_depth, offset):
-            via = step.node_fqn if step.hops else None
+            reason = _reason(row, None, step.node_fqn if step.hops else None, step.hops)
             for spans in crowd.placed.get((row.relation, step.node_id), ()):
-                yield _Way(row, _at(offset, spans), step.node_id, via, step.hops)
+                yield _Way(row, _at(offset, spans), reason, step.node_id)
 
 
 def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -246,9 +255,8 @@ def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterato
     return (step for step in steps if step.hops <= depth and step.since_offset <= offset <= step.until_offset)
 
 
-def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Candidate:
+def _candidate(way: _Way, person: Person, scene: _Scene) -> Candidate:
     row = way.row
-    reason = _reason(row, team, way.via, way.hops)
     stop, mute = _stop(way, person, scene), None
     address: str | None = None
     if row.channel is Channel.ACTIVITY_FEED:
@@ -261,7 +269,7 @@ def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Ca
         mute = scene.mute(person.id, row, way.node_id)
         stop = Stop.MUTED if mute else None
     found = address or ""
-    return Candidate(row.channel, found, found, person, reason, stop, mute)
+    return Candidate(row.channel, found, found, person, way.reason, stop, mute)
 
 
 def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:

@@ -159,8 +159,7 @@ class SqlDirectory:
 
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         """Return the people of those ids, deleted ones and bots included."""
-        for row in self._by_key(_PEOPLE, person.c.user_id, user_ids):
-            yield Person(*tuple(row))
+        yield from map(Person._make, self._by_key(_PEOPLE, person.c.user_id, user_ids))
 
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
         """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""

@@ -65,7 +65,7 @@ class PostOffice:
         return self.connections[-1]
 
     def _known(self, _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, who: object) -> AuthResult:
-        return AuthResult(success=who == LoginPassword(b"tocsin", b"s3cret"))
+        return AuthResult(success=who == LoginPassword(b"tocsin", b"s3cret"), handled=False)  # so that it answers
 
     async def handle_MAIL(  # noqa: N802  aiosmtpd's
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -156,6 +156,7 @@ async def test_mail_goes_encrypted_to_a_server_that_we_log_in_to(
         outcomes = [await sent(sender, name) for name in ("dana", "erin")]
     assert [type(one) for one in outcomes] == [kind, kind], outcomes
     assert len(office.receivers) == (2 if kind is Delivered else 0)
+    assert (kind is Retry) == ("Authentication credentials invalid" in str(outcomes))
     assert not any(secret in str(outcomes) for secret in ("s3cret", "wr0ng"))
 
 

@@ -15,9 +15,11 @@ RESULT: Document = {
     "merged": 5,
     "recipientCount": 2,
     "channels": [{"channel": "Email", "notified": 60, "recipients": 2}],
+    "heldBack": 3,
+    "triggered": [{"id": "s", "name": "OnCall", "notified": 20, "heldBack": 2}, {"notified": 1, "heldBack": 0}],
     "recipients": [
-        {"channel": "Email", "notified": 40, "because": ["owner"], "id": "u", "name": "ana"},
-        {"channel": "Email", "notified": 20, "because": ["follower"]},
+        {"channel": "Email", "notified": 40, "because": ["owner"], "alerts": ["a"], "id": "u", "name": "ana"},
+        {"channel": "Email", "notified": 20, "because": ["follower"], "alerts": []},
     ],
     "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
     "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",

@@ -92,6 +92,53 @@ def test_a_stored_alert_is_taken_with_what_is_different_about_it(
     assert administrator.get(f"/events/subscriptions/{created['id']}").json()["version"] == created["version"]
 
 
+def test_alerts_that_it_names_are_completed_or_refused_with_their_place(
+    administrator: httpx.Client, ana: httpx.Client, orders: Json, pipeline: Backtests
+) -> None:
+    second = administrator.post("/events/subscriptions", json={**alert(), "name": "Second"}).json()
+    answer = ask(administrator, name="First", triggers=["Second"])
+    assert answer.status_code == 202, answer.text
+    taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+    assert taken is not None and [one["id"] for one in taken.alert["triggers"]] == [second["id"]]
+    unknown = ask(administrator, triggers=["Secnd"])
+    assert (unknown.status_code, unknown.json()["message"]) == (
+        400,
+        "triggers[0]: unknown alert 'Secnd'; did you mean Second?",
+    )
+    foreign = ask(ana, triggers=["Second"])
+    assert (foreign.status_code, "Only editors of alert Second" in foreign.json()["message"]) == (403, True)
+
+
+def test_alerts_that_it_triggers_are_named_to_those_who_may_see_them_by_now(
+    served: Served, administrator: httpx.Client, orders: Json, pipeline: Backtests
+) -> None:
+    user_id, client = served.person("ann")
+    second = administrator.post("/events/subscriptions", json={**alert(), "name": "Second"}).json()
+    with client:
+        asked = ask(client).json()
+        taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+        assert taken is not None
+        counts = {"channel": "Webhook", "notified": 2, "because": ["external"]}
+        own, other = taken.alert["id"], second["id"]
+        found = {
+            "triggered": [{"id": other, "name": "Second", "notified": 2, "heldBack": 0}],
+            "recipients": [
+                counts | {"target": "https://own.example.com", "alerts": [own, other]},
+                counts | {"target": "https://other.example.com", "alerts": [other]},
+            ],
+        }
+        assert pipeline.finish(taken, "pipeline", found, now_ms=1)
+        assert client.get(f"{PATH}/{asked['id']}").json()["result"] == found
+        restrict(administrator, user_id, {"effect": "deny", "resources": ["eventsubscription"]})
+        assert client.get(f"{PATH}/{asked['id']}").json()["result"] == {
+            "triggered": [{"notified": 2, "heldBack": 0}],
+            "recipients": [
+                counts | {"target": "https://own.example.com", "alerts": [own]},
+                counts | {"alerts": []},
+            ],
+        }
+
+
 @pytest.mark.parametrize(
     ("wrong", "place"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched
+from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_explain import Person, alert, describe, explained, person
 from tests.notifying import notify_all
 from tests.serving import Json
@@ -94,6 +94,27 @@ def test_only_editors_of_an_alert_let_others_trigger_it(
     request = {"name": "Mine", "alertType": "Notification", "resources": ["table"], "triggers": ["Second"]}
     answer = ann.post(_PATH, json=request)
     assert (answer.status_code, "Only editors of alert Second" in answer.json()["message"]) == (403, True)
+
+
+def test_who_changes_an_alert_keeps_alerts_that_it_names_and_they_may_not_see(
+    administrator: httpx.Client, second: Json, person: Person
+) -> None:
+    user_id, ann = person("ann")
+    first = alert(administrator, "First", DESCRIBED, triggers=["Second"], owners=[{"id": user_id, "type": "user"}])
+    deny = {
+        "effect": "deny",
+        "operations": ["ViewAll", "ViewBasic"],
+        "resources": ["eventsubscription"],
+        "condition": "!isOwner()",
+    }
+    restrict(administrator, user_id, deny)
+    assert ann.get(f"{_PATH}/{second['id']}").status_code in (403, 404)
+    answer = patched(ann, f"{_PATH}/{first['id']}", {"op": "add", "path": "/description", "value": "changed"})
+    assert answer.is_success, answer.text
+    shown = administrator.get(f"{_PATH}/{first['id']}?fields=triggers").json()
+    assert (shown["description"], [one["id"] for one in shown["triggers"]]) == ("changed", [second["id"]])
+    named = patched(ann, f"{_PATH}/{first['id']}", {"op": "add", "path": "/triggers", "value": ["Second"]})
+    assert named.json()["message"].startswith("triggers[0]: unknown alert 'Second'"), named.text
 
 
 FAILED = {"effect": "include", "condition": "testStatus == 'Failed'"}

@@ -218,6 +218,89 @@ def test_what_asks_of_earlier_reports_counts_as_it_is_reported(
         assert result["matched"] == {"began": 2, "first": 2, "third": 1, "resolved": 1}[name]
 
 
+LINKED = ("tables", "oncall", "deputy")
+"""Each triggers the next one; incidents of ``loads`` hold back the first two."""
+
+
+@pytest.fixture
+def linked(store_engine: Engine) -> SmallCompany:
+    """The pipeline ``load`` feeds ``orders``; changes of tables are told by ``tables`` and by what that triggers."""
+    made = SmallCompany(store_engine)
+    made.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
+    made.pipeline("load")
+    ends = {"fromEntity": ("load", "pipeline"), "toEntity": ("orders", "table")}
+    edge = {side: {"id": made.ids[name], "type": kind} for side, (name, kind) in ends.items()}
+    made.writes.put_edge(edge, actor=SYSTEM)
+    made.clock.advance(1_000)
+    made.alert("loads", [], "pipelineStatus == 'Failed'", resources=("pipeline",))
+    made.alert("tables", [OWNERS_MAIL], "fieldChanged == 'description'", resources=("table",))
+    made.alert("oncall", [HOOK, {**OWNERS_MAIL, "notifyDownstream": True}], "eventType == 'entityDeleted'")
+    made.alert("deputy", [DOWNSTREAM_BELL], "eventType == 'entityDeleted'")
+    links = (("tables", "triggers", "oncall"), ("oncall", "triggers", "deputy"))
+    for one, key, other in (*links, ("tables", "dependsOn", "loads"), ("oncall", "dependsOn", "loads")):
+        link = {"op": "add", "path": f"/{key}", "value": [{"id": made.ids[other], "type": "eventsubscription"}]}
+        made.writes.patch("eventsubscription", made.key(one), [link], actor=SYSTEM)
+    return made
+
+
+def tell_of_an_outage(company: SmallCompany) -> None:
+    """One change before the load fails, three of ``revenue`` while it does, one of ``orders`` after it."""
+    company.describe("orders", "before", by="cem")
+    company.run("load", "Failed")
+    for text in ("one", "two", "three"):
+        company.describe("revenue", text, by="cem")
+    company.run("load", "Successful")
+    company.describe("orders", "after", by="cem")
+
+
+@ON_BOTH_STORES
+def test_what_it_triggers_and_what_incidents_hold_back_counts_as_the_pipeline_stored_it(
+    spark: SparkSession, linked: SmallCompany, parts: BacktestParts, tmp_path: Path
+) -> None:
+    with running(spark, linked.engine, tmp_path / "checkpoint", batch=1):
+        tell_of_an_outage(linked)
+        until(lambda: caught_up(linked.engine), within_s=240)
+    rows = stored(linked.engine).values()
+    by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in rows)
+    reasons = Counter(one for row in rows for one in {reason["subscriptionName"] for reason in row[4]})
+    for steps in (2, 40):  # many parts, and few
+        result = ran(linked, replace(parts, events_per_step=steps), stored_alert(linked, "tables"))
+        assert notified_in(result) == by_pipeline
+        assert (result["matched"], result["heldBack"], result["notifiedNobody"]) == (5, 2, 0)
+        assert {one["name"]: (one["notified"], one["heldBack"]) for one in result["triggered"]} == {
+            "oncall": (reasons["oncall"], 2),
+            "deputy": (reasons["deputy"], 0),
+        }
+    assert reasons["oncall"] > 3 and reasons["deputy"] >= 5
+    alone = ran(linked, parts, stored_alert(linked, "tables") | {"triggers": [], "dependsOn": []})
+    assert (alone["heldBack"], alone["triggered"], alone["notified"]) == (0, [], 2 + 3 + 2)
+    assert "alerts" not in alone["recipients"][0]
+
+
+def test_who_is_reached_only_by_alerts_that_the_asker_may_not_see_has_no_name(
+    linked: SmallCompany, parts: BacktestParts
+) -> None:
+    tell_of_an_outage(linked)
+    rules = [
+        {"name": "all", "effect": "allow", "operations": ["All"], "resources": ["All"]},
+        {"name": "no-alerts", "effect": "deny", "operations": ["ViewBasic"], "resources": ["eventsubscription"]},
+    ]
+    linked.put("policy", {"name": "p", "rules": rules})
+    linked.put("role", {"name": "r", "policies": [{"id": linked.ids["p"], "type": "policy"}]})
+    roles = [{"id": linked.ids["r"], "type": "role"}]
+    linked.put("user", {"name": "ben", "email": "ben@example.com", "roles": roles})
+    alert = stored_alert(linked, "tables")
+    whole, narrowed = ran(linked, parts, alert), ran(linked, parts, alert, by="ben")
+    assert narrowed["channels"] == whole["channels"] and narrowed["matched"] == whole["matched"] == 5
+    assert {one.get("name") for one in whole["triggered"]} == {"oncall", "deputy"}
+    assert [sorted(one) for one in narrowed["triggered"]] == [["heldBack", "notified"]] * 2
+    hidden = [one for one in narrowed["recipients"] if linked.ids["tables"] not in one["alerts"]]
+    assert {one["channel"] for one in hidden} == {"Webhook", "ActivityFeed"}
+    assert not any(key in one for one in hidden for key in ("id", "name", "target"))
+    named = [one for one in narrowed["recipients"] if one not in hidden]
+    assert [one["name"] for one in named] == ["ben"], "nobody else may view tables"
+
+
 def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts: BacktestParts) -> None:
     alert = stored_alert(company, "schema")
     rule = {"name": "no-revenue", "effect": "deny", "operations": ["ViewBasic"], "resources": ["table"]}

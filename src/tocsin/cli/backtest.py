@@ -108,7 +108,13 @@ def draw(ended: Document, screen: Console) -> None:
     screen.print()
     screen.print(Text(drawn.title, style="bold"))
     screen.print(_plot(drawn, screen.width))
-    for title, rows in (("Assets", _assets(result)), ("People", _people(result)), ("Newest events", _samples(result))):
+    tables = (
+        ("Assets", _assets(result)),
+        ("People", _people(result)),
+        ("Triggered alerts", _triggered(result)),
+        ("Newest events", _samples(result)),
+    )
+    for title, rows in tables:
         if rows:
             screen.print()
             screen.print(_table(title, rows))
@@ -158,7 +164,8 @@ def _summary(ended: Document) -> Text:
     if not result["matched"]:
         return text.append(".")
     silent = f"; {result['notifiedNobody']:,} of them notify nobody" if result["notifiedNobody"] else ""
-    text.append(f", on {counted(result['assetCount'], 'asset')}{silent}. ")
+    held = f"; incidents hold back {result['heldBack']:,} of them" if result.get("heldBack") else ""
+    text.append(f", on {counted(result['assetCount'], 'asset')}{silent}{held}. ")
     text.append(f"It would have sent {sent} to {people}")
     through = ", ".join(f"{one['channel']} {one['notified']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
@@ -201,6 +208,17 @@ def _people(result: Document) -> list[Document]:
             "reasons": ", ".join(one["because"]),
         }
         for one in result["recipients"][:_ROWS]
+    ]
+
+
+def _triggered(result: Document) -> list[Document]:
+    return [
+        {
+            "alert": one.get("name", "an alert that you may not view"),
+            "notifications": f"{one['notified']:,}",
+            "held back": f"{one['heldBack']:,}",
+        }
+        for one in result.get("triggered", ())[:_ROWS]
     ]
 
 

@@ -8,9 +8,8 @@ Next: ``jobs/backtest_runner.py`` runs requested backtests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -22,21 +21,24 @@ from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
-from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
-from tocsin.jobs.backtest_counts import RecipientCount, Tally
+from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, involved_in
+from tocsin.jobs.backtest_counts import RecipientCount, RecipientRow, Tally
 from tocsin.jobs.backtest_tasks import COUNTED, Count
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.resolving import OF_EVENT, StoreAddress
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
+from tocsin.model.match_result import Pair
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
+from tocsin.model.subscription import EventSubscription
 from tocsin.spark.lake import part, reported
 from tocsin.spark.match import Index, each_once, index_of, matches
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.subscriptions import alert_of
+from tocsin.store.alerts.holding import Holding
+from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.people.identities import People
 
@@ -60,6 +62,8 @@ class BacktestParts:
     events: SqlEvents
     people: People
     catalogue: SqlCatalogue
+    subscriptions: Subscriptions
+    holding: Holding
     clock: Clock
     events_per_step: int = EVENTS_PER_STEP
 
@@ -74,6 +78,8 @@ def build(history: LakeParts, engine: Engine) -> BacktestParts:
         events=SqlEvents(engine),
         people=People(engine),
         catalogue=SqlCatalogue(engine),
+        subscriptions=Subscriptions(engine),
+        holding=Holding(engine),
         clock=history.clock,
     )
 
@@ -113,14 +119,18 @@ class _Run:
     viewer: Person
     index: Index
     at_reports: Index | None
-    rows: tuple[RecipientRule, ...]
+    alerts: Involved
+    held: HeldBackMatches
     tally: Tally
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
         """Count matches (rows of ``spark/match.matches``) and would-be notifications, a bounded part at a time."""
-        for some in self.visible(each_once(matched.toArrow())):
-            self.tally.match({name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)})
-            self.tally.add(*self.notified_by(some))
+        for some in self.visible(each_once(matched.toArrow()).sort_by("log_offset")):
+            rows = {name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)}
+            held = self.held.of(zip(rows["log_offset"], rows["entity_id"], strict=True))
+            self.tally.match(rows)
+            self.tally.hold_back(held)
+            self.tally.add(self.notified_by(some, held))
             report()
 
     def visible(self, matched: pa.Table) -> Iterator[pa.Table]:
@@ -132,25 +142,42 @@ class _Run:
             if shown.num_rows:
                 yield shown
 
-    def notified_by(self, matched: pa.Table) -> tuple[list[dict[str, Any]], int]:  # Any: a column's value
-        """Return the would-be recipients of these, as rows of ``COUNTED``, and the number of their events."""
-        parts, rules = self.parts, {one.subscription_id: self.rows for one in self.rows}
-        work = Count(parts.store, rules, self.asked.requested_by)
+    def notified_by(self, matched: pa.Table, held: frozenset[Pair]) -> list[RecipientRow]:
+        """Return the would-be recipients of these, as rows of ``COUNTED``."""
+        parts, alerts = self.parts, self.alerts
+        work = Count(parts.store, alerts.rules, self.asked.requested_by, alerts.cascades, held)
         frame = parts.session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
-        counted = in_tasks(frame.coalesce(_cores(parts.session)), work, COUNTED).toArrow().to_pylist()
-        return [row for row in counted if row["channel"]], sum(row["notified"] for row in counted if not row["channel"])
+        counted: list[RecipientRow] = (
+            in_tasks(frame.coalesce(_cores(parts.session)), work, COUNTED).toArrow().to_pylist()
+        )
+        return counted
 
     def result(self, count: int) -> Document:
         """Return what all of it came to, in the words of the wire."""
         policies = self.parts.permission_cache.now()
+        seen = frozenset({self.alerts.own_id, *self._alerts_in_sight(policies)})
         found = {offset: self._sample(offset) for offset in reversed(self.tally.samples)}
         return {
             "events": count,
             **self.tally.counts(),
-            "recipients": [self._recipient(one, policies) for one in self.tally.most_notified()],
+            "heldBack": self.tally.held_back[self.alerts.own_id],
+            "triggered": [self._triggered(one, seen) for one in self.alerts.triggered.values()],
+            "recipients": [self._recipient(one, seen, policies) for one in self.tally.most_notified()],
             "samples": [one for one in found.values() if one is not None],
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
+
+    def _alerts_in_sight(self, policies: PolicySnapshot) -> list[str]:
+        return [
+            one.id
+            for one in self.alerts.triggered.values()
+            if may_view(self.viewer, "eventsubscription", one.to_wire(), policies)
+        ]
+
+    def _triggered(self, one: EventSubscription, seen: Collection[str]) -> Document:
+        """Return what a triggered alert comes to; one that the asker may not see has no name."""
+        counts = {"notified": self.tally.notified_by[one.id], "heldBack": self.tally.held_back[one.id]}
+        return counts | ({"id": one.id, "name": one.name} if one.id in seen else {})
 
     def _sees_all(self, policies: PolicySnapshot) -> bool:
         return self.viewer.is_admin or (not self.viewer.is_bot and _is_all_open(policies))
@@ -162,9 +189,14 @@ class _Run:
             for offset in matched["log_offset"].to_pylist()
         ]
 
-    def _recipient(self, one: RecipientCount, policies: PolicySnapshot) -> Document:
-        """Return one recipient; who the asker may not see has no name."""
+    def _recipient(self, one: RecipientCount, seen: Collection[str], policies: PolicySnapshot) -> Document:
+        """Return one recipient; who the asker may not see, or only by alerts that they may not see, has no name."""
         known: Document = {"channel": one.channel, "notified": one.notified, "because": sorted(one.kinds)}
+        alerts = sorted(one.alerts.intersection(seen))
+        if self.alerts.triggered:
+            known |= {"alerts": alerts}
+        if not alerts:
+            return known
         if one.recipient_id is None:
             return known | {"target": one.target}
         try:
@@ -190,7 +222,9 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     window = Window(asked.since_ms, asked.until_ms)
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
-    return _Run(asked, parts, window, viewer, index, reporting, recipient_rules(alert, plan.questions), Tally())
+    alerts = involved_in(alert, parts.subscriptions.list_enabled)
+    held = HeldBackMatches(parts.holding, alerts.depending)
+    return _Run(asked, parts, window, viewer, index, reporting, alerts, held, Tally())
 
 
 def _is_all_open(policies: PolicySnapshot) -> bool:

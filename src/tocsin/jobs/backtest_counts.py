@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tocsin.model.entity import Document
+from tocsin.model.match_result import Pair
 
 MOST_ASSETS = 20
 MOST_RECIPIENTS = 50
@@ -25,13 +26,14 @@ RecipientRow = Mapping[str, Any]  # Any: a column of ``backtest_tasks.COUNTED``
 
 @dataclass(frozen=True)
 class RecipientCount:
-    """One recipient over one channel: where it goes, who it is, how often, and because of what."""
+    """One recipient over one channel: where it goes, who it is, how often, because of what and by which alerts."""
 
     channel: str
     target: str
     recipient_id: str | None
     notified: int
     kinds: frozenset[str]
+    alerts: frozenset[str]
 
 
 @dataclass
@@ -45,6 +47,8 @@ class Tally:
     ways: int = 0
     notified_events: int = 0
     recipients: dict[tuple[str, str], RecipientCount] = field(default_factory=dict)
+    notified_by: Counter[str] = field(default_factory=Counter)
+    held_back: Counter[str] = field(default_factory=Counter)
 
     def match(self, rows: Mapping[str, list[Any]]) -> None:  # Any: a column's values
         """Count events that matched; ``rows`` are their columns, in any order."""
@@ -54,18 +58,33 @@ class Tally:
         self.names.update(zip(rows["entity_id"], places, strict=True))
         self.samples = sorted([*self.samples, *rows["log_offset"]])[-MOST_SAMPLES:]
 
-    def add(self, rows: Iterable[RecipientRow], event_count: int) -> None:
-        """Count the would-be recipients; ``event_count`` is the number of events with any."""
-        self.notified_events += event_count
+    def hold_back(self, pairs: Iterable[Pair]) -> None:
+        """Count matches that incidents hold back, by alert."""
+        self.held_back.update(alert for _, alert in pairs)
+
+    def add(self, rows: Iterable[RecipientRow]) -> None:
+        """Count the would-be recipients; rows without a channel are numbers of events, or of notifications."""
         for row in rows:
-            at = (row["channel"], row["key"])
-            before = self.recipients.get(at)
-            notified, kinds = (before.notified, before.kinds) if before else (0, frozenset[str]())
-            kinds |= frozenset(row["kinds"])
-            self.recipients[at] = RecipientCount(
-                row["channel"], row["target"], row["recipient_id"], notified + row["notified"], kinds
-            )
-            self.ways += row["ways"]
+            if row["channel"]:
+                self._add(row)
+            elif row["key"]:
+                self.notified_by[row["key"]] += row["notified"]
+            else:
+                self.notified_events += row["notified"]
+
+    def _add(self, row: RecipientRow) -> None:
+        at = (row["channel"], row["key"])
+        before = self.recipients.get(at)
+        known = (before.notified, before.kinds, before.alerts) if before else (0, frozenset[str](), frozenset[str]())
+        self.recipients[at] = RecipientCount(
+            row["channel"],
+            row["target"],
+            row["recipient_id"],
+            known[0] + row["notified"],
+            known[1] | frozenset(row["kinds"]),
+            known[2] | frozenset(row["alerts"]),
+        )
+        self.ways += row["ways"]
 
     def most_notified(self) -> list[RecipientCount]:
         """Return the recipients with the most would-be notifications."""

@@ -5,9 +5,11 @@ Resolves as ``jobs/resolving.py`` does and stores nothing. Next: ``jobs/backtest
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -15,8 +17,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from tocsin.access.visibility import Subject
+from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.resolve.only_visible import Events, NotificationRow
-from tocsin.flow.resolve.portions import resolved
+from tocsin.flow.resolve.portions import MatchedEvent, resolved
 from tocsin.jobs.resolving import (
     EVENTS_AT_ONCE,
     Rules,
@@ -27,6 +30,7 @@ from tocsin.jobs.resolving import (
     recipient_rows,
     visible_parts,
 )
+from tocsin.model.match_result import Pair
 from tocsin.store.chunks import chunked
 
 _TEXT, _NUMBER = StringType(), LongType()
@@ -34,12 +38,13 @@ COUNTED = StructType(
     [
         *(StructField(name, _TEXT) for name in ("channel", "key", "target", "recipient_id")),
         *(StructField(name, _NUMBER) for name in ("notified", "ways")),
-        StructField("kinds", ArrayType(_TEXT)),
+        *(StructField(name, ArrayType(_TEXT)) for name in ("kinds", "alerts")),
     ]
 )
-"""One row per task and (channel, key): ``notified`` events, ``ways`` (reasons in all) and ``kinds`` of reasons.
+"""One row per task and (channel, key): ``notified`` events, ``ways`` (reasons in all), their ``kinds`` and ``alerts``.
 
-One more row per task, whose ``channel`` is null, has in ``notified`` the number of events that notify anybody.
+More rows per task have no ``channel``: one for each alert, its id as ``key`` and in ``notified`` the number of
+notifications with a reason of it; and one without ``key``, with the number of events that notify anybody.
 """
 
 
@@ -47,23 +52,32 @@ One more row per task, whose ``channel`` is null, has in ``notified`` the number
 class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
-    ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs.
+    ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``cascades`` hold
+    what is triggered as well, ``held`` the matches that incidents hold back.
     """
 
     store: StoreAddress
     rules: Rules
     asker_id: str
+    cascades: Cascades
+    held: Collection[Pair]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
         store, counts = opened(self.store), _Counts()
         events = _EventsOfAsker(store.events, self.asker_id)
         with disposing(store):
-            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
+            for some in chunked(map(self._notifying, matched_events(batches)), EVENTS_AT_ONCE):
                 found = recipient_rows(resolved(some, self.rules, store.directory))
                 for rows in visible_parts(found, store.permission_cache.now(), events):
                     counts.add(rows)
         yield counts.rows()
+
+    def _notifying(self, one: MatchedEvent) -> MatchedEvent:
+        """Return an event with all alerts that would notify of it."""
+        offset = one.head.offset
+        asked, _ = with_triggered(one.asked, offset, self.cascades)
+        return one._replace(asked={alert: ways for alert, ways in asked.items() if (offset, alert) not in self.held})
 
 
 class _Counts:
@@ -72,6 +86,7 @@ class _Counts:
     def __init__(self) -> None:
         self._offsets: set[int] = set()
         self._recipients: dict[tuple[str, str], _Recipient] = {}
+        self._by_alert = Counter[str]()
 
     def add(self, rows: Sequence[NotificationRow]) -> None:
         self._offsets.update(row["log_offset"] for row in rows)
@@ -79,16 +94,27 @@ class _Counts:
             at = row["channel"], row["key"]
             if at not in self._recipients:
                 self._recipients[at] = _Recipient(row["target"], row["recipient_id"])
-            self._recipients[at].add(*_ways_and_kinds(row["reasons"]))
+            reasons = _reasons(row["reasons"])
+            self._recipients[at].add(reasons)
+            self._by_alert.update(reasons.alerts)
 
     def rows(self) -> pa.RecordBatch:
         found = [
-            (channel, key, one.target, one.recipient_id, one.notified, one.ways, sorted(one.kinds))
+            (channel, key, one.target, one.recipient_id, one.notified, one.ways, sorted(one.kinds), sorted(one.alerts))
             for (channel, key), one in self._recipients.items()
         ]
-        rows = [*found, (None, None, None, None, len(self._offsets), 0, [])]
+        counts = [(None, len(self._offsets)), *self._by_alert.items()]
+        rows = [*found, *((None, key, None, None, count, 0, [], []) for key, count in counts)]
         named = [dict(zip(COUNTED.names, row, strict=True)) for row in rows]
         return pa.RecordBatch.from_pylist(named, schema=to_arrow_schema(COUNTED))
+
+
+class _Reasons(NamedTuple):
+    """How many reasons a notification has, of which kinds and alerts."""
+
+    ways: int
+    kinds: frozenset[str]
+    alerts: frozenset[str]
 
 
 @dataclass
@@ -98,11 +124,13 @@ class _Recipient:
     notified: int = 0
     ways: int = 0
     kinds: frozenset[str] = frozenset()
+    alerts: frozenset[str] = frozenset()
 
-    def add(self, ways: int, kinds: frozenset[str]) -> None:
+    def add(self, reasons: _Reasons) -> None:
         self.notified += 1
-        self.ways += ways
-        self.kinds |= kinds
+        self.ways += reasons.ways
+        self.kinds |= reasons.kinds
+        self.alerts |= reasons.alerts
 
 
 @dataclass(frozen=True)
@@ -120,7 +148,8 @@ class _EventsOfAsker:
 
 
 @lru_cache(maxsize=4_096)
-def _ways_and_kinds(reasons: str) -> tuple[int, frozenset[str]]:
-    """Return how many reasons a JSON text holds, and of which kinds."""
-    found = orjson.loads(reasons)
-    return len(found), frozenset(one["kind"] for one in found)
+def _reasons(text: str) -> _Reasons:
+    """Return what the JSON text of reasons holds."""
+    found = orjson.loads(text)
+    kinds, alerts = (frozenset(one[key] for one in found) for key in ("kind", "subscriptionId"))
+    return _Reasons(len(found), kinds, alerts)

@@ -59,6 +59,7 @@ function shown(make, test) {
   if (test.state !== "done") return [make("p", { text: test.message || test.reason })];
   const { result } = test;
   const recipients = result.recipients.map((one) => [one.name || one.target || "somebody", one.channel, one.notified, one.because.join(", ")]);
+  const triggered = (result.triggered || []).map((one) => [one.name || "an alert that you may not view", one.notified, one.heldBack]);
   const samples = result.samples.map((one) => [
     new Date(one.timestamp).toLocaleString(),
     one.eventType,
@@ -70,6 +71,7 @@ function shown(make, test) {
     ...(result.matched ? plot(make, days(test)) : []),
     ...table(make, "Assets", ["Asset", "Type", "Matched"], result.assets.map((one) => [one.fullyQualifiedName, one.type, one.matched])),
     ...table(make, "Recipients", ["Recipient", "Channel", "Notifications", "Reasons"], recipients),
+    ...table(make, "Triggered alerts", ["Alert", "Notifications", "Held back"], triggered),
     ...table(make, "Newest events", ["When", "Event", "Asset", "By"], samples),
     make("p", { class: "soft", text: result.people }),
   ];
@@ -85,9 +87,10 @@ function summary(result) {
   const head = `${result.matched.toLocaleString("en")} of ${amount(result.events, "event")} match`;
   if (!result.matched) return `${head}.`;
   const silent = result.notifiedNobody ? `; ${result.notifiedNobody.toLocaleString("en")} of them notify nobody` : "";
+  const held = result.heldBack ? `; incidents hold back ${result.heldBack.toLocaleString("en")} of them` : "";
   const through = result.channels.map((one) => `${one.channel} ${one.notified.toLocaleString("en")}`).join(", ");
   return (
-    `${head}, on ${amount(result.assetCount, "asset")}${silent}. It would have sent ` +
+    `${head}, on ${amount(result.assetCount, "asset")}${silent}${held}. It would have sent ` +
     `${amount(result.notified, "notification")} to ${amount(result.recipientCount, "recipient")}${through ? ` (${through})` : ""}; ` +
     `${amount(result.merged, "duplicate")} merged.`
   );

@@ -49,6 +49,8 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     assert small_server.asked[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
     assert "30 of 1,200 events match" in ended.out
     assert "1 asset; 4 of them notify nobody" in " ".join(ended.out.split())
+    assert "4 of them notify nobody; incidents hold back 3 of them" in " ".join(ended.out.split())
+    assert "OnCall" in ended.out and "an alert that you may not view" in ended.out
     assert "5 duplicates merged" in " ".join(ended.out.split())
     plot = [line for line in ended.out.splitlines() if line.startswith("2026-03")]
     assert [line.count("█") for line in plot] == [30, 0, 60]

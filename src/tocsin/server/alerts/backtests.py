@@ -6,6 +6,7 @@ The server never runs one: the pipeline does (``jobs/backtest_runner.py``). Next
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 import orjson
 
@@ -18,6 +19,8 @@ UNSEEN_MS = 20_000
 """A pipeline that was not seen for so long is not there."""
 GIVEN_UP_MS = 10 * 60_000
 """So long a backtest waits for a pipeline while there is none."""
+
+_ALERT = "eventsubscription"
 
 NO_PIPELINE = "Waiting for a pipeline: none is running. Start one with `tocsin pipeline`."
 
@@ -40,30 +43,49 @@ def backtest_json(asked: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
     return {key: value for key, value in document.items() if value is not None}
 
 
-def in_sight(result: Document, visibility: Visibility) -> Document:
-    """Return a result without assets, events and people that may not be seen by now; its totals are of when it ran."""
+def in_sight(asked: Backtest, result: Document, visibility: Visibility) -> Document:
+    """Return a result without assets, events, alerts and people that may not be seen by now.
+
+    Its totals are of when it ran.
+    """
     if visibility.is_whole:
         return result
-    assets = result.get("assets", [])
+    assets, recipients, triggered = (result.get(key, []) for key in ("assets", "recipients", "triggered"))
     seen = visibility.sees(assets)
     samples = visibility.shown(
         [ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])]
     )
-    people = [{"id": one["id"], "type": "user"} for one in result.get("recipients", []) if "id" in one]
-    known = visibility.sees(people)
+    people = [{"id": one["id"], "type": "user"} for one in recipients if "id" in one]
+    alerts = [{"id": one["id"], "type": _ALERT} for one in triggered if "id" in one]
+    named = visibility.sees(alerts)
+    known = _Known(visibility.sees(people), named | {str(asked.alert.get("id"))})
     shown: Document = {
         "assets": [one for one in assets if one["id"] in seen],
         "samples": [one.to_wire() for one in samples if one is not None],
-        "recipients": [_named(one, known) for one in result.get("recipients", [])],
+        "triggered": [one if one.get("id") in named else _without(one, "id", "name") for one in triggered],
+        "recipients": [known.shown(one) for one in recipients],
     }
     return result | {key: value for key, value in shown.items() if key in result}
 
 
-def _named(recipient: Document, known: Collection[str]) -> Document:
-    """Return a recipient; who may not be seen has no name."""
-    if recipient.get("id") in known or "id" not in recipient:
-        return recipient
-    return {key: value for key, value in recipient.items() if key not in ("id", "name")}
+class _Known(NamedTuple):
+    """The ids of people, and of the alerts of a backtest, that may be seen."""
+
+    people: Collection[str]
+    alerts: Collection[str]
+
+    def shown(self, recipient: Document) -> Document:
+        """Return a recipient; who may not be seen, or is reached only by alerts that may not be, has no name."""
+        if "alerts" in recipient:
+            recipient = recipient | {"alerts": [one for one in recipient["alerts"] if one in self.alerts]}
+        is_person, is_reached = "id" in recipient, bool(recipient.get("alerts", True))
+        if is_reached and (not is_person or recipient["id"] in self.people):
+            return recipient
+        return _without(recipient, "id", "name", "target")
+
+
+def _without(document: Document, *keys: str) -> Document:
+    return {key: value for key, value in document.items() if key not in keys}
 
 
 def _message(asked: Backtest, ahead: int, seen_ago_ms: int) -> str | None:

@@ -5,7 +5,7 @@ Next: ``flow/match/cascade.py``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.capture.references import is_uuid
@@ -37,10 +37,12 @@ def check_related(document: Document, before: Document | None, caller: Caller) -
             continue
         if not isinstance(given, list) or len(given) > MOST_RELATED:
             raise InvalidInput(f"must be a list of at most {MOST_RELATED} alerts", field=key)
+        old = {one["id"] for one in (before or {}).get(key) or ()}
         known = {one.id: one for one in visible_alerts(caller)} if given else {}
-        found = [_found(one, f"{key}[{number}]", known) for number, one in enumerate(given)]
+        kept = {one.id: one for one in _kept(old - known.keys(), caller)} if given else {}
+        found = [_found(one, f"{key}[{number}]", known, kept) for number, one in enumerate(given)]
         _check_loops((document, before), (key, found), (known, caller))
-        check(found, {one["id"] for one in (before or {}).get(key) or ()}, caller)
+        check(found, old, caller)
         document[key] = list({one.id: _reference(one) for one in found}.values())
 
 
@@ -61,14 +63,21 @@ def _check_incidents(found: list[EventSubscription], old: set[str], _caller: Cal
             )
 
 
-def _found(given: object, place: str, known: Mapping[str, EventSubscription]) -> EventSubscription:
+def _kept(hidden: Collection[str], caller: Caller) -> list[EventSubscription]:
+    """Return alerts that the caller may not see and that the alert named before: whoever changes it keeps them."""
+    return [one for one in map(caller.parts.subscriptions.find, sorted(hidden)) if one is not None]
+
+
+def _found(
+    given: object, place: str, known: Mapping[str, EventSubscription], kept: Mapping[str, EventSubscription]
+) -> EventSubscription:
     """Return the alert of a reference: its id, or its name or full name, also as a plain text."""
     asked = {"name": given} if isinstance(given, str) else given
     if not isinstance(asked, dict) or asked.get("type", "eventsubscription") != "eventsubscription":
         raise InvalidInput("must be a reference to an alert: its id or name", field=place)
     name = next((one for key in ("id", "fullyQualifiedName", "name") if isinstance(one := asked.get(key), str)), "")
     by_name = {one.name: one for one in known.values()}
-    alert = known.get(name) if is_uuid(name) else by_name.get(name)
+    alert = known.get(name) or kept.get(name) if is_uuid(name) else by_name.get(name)
     if alert is None:
         raise InvalidInput(f"unknown alert {name!r}; {meant(name, sorted(by_name))}", field=place)
     return alert

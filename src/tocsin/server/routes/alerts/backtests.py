@@ -23,6 +23,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
+from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.request import checked_alert
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
@@ -109,6 +110,7 @@ def _alert(request: Document, caller: Caller) -> Document:
         new_id=new_entity_id,
     ).document
     check_resources(alert, caller)
+    check_related(alert, known or None, caller)
     identity = {"id": known.get("id") or new_entity_id(), "fullyQualifiedName": alert["name"]}
     return alert | identity
 
@@ -130,5 +132,5 @@ def _shown(backtest_id: str, caller: Caller) -> Document:
         backtests.fail(asked, NO_PIPELINE, now_ms=now_ms)
         asked = _own(backtest_id, caller)
     ahead = backtests.ahead_of(asked) if asked.state is BacktestState.WAITING else 0
-    asked = asked if asked.result is None else replace(asked, result=in_sight(asked.result, caller.visibility))
+    asked = asked if asked.result is None else replace(asked, result=in_sight(asked, asked.result, caller.visibility))
     return backtest_json(asked, ahead=ahead, seen_ago_ms=now_ms - seen_at_ms)

@@ -1,0 +1,88 @@
+"""Alerts of a backtest: the one that is evaluated, those that it triggers, and what incidents hold back.
+
+Nothing is written: of each alert, the first match behind an incident passes, as the pipeline would have let one pass.
+Next: ``jobs/backtest_tasks.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
+from tocsin.jobs.resolving import Rules
+from tocsin.model.match_result import Pair
+from tocsin.model.subscription import EventSubscription
+from tocsin.store.alerts.holding import HeldBack, Waiting
+
+
+class Involved(NamedTuple):
+    """The alert that is evaluated, and the enabled alerts that it triggers, directly or through others, by id.
+
+    ``depending`` are those of all these that incidents of others hold back.
+    """
+
+    own_id: str
+    triggered: Mapping[str, EventSubscription]
+    rules: Rules
+    cascades: Cascades
+    depending: Mapping[str, tuple[str, ...]]
+
+
+class HoldsBack(Protocol):
+    """Knows the incidents that hold alerts back (``store/alerts/holding.py``)."""
+
+    def of(self, waiting: Sequence[Waiting], *, is_new: bool) -> Mapping[Pair, HeldBack]:
+        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass."""
+
+
+@dataclass
+class HeldBackMatches:
+    """Matches that incidents hold back, of one backtest; give them in the order of the log."""
+
+    holding: HoldsBack
+    depending: Mapping[str, tuple[str, ...]]
+    _passed: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def of(self, events: Iterable[tuple[int, str]]) -> frozenset[Pair]:
+        """Return which matches of these events, given by offset and entity, notify nobody."""
+        waiting = [
+            Waiting(offset, entity_id, alert, upstream)
+            for offset, entity_id in events
+            for alert, upstream in self.depending.items()
+        ]
+        found = self.holding.of(waiting, is_new=False) if waiting else {}
+        for (offset, alert), by in sorted(found.items()):
+            self._passed.setdefault((by.incident, alert), offset)
+        return frozenset(pair for pair, by in found.items() if self._passed[by.incident, pair[1]] != pair[0])
+
+
+def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSubscription]]) -> Involved:
+    """Return the alerts of a backtest; ``stored`` returns the enabled alerts, and is asked only if it triggers any.
+
+    Those that are triggered cover the whole history, as the alert itself does.
+
+    Raises
+    ------
+    InvalidInput : the alert is none that can be matched
+    """
+    rules: dict[str, Sequence[RecipientRule]] = {alert.id: _rules_of(alert)}
+    readable = {one.id: one for one in stored() if one.id != alert.id} if alert.triggers else {}
+    links = {one.id: Links(0, links_of(one).triggers) for one in (alert, *readable.values())}
+    cascades = {alert.id: cascades_of(links).get(alert.id, ())}
+    triggered: dict[str, EventSubscription] = {}
+    for one in cascades[alert.id]:
+        with suppress(InvalidInput):  # stored by an older Tocsin: the pipeline leaves it out as well
+            rules[one.subscription_id] = _rules_of(readable[one.subscription_id])
+            triggered[one.subscription_id] = readable[one.subscription_id]
+    depending = {one.id: tuple(each.id for each in one.depends_on) for one in (alert, *triggered.values())}
+    return Involved(alert.id, triggered, rules, cascades, {one: many for one, many in depending.items() if many})
+
+
+def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:
+    return recipient_rules(alert, plan_of(alert).questions)

@@ -1,0 +1,73 @@
+"""Tests of the alerts of a backtest: what one triggers, and which matches behind an incident pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from tocsin.jobs.backtest_alerts import HeldBackMatches, involved_in
+from tocsin.model.match_result import Pair
+from tocsin.model.subscription import EventSubscription
+from tocsin.store.alerts.holding import HeldBack, Waiting
+from tocsin.store.alerts.subscriptions import alert_of
+
+
+class Incidents:
+    """Hold back what comes after an offset, and before another one, of every alert."""
+
+    def __init__(self, **spans: tuple[int, int]) -> None:
+        self.spans = spans
+
+    def of(self, waiting: Sequence[Waiting], *, is_new: bool) -> Mapping[Pair, HeldBack]:
+        assert not is_new, "a backtest writes nothing down"
+        return {
+            (one.log_offset, one.subscription_id): HeldBack(name, "up", passes=False)
+            for one in waiting
+            for name, (since, until) in self.spans.items()
+            if since < one.log_offset <= until
+        }
+
+
+def alert(name: str, condition: str = "eventType == 'entityUpdated'", **more: object) -> EventSubscription:
+    rules = {"resources": ["table"], "rules": [{"condition": condition}]}
+    kept = {key: [{"id": one, "type": "eventsubscription"} for one in str(many).split()] for key, many in more.items()}
+    named = {"id": name, "name": name, "fullyQualifiedName": name, "alertType": "Notification"}
+    return alert_of({**named, "filteringRules": rules, **kept}, created_at_ms=5, since_offset=100)
+
+
+def events(*offsets: int) -> list[tuple[int, str]]:
+    return [(one, "asset") for one in offsets]
+
+
+def test_of_each_alert_the_first_match_behind_each_incident_passes() -> None:
+    held = HeldBackMatches(Incidents(first=(10, 20), second=(30, 40)), {"a": ("up",), "b": ("up",)})
+    assert held.of(events(5, 12, 14)) == {(14, "a"), (14, "b")}
+    assert held.of(events(16, 25, 31, 32)) == {(16, "a"), (16, "b"), (32, "a"), (32, "b")}
+
+
+def test_nothing_is_asked_where_no_alert_depends_on_another_one() -> None:
+    assert HeldBackMatches(Incidents(any=(0, 99)), {}).of(events(1, 2)) == frozenset()
+
+
+def test_triggered_alerts_cover_the_whole_history_and_unreadable_ones_are_left_out() -> None:
+    own = alert("own", triggers="next broken gone")
+    stored = [alert("next", triggers="last own", dependsOn="up"), alert("last"), alert("broken", "no condition ("), own]
+    found = involved_in(own, lambda: stored)
+    assert (found.own_id, sorted(found.triggered)) == ("own", ["last", "next"])
+    assert {one.subscription_id: one.since_offset for one in found.cascades["own"]} == {
+        "broken": 0,
+        "last": 0,
+        "next": 0,
+    }
+    assert sorted(found.rules) == ["last", "next", "own"]
+    assert found.depending == {"next": ("up",)}
+
+
+def test_stored_alerts_are_not_read_for_one_that_triggers_none() -> None:
+    def never() -> list[EventSubscription]:
+        raise AssertionError("not needed")
+
+    assert involved_in(alert("own"), never).triggered == {}

@@ -30,6 +30,7 @@ NO_ASSET = {
     "GET /system/settings/{name}": "the same for everybody",
     "GET /queries/{query_id}/costs": "numbers of a query, which every answer asks for first",
     "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
+    "GET /acknowledge/{token}": "the token in a message says whose message it was; it names the incident alone",
     "GET /mute/{token}": "the token in a message says whose message it was; it names no asset",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
@@ -117,6 +118,7 @@ WRITES = frozenset(
     POST /feed
     POST /feed/{thread_id}/posts
     POST /lineage/events
+    POST /acknowledge/{token}
     POST /mute/{token}
     POST /unsubscribe/{token}
     POST /queryCostRecord

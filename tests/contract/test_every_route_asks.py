@@ -19,6 +19,8 @@ OPEN = {
     "POST /users/login": "it is how one comes in",
     "GET /auth/login": "it is how one comes in by OpenID Connect",
     "GET /auth/callback": "it is how one comes back from there",
+    "GET /acknowledge/{token}": "the token in a message says whose message it was; it asks for that person's rights",
+    "POST /acknowledge/{token}": "the same, after the page has asked",
     "GET /mute/{token}": "the token in a message says whose message it was",
     "POST /mute/{token}": "the same, after the page has asked",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was",

@@ -332,6 +332,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /events/subscriptions/testDestination",
         "POST /events/subscriptions/validation/destination",
         "POST /search/aggregate",
+        "POST /acknowledge/{token}",
         "POST /mute/{token}",
         "POST /unsubscribe/{token}",
         "POST /usage/compute.percentile/{entity_type}/{date}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 from uuid import uuid5
 
 from tocsin.model.entity import Document
@@ -64,12 +65,24 @@ class AlertIncident:
     @property
     def name(self) -> str:
         """Return what people call it: ``INC-7``."""
-        return f"{PREFIX}{self.number}"
+        return name_of(self.number)
 
     @property
     def is_open(self) -> bool:
         """Return whether something is still to be done."""
         return self.status is not IncidentStatus.RESOLVED
+
+
+class OpenIncident(NamedTuple):
+    """An incident that nobody has acknowledged yet: its number, and whose it is."""
+
+    number: int
+    subscription_id: str
+
+    @property
+    def name(self) -> str:
+        """Return what people call it."""
+        return name_of(self.number)
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,11 @@ class AlertIncidentStep:
 def incident_id(subscription_id: str, entity_id: str, after_offset: int) -> str:
     """Return the id of the incident of an alert and asset that begins after a place in the log."""
     return str(uuid5(NAMESPACE, f"incident|{subscription_id}|{entity_id}|{after_offset}"))
+
+
+def name_of(number: int) -> str:
+    """Return what people call the incident of that number."""
+    return f"{PREFIX}{number}"
 
 
 def number_in(name: str) -> int | None:

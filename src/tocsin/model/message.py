@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason
 
@@ -115,6 +116,7 @@ class Entry:
     """A notification as its message carries it: its event, at its offset in the log, and its reasons.
 
     ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
+    ``incidents`` are those of its alerts that its failure belongs to, if nobody has acknowledged them yet.
     """
 
     notification_id: str
@@ -123,6 +125,7 @@ class Entry:
     reasons: tuple[Reason, ...] = ()
     recipient_id: str | None = None
     recipient_gone: bool = False
+    incidents: tuple[OpenIncident, ...] = ()
 
 
 @dataclass(frozen=True)

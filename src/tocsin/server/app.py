@@ -54,7 +54,15 @@ from tocsin.server.routes.entities import bulk, columns, crud, history, listing
 from tocsin.server.routes.feed import tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
-from tocsin.server.routes.notifications import activity, explain, inbox, mute_links, mutes, unsubscribe
+from tocsin.server.routes.notifications import (
+    acknowledge_links,
+    activity,
+    explain,
+    inbox,
+    mute_links,
+    mutes,
+    unsubscribe,
+)
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
@@ -259,7 +267,8 @@ _OF_ALERTS = (
 def _routes() -> APIRouter:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes = APIRouter()
-    for open_to_all in (version.router, users.open_router, openid.open_router, unsubscribe.router, mute_links.router):
+    by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router)
+    for open_to_all in (version.router, users.open_router, openid.open_router, *by_link):
         lay_out(routes, open_to_all, API, [Depends(check_query_names)])
     asked = [Depends(caller_of), Depends(check_query_names)]
     for resource in (

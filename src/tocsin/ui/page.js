@@ -3,6 +3,7 @@
 
 import { showAlerts } from "./alerts.js";
 import { call, forgetToken, logIn, token } from "./api.js";
+import { showIncident } from "./incidents.js";
 import { muteControls, showMutes } from "./mutes.js";
 import { openStream } from "./stream.js";
 import { whyThis } from "./why.js";
@@ -51,7 +52,7 @@ function make(tag, { text, ...attributes } = {}, ...children) {
 }
 
 function show(name) {
-  for (const id of ["login", "assets", "asset", "alerts"]) at(id).hidden = id !== name;
+  for (const id of ["login", "assets", "asset", "alerts", "incident"]) at(id).hidden = id !== name;
   at("session").hidden = !me;
 }
 
@@ -156,7 +157,9 @@ async function route() {
   if (!me) return show("login");
   const [, collection, id] = location.hash.match(/^#\/(.+)\/([0-9a-f-]{36})$/) || [];
   try {
-    if (id) await openAsset(collection, id);
+    const [, incident] = location.hash.match(/^#\/incidents\/(INC-\d+)$/) || [];
+    if (incident) await openIncident(incident);
+    else if (id) await openAsset(collection, id);
     else if (location.hash === "#/alerts") await openAlerts();
     else if (location.pathname !== "/") await openLink();
     else {
@@ -175,6 +178,12 @@ async function openLink() {
   history.replaceState(null, "", "/");
   const asset = await call("GET", `/${COLLECTION_OF[type]}/name/${name}?include=all`);
   location.hash = `#/${COLLECTION_OF[type]}/${asset.id}`;
+}
+
+async function openIncident(name) {
+  await showIncident(make, at("incident"), name, say);
+  say("");
+  show("incident");
 }
 
 async function openAlerts() {

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import structlog
 
+from tocsin.flow.send.acknowledge_links import Links, buttons_of
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.dispatch import Answered, Dispatch, Route, narrowed
 from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
@@ -166,6 +167,7 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
 
 async def _sent(parts: Parts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
     """Send a message to one of the destinations that its reasons name."""
+    now_ms = parts.clock.now_ms()
     channel = parts.senders[permitted.message.channel]
     sized = replace(
         permitted,
@@ -173,6 +175,7 @@ async def _sent(parts: Parts, permitted: Dispatch, route: Route, routes: Routes)
         sends_arrays=route.sends_arrays,
         addresses=await _addresses(parts, permitted, route.destination),
         answers=await _answers(parts, permitted, route.destination),
+        buttons=buttons_of(permitted, Links(parts.base_url, parts.link_key), now_ms=now_ms),
     )
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())

@@ -52,7 +52,7 @@ class Parts:
     """What a worker works with.
 
     ``jitter`` gives numbers in [0, 1), ``intervals_s`` by channel the least time between two messages to one address.
-    The links in what templates write begin with ``base_url``.
+    The links in messages begin with ``base_url``; ``link_key`` signs those that act for their recipient.
     """
 
     messages: Messages
@@ -71,6 +71,7 @@ class Parts:
     jitter: Callable[[], float] = random.random
     owner: str = ""
     base_url: str = ""
+    link_key: bytes = field(default=b"", repr=False)
 
 
 def make_store(settings: Settings) -> None:
@@ -124,4 +125,5 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         intervals_s={name.value: one.interval_s for name, one in CHANNELS.items() if one.interval_s},
         owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
         base_url=settings.base_url(),
+        link_key=unsubscribe_key(People(engine)),
     )

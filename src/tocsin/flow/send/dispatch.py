@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent
@@ -29,6 +29,14 @@ class Answered:
     remote_id: str | None = None
 
 
+class Button(NamedTuple):
+    """A link that does something: its text, where it leads, and the signed token of what it does."""
+
+    text: str
+    address: str
+    token: str
+
+
 @dataclass(frozen=True)
 class Dispatch:
     """A claimed message with its notifications, in log order: at least one.
@@ -37,7 +45,8 @@ class Dispatch:
     a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it,
     ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of owners who
     can be mentioned, by their ids.
-    ``answers`` is the first message about the failure that it resolves.
+    ``answers`` is the first message about the failure that it resolves, ``buttons`` are those to acknowledge incidents,
+    by the id of a notification.
     """
 
     message: Message
@@ -48,6 +57,7 @@ class Dispatch:
     payloads: Mapping[str, bytes] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
     answers: Answered | None = None
+    buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def first(self) -> Entry:
@@ -83,7 +93,10 @@ def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None,
         dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised.items() if why]
         kept = tuple(reason for reason, why in raised.items() if why is None)
         recipient_id = entry.recipient_id if any(reason.is_personal for reason in kept) else None
-        entries += [replace(entry, reasons=kept, recipient_id=recipient_id)] if kept else []
+        alerts = {reason.subscription_id for reason in kept}
+        incidents = tuple(one for one in entry.incidents if one.subscription_id in alerts)
+        left = replace(entry, reasons=kept, recipient_id=recipient_id, incidents=incidents)
+        entries += [left] if kept else []
     if not entries:
         return None, tuple(dropped)
     return replace(dispatch, entries=tuple(entries)), tuple(dropped)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
 from tocsin.flow.send.digest_wording import digest_headline
-from tocsin.flow.send.dispatch import Dispatch, shown, why
+from tocsin.flow.send.dispatch import Button, Dispatch, shown, why
 from tocsin.flow.send.templates.rich_text import RichBlock
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
@@ -44,6 +44,7 @@ class Section:
     owners : who owns the asset, as far as they are named; ``more_owners_count`` are only counted
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
+    buttons : links to acknowledge the incidents that its failure belongs to
     body : what a template says, in place of the asset, its changes and the signature
     """
 
@@ -57,6 +58,7 @@ class Section:
     owners: tuple[Owner, ...] = ()
     more_owners_count: int = 0
     body: tuple[RichBlock, ...] = ()
+    buttons: tuple[Button, ...] = ()
 
     def more(self) -> str:
         """Return the sentence that counts the changes left out; empty for none."""
@@ -163,6 +165,7 @@ def _section(dispatch: Dispatch, entry: Entry, base_url: str, *, lines_limit: in
         owners=owners[:MOST_OWNERS],
         more_owners_count=max(0, len(owners) - MOST_OWNERS),
         body=body[:lines_limit],
+        buttons=dispatch.buttons.get(entry.notification_id, ()),
     )
 
 

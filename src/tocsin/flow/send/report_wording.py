@@ -20,6 +20,7 @@ RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
 
 _STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
 _STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus"}
+_REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _MOST_NAMED = 5
 _WHOLE_TIME = 100
@@ -63,6 +64,23 @@ def is_recovery(event: ChangeEvent) -> bool:
         for field, key in _STATUSES.items()
         if one.name == field
     )
+
+
+def is_failure_report(event: ChangeEvent) -> bool:
+    """Say whether the event reports a failed test or run."""
+    described = event.change_description
+    changes = (*described.fields_updated, *described.fields_added) if described else ()
+    return any(
+        isinstance(one.new_value, dict) and _fails(one.new_value, key)
+        for one in changes
+        for field, key in _REPORTED
+        if one.name == field
+    )
+
+
+def _fails(report: Value, key: str) -> bool:
+    verdict = verdict_of(str(report[key])) if report.get(key) else None
+    return verdict is not None and is_failure(verdict)
 
 
 def _recovers(old: Value, new: Value, key: str) -> bool:

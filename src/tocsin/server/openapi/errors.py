@@ -41,6 +41,9 @@ ERRORS: dict[str, Document] = {
 """The answers to what cannot be done, by name."""
 
 _LOG_IN = frozenset({"users.login", "openid.begin", "openid.come_back"})
+_BY_LINK = frozenset({"acknowledge_links.ask_to_acknowledge", "acknowledge_links.acknowledge_by_link"})
+"""Routes that ask for the rights of the recipient of a message."""
+
 _CONFLICTING_READS = frozenset({"events.list_events"})
 _WITHOUT_CONFLICTS = frozenset(
     {
@@ -53,6 +56,7 @@ _WITHOUT_CONFLICTS = frozenset(
         "backtests",
         "unsubscribe",
         "mute_links",
+        "acknowledge_links",
         "openid",
         "permissions",
         "templates",
@@ -100,6 +104,8 @@ def _statuses(name: str, module: str, route: APIRoute, method: str, *, is_read: 
         yield from ("401", "429")
         if name not in _FORBIDDEN_NOBODY:
             yield "403"
+    if name in _BY_LINK:
+        yield from ("403", "429")
     if name in _LOG_IN:
         yield from ("401", "429")
     if "{" in route.path_format.replace("{collection}", "") or method != "GET" or name in _NAMING_READS:

@@ -114,6 +114,10 @@ OPERATIONS: dict[str, Operation] = {
     "unsubscribe.unsubscribe": Operation("Unsubscribed"),
     "mute_links.ask_to_mute": Operation("Html", media="text/html"),
     "mute_links.mute": Operation("MutedByLink"),
+    **dict.fromkeys(
+        ("acknowledge_links.ask_to_acknowledge", "acknowledge_links.acknowledge_by_link"),
+        Operation("Html", media="text/html"),
+    ),
     "subscriptions.create": Operation("EventSubscription", "CreateEventSubscription"),
     "subscriptions.create_or_update": Operation("EventSubscription", "CreateEventSubscription", also=_NEW_OR_NOT),
     **dict.fromkeys(("subscriptions.patch", "subscriptions.patch_by_name"), Operation("EventSubscription", _PATCHED)),

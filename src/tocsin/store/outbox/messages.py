@@ -36,6 +36,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
+from tocsin.store.outbox.open_incidents import with_incidents
 from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at
 from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.status import count_in, plan_again
@@ -130,7 +131,7 @@ class Messages:
         return claimed
 
     def dispatches(self, messages: Sequence[Message]) -> list[Dispatch]:
-        """Return the messages with the notifications that they carry, in the same order."""
+        """Return the messages with the notifications that they carry and their incidents, in the same order."""
         note = notification.c
         query = (
             select(note.message_id, note.id, note.log_offset, note.reasons, note.recipient_id)
@@ -145,7 +146,8 @@ class Messages:
             texts = Texts(connection)
             for row in connection.execute(query):
                 rows[row.message_id].append(row)
-            return [_dispatch(one, rows[one.id], texts) for one in messages if one.id in rows]
+            found = [_dispatch(one, rows[one.id], texts) for one in messages if one.id in rows]
+            return with_incidents(connection, found)
 
     def release(self, session_id: str, ids: Collection[str]) -> None:
         """Give back claims of the session; what another one has claimed meanwhile stays its own."""

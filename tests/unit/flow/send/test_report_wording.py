@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.unit.flow.send.channels.samples import EVENTS, REFUSED
 from tests.unit.flow.send.events import added, change_event
 
-from tocsin.flow.send.report_wording import INCIDENT, RESULT, RUN, report_line
+from tocsin.flow.send.report_wording import INCIDENT, RESULT, RUN, is_failure_report, report_line
 from tocsin.flow.send.wording import change_lines, headline
-from tocsin.model.change import VIOLATION
+from tocsin.model.change import VIOLATION, ChangeDescription
 
 
 def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_more_change() -> None:
@@ -22,6 +22,24 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
     assert failed.old == "success at 2025-10-09 06:06 UTC: 0 rows of 10 are null"
     assert failed.new == "failed at 2025-10-09 08:53 UTC: 3 rows of 10 are null; nullCount 3"
     assert incident.text == "incident opened"
+
+
+@pytest.mark.parametrize(
+    ("change", "fails"),
+    [
+        (added(RESULT, {"testCaseStatus": "Failed"}), True),
+        (added(RUN, {"executionStatus": "PartialSuccess"}), True),
+        (added(RUN, {"pipelineState": "failed"}), True),
+        (added(RUN, {"executionStatus": "Pending"}), False),
+        (added(RESULT, {"testCaseStatus": "Success"}), False),
+        (added(RESULT, {}), False),
+        (added(RESULT, "Failed"), False),
+        (added("description", {"testCaseStatus": "Failed"}), False),
+        (None, False),
+    ],
+)
+def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | None, fails: bool) -> None:
+    assert is_failure_report(change_event(change)) is fails
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,19 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.catalogue.alerts.incidents import handle, handling_of
-from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
-from tocsin.server.alerts.incident_json import incidents_on_wire, subjects_of, timeline
+from tocsin.server.alerts.incident_json import incidents_on_wire, timeline
+from tocsin.server.alerts.incident_rights import ALERT_ROW, as_shown, check_may_change, found_incident
 from tocsin.server.http.request import Asked, Caller, OptionalBody, PathText, answer
 from tocsin.store.alerts.incident_log import IncidentFilter
 from tocsin.store.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.page_bytes import Portion
 
-ROW = ENTITY_TYPES["eventsubscription"]
 _REPORTING = ("testCase", "pipeline", "ingestionPipeline")
 _Name = Annotated[str | None, Field(max_length=10_000)]
 
@@ -61,13 +59,13 @@ class IncidentQuery(BaseModel):
 @router.get("")
 def list_incidents(caller: Asked, query: Annotated[IncidentQuery, Query()]) -> Response:
     """Return incidents of alerts, newest first."""
-    require(caller, Operation.VIEW_BASIC, ROW)
+    require(caller, Operation.VIEW_BASIC, ALERT_ROW)
     wanted, start = query.filter(caller), _number(query.after)
 
     def read(last: AlertIncident | None, most: int) -> Portion[AlertIncident]:
         return caller.parts.alert_stores.incidents.page(wanted, limit=most, before=last.number if last else start)
 
-    page = visible_page(read, partial(_as_shown, caller), query.limit)
+    page = visible_page(read, partial(as_shown, caller), query.limit)
     paging = {"after": cursor_of(page.last.name)} if page.last and page.has_more else {}
     return answer({"data": incidents_on_wire(page.entries, caller), "paging": paging})
 
@@ -75,7 +73,7 @@ def list_incidents(caller: Asked, query: Annotated[IncidentQuery, Query()]) -> R
 @router.get("/{incident}")
 def read_incident(incident: PathText, caller: Asked) -> Response:
     """Return an incident, by its number (`INC-7`) or id, with its timeline."""
-    return _answered(_found(incident, caller), caller)
+    return _answered(found_incident(incident, caller), caller)
 
 
 @router.put("/{incident}/acknowledge")
@@ -97,56 +95,17 @@ def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
 
 
 def _handled(name: str, kind: StepKind, body: Document, caller: Caller) -> Response:
-    incident = _found(name, caller)
-    _check_rights(incident, caller)
+    incident = found_incident(name, caller)
+    check_may_change(incident, caller)
     handling = handling_of(kind, body)
     caller.parts.writes.within(lambda record: handle(record, incident.id, handling), actor=caller.actor)
-    return _answered(_found(incident.id, caller), caller)
+    return _answered(found_incident(incident.id, caller), caller)
 
 
 def _answered(incident: AlertIncident, caller: Caller) -> Response:
     (shown,) = incidents_on_wire([incident], caller)
     steps = caller.parts.alert_stores.incidents.steps(incident.id)
     return answer(shown | {"timeline": timeline(incident, steps, caller)})
-
-
-def _found(name: str, caller: Caller) -> AlertIncident:
-    """Return an incident whose alert and asset the caller may see; to others it does not exist."""
-    require(caller, Operation.VIEW_BASIC, ROW)
-    incident = caller.parts.alert_stores.incidents.find(name)
-    if incident is None or _as_shown(caller, [incident]) == [None]:
-        raise NotFound(f"incident {name} not found")
-    return incident
-
-
-def _as_shown(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
-    """Return each of these incidents whose alert and asset the caller may see."""
-    seen = caller.visibility.sees(reference for one in incidents for reference in subjects_of(one))
-    return [one if all(each["id"] in seen for each in subjects_of(one)) else None for one in incidents]
-
-
-def _check_rights(incident: AlertIncident, caller: Caller) -> None:
-    """Refuse who is neither assigned to it nor may edit its alert or asset; who made an alert is one of its owners.
-
-    Raises
-    ------
-    Forbidden : the caller may not
-    """
-    permissions, assignee = caller.permissions, incident.assignee
-    if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
-        return
-    known = caller.parts.standing.of([incident.subscription_id, incident.entity_id])
-    maker = caller.parts.alert_stores.events.makers([incident.subscription_id]).get(incident.subscription_id)
-    for entity_id, operations in (
-        (incident.subscription_id, (Operation.EDIT_ALL,)),
-        (incident.entity_id, (Operation.EDIT_ALL, Operation.EDIT_TESTS)),
-    ):
-        kind, document = known.get(entity_id, ("", {}))
-        if maker and entity_id == incident.subscription_id:
-            document = {**document, "owners": [*(document.get("owners") or ()), {"id": maker, "type": "user"}]}
-        if any(permissions.may(operation, kind, document) for operation in operations):
-            return
-    raise Forbidden(f"Only the assignee of {incident.name} and editors of its alert or asset may change it.")
 
 
 def _id(name: str | None, types: Sequence[str], caller: Caller) -> str | None:

@@ -12,7 +12,7 @@ from tests.unit.flow.send.events import added, change_event, dispatch, updated
 from tests.unit.flow.send.test_thread_wording import event as thread_event
 from tests.unit.flow.send.test_thread_wording import task
 
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.dispatch import Button, Dispatch
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.notification import Reason, ReasonKind
 
@@ -72,6 +72,12 @@ HOSTILE = (
 
 def sample(name: str) -> Dispatch:
     return dispatch(EVENTS[name], reasons=(REASON,))
+
+
+def with_incident(given: Dispatch) -> Dispatch:
+    """Return a message with a button to acknowledge an incident for each of its notifications."""
+    button = Button("Acknowledge INC-7", f"{HOME}/#/incidents/INC-7", "token")
+    return replace(given, buttons={one.notification_id: (button,) for one in given.entries})
 
 
 def hostile() -> Dispatch:

@@ -128,7 +128,7 @@ def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the variables of the templates: each change, and how many are only counted."""
     entries = shown(dispatch, CHANGES_LIMIT)
     return {
-        "changes": [_said(one, _shortened(dispatch, one), sender) for one in entries],
+        "changes": [_said(dispatch, one, sender) for one in entries],
         "is_digest": len(dispatch.entries) > 1,
         "left_count": len(dispatch.entries) - len(entries),
     }
@@ -147,9 +147,9 @@ def _shortened(dispatch: Dispatch, entry: Entry) -> RichText | None:
     return RichText(text.subject, (*kept, RichBlock(Kind.PARAGRAPH, (Span(more),)))) if more else text
 
 
-def _said(entry: Entry, text: RichText | None, sender: MailSettings) -> dict[str, object]:
-    """Return what the templates say of one notification; ``text`` is what its alert's template says."""
-    event = entry.event
+def _said(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, object]:
+    """Return what the templates say of one notification."""
+    event, text = entry.event, _shortened(dispatch, entry)
     lines = change_lines(event)
     return {
         "headline": text.subject if text else headline(event, entry.reasons),
@@ -165,6 +165,7 @@ def _said(entry: Entry, text: RichText | None, sender: MailSettings) -> dict[str
         "versions": (event.previous_version, event.current_version),
         "why": clean_line(why(entry.reasons), limit=_LINE_LIMIT),
         "link": link_to(event, sender.base_url),
+        "buttons": dispatch.buttons.get(entry.notification_id, ()),
     }
 
 

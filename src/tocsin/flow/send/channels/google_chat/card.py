@@ -57,8 +57,8 @@ def _whole(section: Section) -> dict[str, Any]:
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
     whole = _paragraphs(*texts)
-    button = {"text": LINK_TEXT, "onClick": {"openLink": {"url": section.link}}}
-    whole["widgets"].append({"buttonList": {"buttons": [button]}})
+    buttons = [{"text": text, "onClick": {"openLink": {"url": url}}} for text, url in _links(section)]
+    whole["widgets"].append({"buttonList": {"buttons": buttons}})
     return whole
 
 
@@ -68,8 +68,12 @@ def _brief(section: Section) -> str:
     texts = [f"<b>{escape(section.headline)}</b>", *said, section.more()]
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
-    texts.append(f'<a href="{escape(section.link)}">{LINK_TEXT}</a>')
+    texts.append(" · ".join(f'<a href="{escape(url)}">{text}</a>' for text, url in _links(section)))
     return "<br>".join(filter(None, texts))
+
+
+def _links(section: Section) -> list[tuple[str, str]]:
+    return [(LINK_TEXT, section.link), *((one.text, one.address) for one in section.buttons)]
 
 
 def _change(line: ChangeLine) -> str:

@@ -48,7 +48,7 @@ def _payload(content: MessageContent) -> bytes:
         "body": body,
     }
     if not content.is_digest:
-        card["actions"] = [_open(content.sections[0])]
+        card["actions"] = _actions(content.sections[0])
     return orjson.dumps({"type": "message", "attachments": [{"contentType": CARD_TYPE, "content": card}]})
 
 
@@ -78,7 +78,7 @@ def _brief(section: Section) -> Element:
         items.append(_text(section.more(), isSubtle=True))
     if section.why:
         items.append(_text(section.why, italic=True, isSubtle=True))
-    items.append({"type": "ActionSet", "actions": [_open(section)]})
+    items.append({"type": "ActionSet", "actions": _actions(section)})
     return {"type": "Container", "separator": True, "items": items}
 
 
@@ -94,8 +94,9 @@ def _change(line: ChangeLine) -> Iterator[Element]:
         yield {"type": "ColumnSet", "spacing": "Small", "columns": columns}
 
 
-def _open(section: Section) -> Element:
-    return {"type": "Action.OpenUrl", "title": LINK_TEXT, "url": section.link}
+def _actions(section: Section) -> list[Element]:
+    links = [(LINK_TEXT, section.link), *((one.text, one.address) for one in section.buttons)]
+    return [{"type": "Action.OpenUrl", "title": title, "url": url} for title, url in links]
 
 
 def _text(text: str, **style: object) -> Element:

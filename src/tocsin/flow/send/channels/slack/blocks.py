@@ -137,13 +137,13 @@ def _context(text: str) -> Block:
 
 
 def _link(section: Section) -> Block:
-    return link_block(section.link, LINK_TEXT)
+    return links_block((section.link, LINK_TEXT), *((one.address, one.text) for one in section.buttons))
 
 
-def link_block(address: str, text: str) -> Block:
-    """Return the block of a link of ours."""
-    link = f"<{quote(address, safe=_URL_SAFE).replace('&', '&amp;')}|{text}>"
-    return {"type": "context", "elements": [{"type": "mrkdwn", "text": link, "verbatim": True}]}
+def links_block(*links: tuple[str, str]) -> Block:
+    """Return the block of links of ours, each with its address and text."""
+    texts = (f"<{quote(address, safe=_URL_SAFE).replace('&', '&amp;')}|{text}>" for address, text in links)
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text, "verbatim": True} for text in texts]}
 
 
 def _text(text: str, limit: int) -> Block:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import orjson
 
 from tocsin.flow.send.channels.slack.api import Call, SlackApi
-from tocsin.flow.send.channels.slack.blocks import Block, link_block, render_message
+from tocsin.flow.send.channels.slack.blocks import Block, links_block, render_message
 from tocsin.flow.send.channels.slack.members import Members
 from tocsin.flow.send.dispatch import Answered, Dispatch
 from tocsin.flow.send.mute_links import MUTED_FOR_MS, MuteRequest, link_of
@@ -58,7 +58,7 @@ class SlackBot:
         if not (self._link_key and call.to_person and first.recipient_id) or len(dispatch.entries) > 1:
             return []
         request = MuteRequest(first.notification_id, call.now_ms + MUTED_FOR_MS)
-        return [link_block(link_of(request, self._link_key, self._base_url), "Mute the asset for a day")]
+        return [links_block((link_of(request, self._link_key, self._base_url), "Mute the asset for a day"))]
 
     async def _owners(self, dispatch: Dispatch, call: Call) -> dict[str, str]:
         """Return those owners of the asset who are members of the workspace; whom it does not name is not mentioned."""

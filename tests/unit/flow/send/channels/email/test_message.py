@@ -7,6 +7,7 @@ from email.policy import default
 
 import pytest
 from aiosmtplib.email import flatten_message
+from tests.unit.flow.send.channels import samples
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, added, change_event, dispatch, updated
 
 from tocsin.errors import InvalidInput
@@ -100,6 +101,16 @@ def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
 def test_old_and_new_values_stand_under_their_change() -> None:
     _, text, _ = parts(dispatch(change_event(updated("description", "Orders", "All orders"))))
     assert "- description changed\n    was: Orders\n    now: All orders\n" in text
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_incident_can_be_acknowledged(count: int) -> None:
+    given = samples.with_incident(samples.digest(count, samples.EVENTS["test_failure"]))
+    _, text, html = parts(given)
+    address = f"{samples.HOME}/#/incidents/INC-7"
+    assert text.count(f"\nAcknowledge INC-7: {address}\n") == count
+    assert html.count(f'<a href="{address}" style="color: #1a5fb4">Acknowledge INC-7</a>') == count
+    assert "Acknowledge" not in "".join(parts(samples.digest(count))[1:])
 
 
 def test_what_stands_in_an_entity_adds_no_header() -> None:

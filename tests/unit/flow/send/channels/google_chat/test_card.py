@@ -32,6 +32,15 @@ def test_messages_are_as_they_were_looked_at(name: str) -> None:
     samples.assert_golden(message(samples.EVENTS[name]), GOLDEN / f"{name}.json")
 
 
+def test_an_incident_can_be_acknowledged_in_a_message_of_one_and_of_many() -> None:
+    for name, given in (
+        ("incident", samples.sample("test_failure")),
+        ("incident_digest", samples.digest(2, samples.EVENTS["test_failure"])),
+    ):
+        payload = render_message(samples.with_incident(given), base_url=HOME)
+        samples.assert_golden(json.loads(payload), GOLDEN / f"{name}.json")
+
+
 def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
     """Fault scenario 40."""
     hostile = "<users/all> <a href='https://evil.example'>click</a> <b>x</b>"

@@ -35,6 +35,12 @@ def card(given: Dispatch) -> dict[str, Any]:
     return content
 
 
+def test_an_incident_can_be_acknowledged_in_a_message_of_one_and_of_many() -> None:
+    samples.assert_golden(message(samples.with_incident(samples.sample("test_failure"))), GOLDEN / "incident.json")
+    many = samples.with_incident(samples.digest(2, samples.EVENTS["test_failure"]))
+    samples.assert_golden(message(many), GOLDEN / "incident_digest.json")
+
+
 @pytest.mark.parametrize("name", samples.EVENTS)
 def test_messages_are_as_they_were_looked_at(name: str) -> None:
     samples.assert_golden(message(samples.sample(name)), GOLDEN / f"{name}.json")

@@ -1,0 +1,77 @@
+"""Buttons to acknowledge an incident from a message about its failure: in one to a person by a signed token.
+
+A token names the notification, which determines the person, the incident, and its end; using it again changes nothing.
+Where many read a message, nobody knows who clicks: there the button leads to the incident's page, which asks to log in.
+Next: ``server/routes/notifications/acknowledge_links.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tocsin.flow.send.dispatch import Button, Dispatch
+from tocsin.model.alert_incident import OpenIncident
+from tocsin.model.message import Entry
+
+VALID_FOR_MS = 7 * 86_400_000
+"""So long after a message its button works."""
+
+MOST_BUTTONS = 3
+"""Most incidents that a message about one failure offers to acknowledge: one for each alert that opened one."""
+
+
+class AcknowledgeRequest(NamedTuple):
+    """What a token asks for: to acknowledge an incident for the recipient of a notification, until a time."""
+
+    notification_id: str
+    incident_number: int
+    until_ms: int
+
+
+class Links(NamedTuple):
+    """What makes links: where they lead, and the key that signs them; without a key nobody is known by a link."""
+
+    base_url: str
+    key: bytes
+
+
+def buttons_of(dispatch: Dispatch, links: Links, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
+    """Return the buttons of a message, by the ids of the notifications in it; none where no incident is open."""
+    until_ms = now_ms + VALID_FOR_MS
+    return {
+        one.notification_id: tuple(_button(one, incident, links, until_ms) for incident in one.incidents[:MOST_BUTTONS])
+        for one in dispatch.entries
+        if one.incidents
+    }
+
+
+def _button(entry: Entry, incident: OpenIncident, links: Links, until_ms: int) -> Button:
+    token = token_of(AcknowledgeRequest(entry.notification_id, incident.number, until_ms), links.key)
+    is_personal = entry.recipient_id is not None and links.key
+    place = f"api/v1/acknowledge/{token}" if is_personal else f"#/incidents/{incident.name}"
+    return Button(f"Acknowledge {incident.name}", f"{links.base_url}/{place}", token)
+
+
+def token_of(request: AcknowledgeRequest, key: bytes) -> str:
+    """Return the token for a request."""
+    said = f"{request.notification_id}.{request.incident_number}.{request.until_ms}"
+    return f"{said}.{_signature(said, key)}"
+
+
+def request_of(token: str, key: bytes, now_ms: int) -> AcknowledgeRequest | None:
+    """Return what a token asks for; None for what was not signed with ``key``, or is over."""
+    said, _, signature = token.rpartition(".")
+    if not hmac.compare_digest(signature.encode(), _signature(said, key).encode()):
+        return None
+    notification_id, number, until = said.split(".")
+    request = AcknowledgeRequest(notification_id, int(number), int(until))
+    return request if now_ms < request.until_ms else None
+
+
+def _signature(said: str, key: bytes) -> str:
+    digest = hmac.new(key, f"acknowledge|{said}".encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

@@ -1,0 +1,92 @@
+"""What the buttons in messages about failures do: acknowledge an incident, with the rights of who clicks, then.
+
+Next: ``server/routes/notifications/acknowledge_links.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.errors import NotFound
+from tocsin.flow.send.acknowledge_links import request_of
+from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
+from tocsin.model.notification import Notification
+from tocsin.model.people import Actor
+from tocsin.server.alerts.incident_rights import check_may_change, found_incident
+from tocsin.server.build import Parts
+from tocsin.server.http.request import Caller
+
+
+class IncidentButton(NamedTuple):
+    """A button of a message: the notification in it, and the incident that its failure belongs to."""
+
+    notification: Notification
+    incident: AlertIncident
+
+
+def button_of(token: str, parts: Parts) -> IncidentButton:
+    """Return the button that a token is of.
+
+    Raises
+    ------
+    NotFound : the token is forged or expired, or names what is not there
+    """
+    stores = parts.alert_stores
+    request = request_of(token, stores.unsubscribe_key, parts.clock.now_ms())
+    record = stores.records.by_id([request.notification_id]).get(request.notification_id) if request else None
+    incident = stores.incidents.find(name_of(request.incident_number)) if request else None
+    if record is None or incident is None or not _belongs(incident, record.notification, parts):
+        raise NotFound("This link is invalid or expired, or its subject was deleted.")
+    return IncidentButton(record.notification, incident)
+
+
+def _belongs(incident: AlertIncident, notification: Notification, parts: Parts) -> bool:
+    """Return whether a failure belongs to an incident: numbers may mean others in a store that was restored."""
+    logged = parts.log.find(notification.event_id)
+    alerts = {reason.subscription_id for reason in notification.reasons}
+    is_of_asset = logged is not None and logged.event.entity_id == incident.entity_id
+    return is_of_asset and incident.subscription_id in alerts and incident.opened_offset <= notification.log_offset
+
+
+def person_of(user_id: str | None, parts: Parts) -> Actor | None:
+    """Return the person with that id as who acts; None for nobody, for bots, and for those who are gone."""
+    person = parts.people.by_id(user_id) if user_id else None
+    if person is None or person.deleted or person.is_bot:
+        return None
+    return Actor(person.id, person.name, is_admin=person.is_admin)
+
+
+def checked(name: str, caller: Caller) -> AlertIncident:
+    """Return the incident of that name, which the caller may acknowledge.
+
+    Raises
+    ------
+    NotFound : there is none that the caller may see
+    Forbidden : the caller may not change it
+    """
+    incident = found_incident(name, caller)
+    check_may_change(incident, caller)
+    return incident
+
+
+def acknowledge(name: str, caller: Caller) -> str:
+    """Acknowledge an incident as the caller; what is acknowledged or resolved stays as it is. Say how it is now.
+
+    Raises
+    ------
+    NotFound : there is none that the caller may see
+    Forbidden : the caller may not change it
+    """
+    before = checked(name, caller)
+    if before.status is not IncidentStatus.OPEN:
+        return state_of(before)
+    handling = Handling(StepKind.ACKNOWLEDGED)
+    caller.parts.writes.within(lambda record: handle(record, before.id, handling), actor=caller.actor)
+    after = found_incident(before.id, caller)
+    return f"You have acknowledged {after.name}." if after.is_open else state_of(after)
+
+
+def state_of(incident: AlertIncident) -> str:
+    """Return how far an incident is that is no longer open."""
+    return f"{incident.name} is already {incident.status.value}."

@@ -1,0 +1,77 @@
+"""Routes of acknowledging an incident by the button in a message to one person, as that person and without log-in.
+
+Following the link asks first, because programs follow links too. Rights are those that the person has then.
+Next: ``flow/send/acknowledge_links.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from html import escape
+from typing import Annotated, NamedTuple
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi.responses import HTMLResponse
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.errors import NotFound
+from tocsin.model.alert_incident import IncidentStatus
+from tocsin.model.people import Actor
+from tocsin.server.alerts.incident_buttons import acknowledge, button_of, checked, person_of, state_of
+from tocsin.server.build import Parts
+from tocsin.server.http.request import Caller, PartsHere, address_of
+from tocsin.server.routes.notifications.unsubscribe import GUARDS
+
+router = APIRouter(tags=["inbox"])
+
+_PAGE = (
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin: acknowledge</title></head>\n'
+    "<body><h1>Acknowledge</h1>\n<p>{says}</p>\n{form}</body></html>\n"
+)
+_FORM = '<form method="post"><button type="submit">Acknowledge</button></form>\n'
+
+
+class Clicked(NamedTuple):
+    """A button that was clicked: the incident's name, and the recipient of the message as the caller."""
+
+    incident: str
+    caller: Caller
+
+
+async def clicked_by(
+    token: Annotated[str, Path(max_length=200)], request: Request, parts: PartsHere
+) -> AsyncIterator[Clicked]:
+    """Yield what was clicked, and who it is taken to be: the recipient of the message."""
+    incident, actor = await run_in_threadpool(_recipient, token, parts)
+    async with parts.shares.taken(actor) as place:
+        yield Clicked(incident, Caller(actor, parts, parts.settings.public_url or address_of(request), place))
+
+
+def _recipient(token: str, parts: Parts) -> tuple[str, Actor]:
+    button = button_of(token, parts)
+    actor = person_of(button.notification.recipient_id, parts)
+    if actor is None:
+        raise NotFound("This message went to nobody in particular, or its recipient was deleted.")
+    return button.incident.name, actor
+
+
+ClickedHere = Annotated[Clicked, Depends(clicked_by)]
+
+
+@router.get("/acknowledge/{token}", response_class=HTMLResponse)
+def ask_to_acknowledge(clicked: ClickedHere) -> Response:
+    """Return a page that asks to confirm acknowledging an incident."""
+    incident = checked(clicked.incident, clicked.caller)
+    if incident.status is not IncidentStatus.OPEN:
+        return _page(state_of(incident))
+    return _page(f"{clicked.caller.actor.name} will acknowledge {incident.name}.", form=_FORM)
+
+
+@router.post("/acknowledge/{token}", response_class=HTMLResponse)
+def acknowledge_by_link(clicked: ClickedHere) -> Response:
+    """Acknowledge the incident of a message as its recipient; return a page that says how the incident is now."""
+    return _page(acknowledge(clicked.incident, clicked.caller))
+
+
+def _page(says: str, *, form: str = "") -> Response:
+    return HTMLResponse(_PAGE.format(says=escape(says), form=form), headers=GUARDS)

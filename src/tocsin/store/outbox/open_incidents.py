@@ -1,0 +1,65 @@
+"""Incidents that messages about failures belong to, found for all messages of a claim at once.
+
+Asked only where a message for people tells of a failure. Next: ``flow/send/acknowledge_links.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, select
+
+from tocsin.flow.send.channels.table import WORDED
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.report_wording import is_failure_report
+from tocsin.model.alert_incident import IncidentStatus, OpenIncident
+from tocsin.model.message import Entry
+from tocsin.store.alerts.tables import alert_incident
+from tocsin.store.chunks import chunked
+
+_ROW = alert_incident.c
+Opened = tuple[int, OpenIncident]
+"""An incident, and the place of its first failure in the log."""
+
+
+def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+    """Return these messages, those about failures with the incidents that nobody has acknowledged yet."""
+    failing = [
+        entry
+        for one in dispatches
+        if one.message.channel in WORDED
+        for entry in one.entries
+        if is_failure_report(entry.event)
+    ]
+    if not failing:
+        return list(dispatches)
+    opened = _opened(connection, {entry.event.entity_id for entry in failing})
+    found = {entry.notification_id: _of(entry, opened) for entry in failing}
+    return [
+        replace(
+            one, entries=tuple(replace(each, incidents=found.get(each.notification_id, ())) for each in one.entries)
+        )
+        for one in dispatches
+    ]
+
+
+def _opened(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
+    """Return the open incidents of these assets, the oldest first."""
+    query = select(_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.subscription_id)
+    query = query.where(_ROW.status == IncidentStatus.OPEN.value).order_by(_ROW.number)
+    opened: dict[str, list[Opened]] = defaultdict(list)
+    for some in chunked(sorted(entity_ids)):
+        for row in connection.execute(query.where(_ROW.entity_id.in_(some))):
+            opened[row.entity_id].append((row.opened_offset, OpenIncident(row.number, row.subscription_id)))
+    return opened
+
+
+def _of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> tuple[OpenIncident, ...]:
+    alerts = {reason.subscription_id for reason in entry.reasons}
+    return tuple(
+        incident
+        for offset, incident in opened.get(entry.event.entity_id, ())
+        if offset <= entry.log_offset and incident.subscription_id in alerts
+    )

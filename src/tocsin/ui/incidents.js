@@ -1,0 +1,44 @@
+// The page of an incident, which the buttons in chat channels lead to: what happened, and a button to acknowledge it.
+// Everything from the server is inserted as text, never as markup.
+
+import { call } from "./api.js";
+
+const when = (ms) => new Date(ms).toLocaleString();
+const nameOf = (one) => one.displayName || one.fullyQualifiedName || one.name || one.id;
+
+// Fills the page of an incident; `say` shows a message.
+export async function showIncident(make, place, name, say) {
+  const fill = (incident) => place.replaceChildren(...drawn(make, incident, acknowledge));
+  async function acknowledge() {
+    try {
+      fill(await call("PUT", `/incidents/${name}/acknowledge`));
+      say("");
+    } catch (error) {
+      say(error.message);
+    }
+  }
+  fill(await call("GET", `/incidents/${name}`));
+}
+
+function drawn(make, incident, acknowledge) {
+  const heading = make("div", { class: "row" }, make("h2", { text: incident.name }));
+  if (incident.status === "open") {
+    const button = make("button", { type: "button", id: "acknowledge", text: "Acknowledge" });
+    button.addEventListener("click", acknowledge);
+    heading.append(button);
+  }
+  const assignee = incident.assignee ? `, assigned to ${nameOf(incident.assignee)}` : "";
+  return [
+    heading,
+    make("p", { text: `${nameOf(incident.entity)}: ${incident.status}${assignee}` }),
+    make("p", { class: "soft", text: `Alert ${nameOf(incident.alert)}` }),
+    make("ol", { class: "plain" }, ...incident.timeline.map((one) => make("li", { text: step(one) }))),
+  ];
+}
+
+function step(one) {
+  const by = one.user ? ` by ${one.user.name}` : "";
+  const to = one.assignee ? ` to ${nameOf(one.assignee)}` : "";
+  const comment = one.comment ? `: ${one.comment}` : "";
+  return `${when(one.timestamp)} · ${one.kind}${by}${to}${comment}`;
+}

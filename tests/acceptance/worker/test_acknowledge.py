@@ -1,0 +1,111 @@
+"""Tests of buttons to acknowledge an incident through a worker: each channel shows one with its failure."""
+
+from __future__ import annotations
+
+import json
+import re
+from email import message_from_bytes, policy
+from typing import Any
+
+import pytest
+from aiohttp import web
+from sqlalchemy import Engine
+from tests.acceptance.worker.chat_receivers import listening, statuses
+from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
+from tests.acceptance.worker.test_slack_bot import Workspace, bot, people, sender
+from tests.acceptance.worker.test_worker import until, working
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+
+from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.flow.send.acknowledge_links import request_of
+from tocsin.flow.send.channels.email.connections import MailServer
+from tocsin.flow.send.channels.email.sender import EmailSender
+from tocsin.flow.send.channels.google_chat.sender import google_chat_sender
+from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender
+from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.model.alert_incident import StepKind
+from tocsin.store.alerts.incident_log import AlertIncidentLog
+
+BASE = "https://t.example"
+LINKS: dict[str, Any] = {"base_url": BASE, "link_key": b"key"}
+PAGE = f"{BASE}/#/incidents/INC-1"
+TOKEN = re.compile(rf"{BASE}/api/v1/acknowledge/([\w.-]+)")
+
+
+def failing(engine: Engine, *destinations: dict[str, Any]) -> SmallCompany:
+    """Return a company one of whose runs has failed, of which an alert notifies these destinations."""
+    company = SmallCompany(engine)
+    company.pipeline("load", owners=[{"type": "user", "name": "dia"}])
+    company.alert("Broken", list(destinations), "pipelineStatus == 'Failed'", poll_interval_s=0)
+    company.run("load", "Failed")
+    assert notify_all(engine) == 1
+    return company
+
+
+def acknowledge(company: SmallCompany) -> None:
+    incident = AlertIncidentLog(company.engine).find("INC-1")
+    assert incident is not None
+    done = Handling(StepKind.ACKNOWLEDGED)
+    company.writes.within(lambda record: handle(record, incident.id, done), actor=company.actor("dia"))
+
+
+async def test_a_mail_to_a_person_knows_them_until_somebody_has_acknowledged_the_incident(store_engine: Engine) -> None:
+    mailbox, company = Mailbox(), failing(store_engine, {"category": "Owners", "type": "Email"})
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
+        working(store_engine, senders={"Email": channel}, **LINKS),
+    ):
+        await until(lambda: len(mailbox.mails) == 1)
+        acknowledge(company)
+        company.run("load", "Failed")
+        notify_all(store_engine)
+        await until(lambda: len(mailbox.mails) == 2)
+    first, second = (message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails)
+    text, html = (first.get_body((kind,)).get_content() for kind in ("plain", "html"))  # type: ignore[attr-defined]
+    (token,) = TOKEN.findall(text)
+    asked = request_of(token, b"key", 0)
+    assert asked is not None
+    assert (asked.incident_number, TOKEN.findall(html)) == (1, [token])
+    assert "Acknowledge" not in second.get_body(("plain",)).get_content()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("to", "is_known"), [(bot("Owners"), True), (bot("External", channel="#alerts"), False)], ids=["person", "channel"]
+)
+async def test_in_slack_a_person_is_known_and_a_channel_is_led_to_the_page(
+    sqlite_engine: Engine, to: dict[str, Any], *, is_known: bool
+) -> None:
+    workspace = Workspace(burst=9)
+    people(workspace, "dia")
+    failing(sqlite_engine, to)
+    async with (
+        listening(workspace.answer) as url,
+        HttpRequests(egress_of(("127.0.0.0/8",))) as requests,
+        working(sqlite_engine, senders={"Slack": sender(requests, url)}, **LINKS),
+    ):
+        await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
+    (post,) = workspace.posts
+    (last,) = [one for one in post["blocks"] if "Open in Tocsin" in json.dumps(one)]
+    address, _, text = last["elements"][1]["text"].strip("<>").partition("|")
+    assert text == "Acknowledge INC-1"
+    assert (bool(TOKEN.fullmatch(address)), address == PAGE) == (is_known, not is_known)
+
+
+@pytest.mark.parametrize("chat", ["MsTeams", "GChat"])
+async def test_other_chats_are_led_to_the_page(sqlite_engine: Engine, chat: str) -> None:
+    bodies: list[str] = []
+
+    async def take(request: web.Request) -> web.Response:
+        bodies.append(await request.text())
+        return web.json_response({"name": "spaces/AAAA/messages/1"})
+
+    async with listening(take) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
+        failing(sqlite_engine, {"category": "External", "type": chat, "config": {"endpoint": f"{url}/hook"}})
+        opened = {"MsTeams": ms_teams_sender, "GChat": google_chat_sender}[chat](requests, base_url=BASE)
+        async with working(sqlite_engine, senders={chat: opened}, **LINKS):
+            await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
+    (body,) = bodies
+    assert (body.count(PAGE), body.count("Acknowledge INC-1"), TOKEN.search(body)) == (1, 1, None)

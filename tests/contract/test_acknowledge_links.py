@@ -1,0 +1,132 @@
+"""Tests of acknowledging an incident by the button in a message to one person, and of who may."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_alert_incidents import reported
+from tests.contract.test_explain import alert, own
+from tests.notifying import notify_all
+from tests.serving import Json, Served
+
+from tocsin.flow.send.acknowledge_links import AcknowledgeRequest, token_of
+
+WEEK_MS = 7 * 86_400_000
+
+
+class Failing(NamedTuple):
+    """A failed test of a table that Ann owns: of which she gets a mail with a button."""
+
+    served: Served
+    engine: Engine
+    case: Json
+    ann: str
+    notification_id: str
+
+    def link(self, *, number: int = 1, after_ms: int = WEEK_MS, key: bytes | None = None) -> str:
+        """Return the path of a button."""
+        parts = self.served.app.state.parts
+        request = AcknowledgeRequest(self.notification_id, number, parts.clock.now_ms() + after_ms)
+        return f"/acknowledge/{token_of(request, key or parts.alert_stores.unsubscribe_key)}"
+
+    def report(self, administrator: httpx.Client, status: str, at: int) -> None:
+        """Report a result after the failure."""
+        reported(administrator, self.case["fullyQualifiedName"], status, int(self.case["updatedAt"]) + at)
+        notify_all(self.engine)
+
+
+@pytest.fixture
+def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Failing:
+    ann, client = served.person("ann")
+    client.close()
+    own(administrator, orders, ann)
+    rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
+    to = [{"category": "Owners", "type": "Email"}]
+    alert(administrator, "Quality", alertType="Observability", filteringRules=rules, destinations=to)
+    link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
+    cases = "/dataQuality/testCases"
+    case = made(administrator, cases, name="not_null", entityLink=link, testDefinition="columnValuesToBeNotNull")
+    reported(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
+    notify_all(sqlite_engine)
+    parts = served.app.state.parts
+    records = parts.alert_stores.records.of_event(parts.log.readable_end(), limit=9)
+    (mail,) = [one for one in records.values() if one.notification.channel == "Email"]
+    return Failing(served, sqlite_engine, case, ann, mail.notification.id)
+
+
+def steps(administrator: httpx.Client) -> list[tuple[str, str | None]]:
+    timeline = administrator.get("/incidents/INC-1").json()["timeline"]
+    return [(one["kind"], (one.get("user") or {}).get("name")) for one in timeline]
+
+
+def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    with failing.served.client() as nobody:
+        for _ in range(3):
+            page = nobody.get(failing.link())
+            assert (page.status_code, "ann will acknowledge INC-1." in page.text) == (200, True)
+            assert "not_null" not in page.text
+        assert steps(administrator) == [("opened", None)], "following the link changes nothing"
+        clicked = nobody.post(failing.link())
+        assert (clicked.status_code, "You have acknowledged INC-1." in clicked.text) == (200, True)
+        assert clicked.headers["content-security-policy"].startswith("default-src 'none'")
+        again = nobody.post(failing.link())
+        assert (again.status_code, "INC-1 is already acknowledged." in again.text) == (200, True)
+        page = nobody.get(failing.link())
+        assert ("INC-1 is already acknowledged." in page.text, "<form" in page.text) == (True, False)
+    assert steps(administrator) == [("opened", None), ("acknowledged", "ann")]
+    (event,) = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
+    assert (event["userName"], event["entityId"]) == ("ann", failing.case["id"])
+
+
+def test_a_resolved_incident_says_so_and_stays_as_it_is(failing: Failing, administrator: httpx.Client) -> None:
+    failing.report(administrator, "Success", 1)
+    with failing.served.client() as nobody:
+        for answer in (nobody.get(failing.link()), nobody.post(failing.link())):
+            assert (answer.status_code, "INC-1 is already resolved." in answer.text) == (200, True)
+    assert steps(administrator) == [("opened", None), ("recovered", None)]
+
+
+def test_a_forged_expired_or_misused_token_is_refused(failing: Failing, administrator: httpx.Client) -> None:
+    failing.report(administrator, "Success", 1)
+    failing.report(administrator, "Failed", 2)
+    link = failing.link()
+    with failing.served.client() as nobody:
+        for wrong in (
+            failing.link(key=b"other"),
+            failing.link(after_ms=-1),
+            failing.link(number=2),  # a later incident of the same test
+            failing.link(number=3),
+            link[:-1],
+            f"{link}x",
+            link.replace("/acknowledge/", "/mute/"),
+            "/acknowledge/x",
+            "/acknowledge/a.b.c.d",
+            "/acknowledge/%C3%BC",
+        ):
+            for answer in (nobody.get(wrong), nobody.post(wrong)):
+                assert (answer.status_code, answer.json().keys()) == (404, {"code", "message"}), wrong
+        assert nobody.post(f"/acknowledge/{'x' * 201}").status_code == 400
+
+
+def test_who_may_no_longer_see_the_asset_or_is_gone_cannot(failing: Failing, administrator: httpx.Client) -> None:
+    restrict(administrator, failing.ann, {"effect": "deny", "resources": ["testCase"]})
+    with failing.served.client() as nobody:
+        for answer in (nobody.get(failing.link()), nobody.post(failing.link())):
+            assert (answer.status_code, answer.json()["message"]) == (404, "incident INC-1 not found")
+        assert administrator.delete(f"/users/{failing.ann}").is_success
+        assert nobody.post(failing.link()).status_code == 404
+    assert steps(administrator) == [("opened", None)]
+
+
+def test_who_no_longer_owns_the_asset_cannot(failing: Failing, administrator: httpx.Client, orders: Json) -> None:
+    assert patched(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": "/owners"}).is_success
+    with failing.served.client() as nobody:
+        for answer in (nobody.get(failing.link()), nobody.post(failing.link())):
+            assert (answer.status_code, "INC-1" in answer.json()["message"]) == (403, True)
+    assert steps(administrator) == [("opened", None)]

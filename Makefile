@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test check format lint types imports bench truth zip wheel requirements clean python java official-client
+.PHONY: help up test check format lint types imports bench truth zip wheel requirements clean python java official-client client-checks
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -52,6 +52,9 @@ truth: $(INSTALLED) ## Replay real changes four ways and compare who was notifie
 	@PYTHONPATH=src:. $(BIN)/python -m truth $(TRUTH_ARGS)
 
 official-client: $(OFFICIAL_CLIENT)/.installed ## Get OpenMetadata's own client to test with (375 MB)
+
+client-checks: $(INSTALLED) ## Check what OpenMetadata's own client gets back; prints each check (make official-client first)
+	@PYTHONPATH=src:. PYTHONWARNINGS=ignore $(BIN)/python -m tests.acceptance.official_client.client_checks
 
 # Without its dependencies' dependencies: one of those downloads from outside the registry when it is built.
 $(OFFICIAL_CLIENT)/.installed: requirements/official-client.txt | python

@@ -41,9 +41,7 @@ def api_version() -> str:
     """The version that the official client is of, and so its server must be; skips when the client is not there."""
     if not PYTHON.exists():
         pytest.skip(MISSING)
-    command = [str(PYTHON), "-c", "import importlib.metadata as m; print(m.version('openmetadata-ingestion'))"]
-    installed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return ".".join([*installed.split(".")[:2], "0"])
+    return version_of_client()
 
 
 @pytest.fixture
@@ -94,6 +92,13 @@ def pipeline(served: Served, sqlite_engine: Engine, tmp_path: Path) -> Iterator[
     finally:
         process.terminate()
         process.wait(30)
+
+
+def version_of_client() -> str:
+    """Return the version of OpenMetadata that the official client is of."""
+    command = [str(PYTHON), "-c", "import importlib.metadata as m; print(m.version('openmetadata-ingestion'))"]
+    installed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return ".".join([*installed.split(".")[:2], "0"])
 
 
 def bot_token(served: Served, *, is_admin: bool) -> str:

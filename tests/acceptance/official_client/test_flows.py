@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from sqlalchemy import Engine
 from tests.acceptance.official_client.conftest import Flow, events_of
+from tests.acceptance.official_client.indexing import following_index
 from tests.serving import Json, Served
 from tests.waiting import until
 
@@ -156,6 +158,15 @@ def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served,
 def test_a_strict_reader_knows_every_key_of_an_event(flow: Flow) -> None:
     types = flow("events")
     assert {"entityCreated", "entityUpdated", "entitySoftDeleted"} <= set(types)
+
+
+@pytest.mark.parametrize("event_format", ["openmetadata"])
+def test_every_check_of_what_the_client_gets_back_passes(sqlite_engine: Engine, flow: Flow) -> None:
+    with following_index(sqlite_engine):
+        results = flow("checks")
+    assert [(name, failure) for name, failure in results if failure] == []
+    names = [name for name, _ in results]
+    assert len(set(names)) == len(names) > 110
 
 
 @pytest.mark.spark

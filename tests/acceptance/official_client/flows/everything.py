@@ -9,6 +9,7 @@ from typing import Any
 
 from metadata.generated.schema.api.classification.createClassification import CreateClassificationRequest
 from metadata.generated.schema.api.classification.createTag import CreateTagRequest
+from metadata.generated.schema.api.createBot import CreateBot
 from metadata.generated.schema.api.data.createAPICollection import CreateAPICollectionRequest
 from metadata.generated.schema.api.data.createAPIEndpoint import CreateAPIEndpointRequest
 from metadata.generated.schema.api.data.createChart import CreateChartRequest
@@ -34,6 +35,7 @@ from metadata.generated.schema.api.services.createApiService import CreateApiSer
 from metadata.generated.schema.api.services.createDashboardService import CreateDashboardServiceRequest
 from metadata.generated.schema.api.services.createDatabaseService import CreateDatabaseServiceRequest
 from metadata.generated.schema.api.services.createMessagingService import CreateMessagingServiceRequest
+from metadata.generated.schema.api.services.createMetadataService import CreateMetadataServiceRequest
 from metadata.generated.schema.api.services.createMlModelService import CreateMlModelServiceRequest
 from metadata.generated.schema.api.services.createPipelineService import CreatePipelineServiceRequest
 from metadata.generated.schema.api.services.createSearchService import CreateSearchServiceRequest
@@ -47,6 +49,7 @@ from metadata.generated.schema.api.teams.createUser import CreateUserRequest
 from metadata.generated.schema.api.tests.createTestCase import CreateTestCaseRequest
 from metadata.generated.schema.api.tests.createTestDefinition import CreateTestDefinitionRequest
 from metadata.generated.schema.api.tests.createTestSuite import CreateTestSuiteRequest
+from metadata.generated.schema.entity.bot import Bot
 from metadata.generated.schema.entity.classification.classification import Classification
 from metadata.generated.schema.entity.classification.tag import Tag
 from metadata.generated.schema.entity.data.apiCollection import APICollection
@@ -75,6 +78,7 @@ from metadata.generated.schema.entity.services.dashboardService import Dashboard
 from metadata.generated.schema.entity.services.databaseService import DatabaseService
 from metadata.generated.schema.entity.services.ingestionPipelines.ingestionPipeline import IngestionPipeline
 from metadata.generated.schema.entity.services.messagingService import MessagingService
+from metadata.generated.schema.entity.services.metadataService import MetadataService
 from metadata.generated.schema.entity.services.mlmodelService import MlModelService
 from metadata.generated.schema.entity.services.pipelineService import PipelineService
 from metadata.generated.schema.entity.services.searchService import SearchService
@@ -115,6 +119,7 @@ EVERYTHING: tuple[Row, ...] = (
     (StorageService, CreateStorageServiceRequest, "s3", {"serviceType": "S3"}),
     (ApiService, CreateApiServiceRequest, "rest", {"serviceType": "Rest"}),
     (SearchService, CreateSearchServiceRequest, "elastic", {"serviceType": "ElasticSearch"}),
+    (MetadataService, CreateMetadataServiceRequest, "atlas", {"serviceType": "Atlas"}),
     (
         Policy,
         CreatePolicyRequest,
@@ -124,6 +129,8 @@ EVERYTHING: tuple[Row, ...] = (
     (Role, CreateRoleRequest, "Reader", {"policies": ["readers"]}),
     (Team, CreateTeamRequest, "crew", {"teamType": "Group", "email": "crew@example.org"}),
     (User, CreateUserRequest, "olga", {"email": "olga@example.org", "displayName": "Olga"}),
+    (User, CreateUserRequest, "robot", {"email": "robot@example.org", "isBot": True}),
+    (Bot, CreateBot, "ingester", {"botUser": "robot"}),
     (Classification, CreateClassificationRequest, "Care", {"description": "How to handle it."}),
     (Tag, CreateTagRequest, "Fragile", {"classification": "Care", "description": "Handle with care."}),
     (Glossary, CreateGlossaryRequest, "Words", {"description": "What we call things.", "displayName": "Our words"}),

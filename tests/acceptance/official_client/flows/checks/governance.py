@@ -1,0 +1,163 @@
+"""Checks of custom properties, data products, domains, tags, terms and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from checks.checking import World, check, id_of, reference, text
+from checks.every_type import new
+from checks.patches import CUSTOMER, FRAGILE
+from metadata.generated.schema.api.data.createCustomProperty import CreateCustomPropertyRequest
+from metadata.generated.schema.api.data.createGlossaryTerm import CreateGlossaryTermRequest
+from metadata.generated.schema.entity.data.dashboard import Dashboard
+from metadata.generated.schema.entity.data.database import Database
+from metadata.generated.schema.entity.data.databaseSchema import DatabaseSchema
+from metadata.generated.schema.entity.data.glossary import Glossary
+from metadata.generated.schema.entity.data.glossaryTerm import GlossaryTerm
+from metadata.generated.schema.entity.data.table import Table
+from metadata.generated.schema.entity.teams.team import Team
+from metadata.generated.schema.type.customProperties.enumConfig import EnumConfig
+from metadata.generated.schema.type.customProperty import CustomPropertyConfig
+from metadata.ingestion.models.custom_properties import CustomPropertyDataTypes as Types
+from metadata.ingestion.models.custom_properties import OMetaCustomProperties
+from speaking import put
+
+
+def _property(world: World, kind: type, data_type: Types, config: Any = None) -> str:
+    name = world.name("property")
+    request = CreateCustomPropertyRequest(
+        name=name,
+        description="Of our own.",
+        propertyType=world.metadata.get_property_type_ref(data_type),
+        customPropertyConfig=config,
+    )
+    properties = OMetaCustomProperties(entity_type=kind, createCustomPropertyRequest=request)
+    world.metadata.create_or_update_custom_property(properties)
+    return name
+
+
+@check("get_custom_property_type get_property_type_ref", "every data type that the client knows")
+def _types(world: World) -> None:
+    for data_type in Types:
+        found = world.metadata.get_custom_property_type(data_type)
+        assert text(found.name) == data_type.value
+        assert world.metadata.get_property_type_ref(data_type).root.id == found.id
+
+
+@check("create_or_update_custom_property get_entity_custom_properties", "a property of tables")
+def _defined(world: World) -> None:
+    name = _property(world, Table, Types.STRING)
+    found = {one["name"]: one for one in world.metadata.get_entity_custom_properties(Table)}
+    assert found[name]["propertyType"]["name"] == "string"
+
+
+@check("patch_custom_properties", "values of a table are merged, or replaced with force")
+def _values(world: World) -> None:
+    one, other, table = _property(world, Table, Types.STRING), _property(world, Table, Types.INTEGER), world.table()
+    world.metadata.patch_custom_properties(Table, table.id, {one: "a year"})
+    merged = world.metadata.patch_custom_properties(Table, table.id, {one: "a year", other: 7}, force=True)
+    assert merged.extension.root == {one: "a year", other: 7}
+    world.metadata.patch_custom_properties(Table, table.id, {other: 8}, force=True)
+    assert world.metadata.get_by_id(Table, table.id, fields=["extension"]).extension.root == {other: 8}
+
+
+@check("patch_custom_properties", "a reference and an enum, of a dashboard")
+def _values_of_types(world: World) -> None:
+    config = CustomPropertyConfig(config=EnumConfig(values=["low", "high"], multiSelect=False))
+    level = _property(world, Dashboard, Types.ENUM, config)
+    dashboard = world.made["Dashboard sales"]
+    patched = world.metadata.patch_custom_properties(Dashboard, dashboard.id, {level: ["high"]})
+    assert patched.extension.root[level] == ["high"]
+
+
+@check("patch_custom_properties", "a value of another type is refused, and nothing is changed")
+def _wrong_value(world: World) -> None:
+    name, table = _property(world, Table, Types.INTEGER), world.table()
+    assert world.metadata.patch_custom_properties(Table, table.id, {name: "many"}) is None
+    assert world.metadata.get_by_id(Table, table.id).version == table.version
+
+
+@check("add_assets_to_data_product get_data_product_assets remove_assets_from_data_product", "assets come and go")
+def _product(world: World) -> None:
+    product, table = text(new(world, "DataProduct", "product").fullyQualifiedName), world.table(domains=["Sales"])
+    world.metadata.add_assets_to_data_product(product, [reference(table)])
+    assert [one["id"] for one in world.metadata.get_data_product_assets(product)["data"]] == [id_of(table)]
+    read = world.metadata.get_by_id(Table, table.id, fields=["dataProducts"])
+    assert [one.fullyQualifiedName for one in read.dataProducts.root] == [product]
+    world.metadata.remove_assets_from_data_product(product, [reference(table)])
+    assert world.metadata.get_data_product_assets(product)["data"] == []
+
+
+@check("get_domain_assets", "what belongs to a domain, page by page")
+def _domain(world: World) -> None:
+    domain = text(new(world, "Domain", "domain").fullyQualifiedName)
+    tables = {id_of(world.table(domains=[domain])) for _ in range(3)}
+    pages = [world.metadata.get_domain_assets(domain, limit=2, offset=at) for at in (0, 2)]
+    assert [len(page["data"]) for page in pages] == [2, 1]
+    assert {one["id"] for page in pages for one in page["data"]} == tables
+
+
+@check("get_tag_assets", "what carries a tag")
+def _tag(world: World) -> None:
+    table = world.table(tags=[FRAGILE])
+    assert id_of(table) in {one["id"] for one in world.metadata.get_tag_assets("Care.Fragile", limit=1000)["data"]}
+
+
+@check("get_glossary_term_assets", "what carries a term")
+def _term(world: World) -> None:
+    table = world.table(tags=[CUSTOMER])
+    listed = world.metadata.get_glossary_term_assets("Words.Customer", limit=1000)["data"]
+    assert id_of(table) in {one["id"] for one in listed}
+
+
+@check("create_or_update get_by_name", "a term below a term, with synonyms and related terms")
+def _terms(world: World) -> None:
+    name = world.name("term")
+    rest = {
+        "glossary": "Words",
+        "parent": "Words.Customer",
+        "description": "One who pays late.",
+        "synonyms": ["debtor"],
+        "relatedTerms": ["Words.Customer.Regular"],
+    }
+    put(world.metadata, CreateGlossaryTermRequest, name, rest)
+    read = world.metadata.get_by_name(GlossaryTerm, f"Words.Customer.{name}", fields=["relatedTerms", "parent"])
+    assert (read.parent.name, [text(one) for one in read.synonyms]) == ("Customer", ["debtor"])
+    assert len(read.relatedTerms) == 1
+
+
+@check("export_csv import_csv", "terms of a glossary come from a file")
+def _csv(world: World) -> None:
+    glossary = text(new(world, "Glossary", "words").name)
+    header = world.metadata.export_csv(Glossary, glossary).strip()
+    row = [{"name*": "Basket", "description": "What they fill."}.get(name, "") for name in header.split(",")]
+    data = f"{header}\n{','.join(row)}\n"
+    assert world.metadata.import_csv(Glossary, glossary, data, dry_run=True)["status"] == "success"
+    assert world.metadata.get_by_name(GlossaryTerm, f"{glossary}.Basket") is None
+    assert world.metadata.import_csv(Glossary, glossary, data)["status"] == "success"
+    assert text(world.metadata.get_by_name(GlossaryTerm, f"{glossary}.Basket").description) == "What they fill."
+
+
+@check("export_csv import_csv", "columns of a table are described by a file")
+def _table_csv(world: World) -> None:
+    table = world.table()
+    fqn = text(table.fullyQualifiedName)
+    rows = list(csv.DictReader(io.StringIO(world.metadata.export_csv(Table, fqn))))
+    described = next(key for key in rows[0] if key.lower().endswith("description"))
+    rows[0][described] = "From a file."
+    written = io.StringIO()
+    writer = csv.DictWriter(written, fieldnames=list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    result = world.metadata.import_csv(Table, fqn, written.getvalue())
+    assert result["status"] == "success", result
+    assert text(world.metadata.get_by_id(Table, table.id).columns[0].description) == "From a file."
+
+
+@check("export_csv", "what a database, a schema and a team hold")
+def _exports(world: World) -> None:
+    assert "public" in world.metadata.export_csv(Database, "pg.shop")
+    assert "orders" in world.metadata.export_csv(DatabaseSchema, "pg.shop.public")
+    assert "name*" in world.metadata.export_csv(Team, "crew")

@@ -1,0 +1,123 @@
+"""Checks of lineage: edges, columns, SQL, deletion, and lineage made from a query."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from checks.checking import World, check, id_of, reference, text
+from metadata.generated.schema.api.data.createMlModel import CreateMlModelRequest
+from metadata.generated.schema.api.lineage.addLineage import AddLineageRequest
+from metadata.generated.schema.entity.data.table import Table
+from metadata.generated.schema.type.entityLineage import ColumnLineage, EntitiesEdge, LineageDetails, Source
+from speaking import put
+
+
+def edge(from_: Any, to: Any, **details: Any) -> AddLineageRequest:
+    """Return the request for an edge."""
+    ends = EntitiesEdge(fromEntity=reference(from_), toEntity=reference(to), lineageDetails=LineageDetails(**details))
+    return AddLineageRequest(edge=ends)
+
+
+def _columns(from_: Any, to: Any, name: str) -> list[ColumnLineage]:
+    columns = (f"{text(one.fullyQualifiedName)}.{name}" for one in (from_, to))
+    return [ColumnLineage(fromColumns=[next(columns)], toColumn=next(columns))]
+
+
+@check("add_lineage get_lineage_edge", "an edge with SQL and columns, and the edge by its two ids")
+def _added(world: World) -> None:
+    one, other = world.table(), world.table()
+    request = edge(one, other, sqlQuery="INSERT INTO b SELECT * FROM a", columnsLineage=_columns(one, other, "id"))
+    answered = world.metadata.add_lineage(request)
+    assert [at["toEntity"] for at in answered["downstreamEdges"]] == [id_of(other)]
+    found = world.metadata.get_lineage_edge(id_of(one), id_of(other))["edge"]
+    assert found["sqlQuery"] == "INSERT INTO b SELECT * FROM a"
+    assert len(found["columnsLineage"]) == 1
+
+
+@check("add_lineage", "with check_patch: columns and SQL join those that are there")
+def _patched(world: World) -> None:
+    one, other = world.table(), world.table()
+    world.metadata.add_lineage(edge(one, other, columnsLineage=_columns(one, other, "id")))
+    more = edge(one, other, columnsLineage=_columns(one, other, "email"), sqlQuery="SELECT 2")
+    world.metadata.add_lineage(more, check_patch=True)
+    found = world.metadata.client.get(f"/lineage/getLineageEdge/{id_of(one)}/{id_of(other)}")["edge"]
+    assert {column["toColumn"].rpartition(".")[2] for column in found["columnsLineage"]} == {"id", "email"}
+    assert found["sqlQuery"] == "SELECT 2"
+
+
+@check("patch_lineage_edge", "the pipeline that moves the data is added to an edge")
+def _pipeline(world: World) -> None:
+    one, other = world.table(), world.table()
+    world.metadata.add_lineage(edge(one, other, sqlQuery="SELECT 1"))
+    updated = edge(one, other, sqlQuery="SELECT 1", pipeline=world.ref("Pipeline nightly"))
+    assert world.metadata.patch_lineage_edge(edge(one, other, sqlQuery="SELECT 1"), updated) is True
+    found = world.metadata.client.get(f"/lineage/getLineageEdge/{id_of(one)}/{id_of(other)}")["edge"]
+    assert found["pipeline"]["id"] == id_of(world.made["Pipeline nightly"])
+
+
+@check("get_lineage_by_name", "three levels down, and no further than it is asked")
+def _depth(world: World) -> None:
+    chain = [world.table() for _ in range(4)]
+    for one, other in itertools.pairwise(chain):
+        world.metadata.add_lineage(edge(one, other))
+    fqn = text(chain[0].fullyQualifiedName)
+    nodes = [
+        {node["id"] for node in world.metadata.get_lineage_by_name(Table, fqn, 0, depth)["nodes"]}
+        for depth in (1, 2, 3)
+    ]
+    assert nodes == [{id_of(one) for one in chain[1:end]} for end in (2, 3, 4)]
+
+
+@check("get_lineage_by_id", "what is upstream of a dashboard, as the client's model")
+def _upstream(world: World) -> None:
+    from metadata.generated.schema.type.entityLineage import EntityLineage
+
+    table, dashboard = world.table(), world.made["Dashboard sales"]
+    world.metadata.add_lineage(edge(table, dashboard, source=Source.DashboardLineage))
+    read = EntityLineage(**world.metadata.get_lineage_by_id("dashboard", id_of(dashboard), 1, 0))
+    assert read.entity.id == dashboard.id
+    assert id_of(table) in {str(node.id.root) for node in read.nodes}
+    assert id_of(table) in {str(one.fromEntity.root) for one in read.upstreamEdges}
+
+
+@check("get_lineage_by_name", "None for what is not there")
+def _nothing(world: World) -> None:
+    assert world.metadata.get_lineage_by_name(Table, "pg.shop.public.nowhere") is None
+
+
+@check("delete_lineage_edge", "an edge goes")
+def _deleted(world: World) -> None:
+    one, other = world.table(), world.table()
+    request = edge(one, other)
+    world.metadata.add_lineage(request)
+    world.metadata.delete_lineage_edge(request.edge)
+    assert world.metadata.get_lineage_by_id(Table, id_of(one))["downstreamEdges"] == []
+
+
+@check("delete_lineage_by_source", "only the edges of that source go")
+def _deleted_by_source(world: World) -> None:
+    one, other, target = world.table(), world.table(), world.table()
+    world.metadata.add_lineage(edge(one, target, source=Source.QueryLineage))
+    world.metadata.add_lineage(edge(other, target, source=Source.Manual))
+    world.metadata.delete_lineage_by_source("table", id_of(target), Source.QueryLineage.value)
+    left = world.metadata.get_lineage_by_id(Table, id_of(target))["upstreamEdges"]
+    assert [at["fromEntity"] for at in left] == [id_of(other)]
+
+
+@check("add_mlmodel_lineage", "the tables that a model's features come from are upstream of it")
+def _model(world: World) -> None:
+    table = world.table()
+    source = {"name": "email", "dataType": "string", "dataSource": reference(table)}
+    feature = {"name": "email", "dataType": "categorical", "featureSources": [source]}
+    rest = {"service": "mlflow", "algorithm": "forest", "mlFeatures": [feature]}
+    model = put(world.metadata, CreateMlModelRequest, world.name("model"), rest)
+    lineage = world.metadata.add_mlmodel_lineage(model)
+    assert [at["fromEntity"] for at in lineage["upstreamEdges"]] == [id_of(table)]
+
+
+@check("patch_lineage_processed_flag", "a table is marked as processed")
+def _processed(world: World) -> None:
+    table = world.table()
+    world.metadata.patch_lineage_processed_flag(Table, text(table.fullyQualifiedName))
+    assert world.metadata.get_by_id(Table, table.id).processedLineage is True

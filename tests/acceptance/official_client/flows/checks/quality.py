@@ -1,0 +1,212 @@
+"""Checks of data quality: definitions, cases, results, suites, incidents, failed rows."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from checks.checking import World, check, id_of, refused, text
+from metadata.generated.schema.api.tests.createLogicalTestCases import CreateLogicalTestCases
+from metadata.generated.schema.api.tests.createTestCaseResolutionStatus import CreateTestCaseResolutionStatus
+from metadata.generated.schema.api.tests.createTestSuite import CreateTestSuiteRequest
+from metadata.generated.schema.entity.data.table import Table, TableData
+from metadata.generated.schema.tests.assigned import Assigned
+from metadata.generated.schema.tests.basic import TestCaseResult, TestCaseStatus, TestResultValue
+from metadata.generated.schema.tests.resolved import Resolved, TestCaseFailureReasonType
+from metadata.generated.schema.tests.testCase import TestCase, TestCaseParameterValue
+from metadata.generated.schema.tests.testCaseResolutionStatus import TestCaseResolutionStatusTypes as Step
+from metadata.generated.schema.tests.testDefinition import EntityType, TestPlatform
+from metadata.generated.schema.tests.testSuite import TestSuite
+from metadata.generated.schema.type.basic import Timestamp
+
+NOW = int(time.time() * 1000)
+_ROWS = TableData(columns=["id", "email"], rows=[[1, "a@example.org"]])
+
+
+def _case(world: World, table: Any = None, column: str = "") -> Any:
+    """Create a test case of a new table, or of a column of one."""
+    fqn = text((table or world.table()).fullyQualifiedName)
+    name = world.name("case")
+    link = f"<#E::table::{fqn}{f'::columns::{column}' if column else ''}>"
+    definition = "columnValuesToBeNotNull" if column else "tableRowCountToEqual"
+    values = [] if column else [TestCaseParameterValue(name="value", value="3")]
+    path = f"{fqn}.{column}.{name}" if column else f"{fqn}.{name}"
+    return world.metadata.get_or_create_test_case(path, link, definition, values)
+
+
+def _report(world: World, case: Any, status: TestCaseStatus, at: int = NOW) -> None:
+    result = TestCaseResult(
+        timestamp=Timestamp(at),
+        testCaseStatus=status,
+        result="counted",
+        testResultValue=[TestResultValue(name="rowCount", value="2")],
+    )
+    world.metadata.add_test_case_results(result, text(case.fullyQualifiedName))
+
+
+def _set(world: World, case: Any, step: Step, details: Any = None) -> Any:
+    return world.metadata.create_test_case_resolution(
+        CreateTestCaseResolutionStatus(
+            testCaseResolutionStatusType=step,
+            testCaseReference=text(case.fullyQualifiedName),
+            testCaseResolutionStatusDetails=details,
+        )
+    )
+
+
+@check("get_or_create_test_case", "a case of a table, the same one the second time")
+def _made(world: World) -> None:
+    case = _case(world)
+    assert type(case) is TestCase
+    again = world.metadata.get_or_create_test_case(text(case.fullyQualifiedName))
+    assert (again.id, again.parameterValues[0].value) == (case.id, "3")
+    assert again.testDefinition.fullyQualifiedName == "tableRowCountToEqual"
+
+
+@check("get_or_create_test_case", "a case of a column")
+def _of_column(world: World) -> None:
+    case = _case(world, column="email")
+    assert text(case.entityLink).endswith("::columns::email>")
+    assert world.metadata.get_by_name(TestCase, text(case.fullyQualifiedName)).id == case.id
+
+
+@check("add_test_case_results get_by_name", "the latest result is part of the case")
+def _result(world: World) -> None:
+    case = _case(world)
+    _report(world, case, TestCaseStatus.Success)
+    read = world.metadata.get_by_name(TestCase, text(case.fullyQualifiedName), fields=["testCaseResult"])
+    assert read.testCaseResult.testCaseStatus is TestCaseStatus.Success
+    assert read.testCaseResult.testResultValue[0].value == "2"
+
+
+@check("get_test_case_results", "the results of a time range, newest first")
+def _results(world: World) -> None:
+    case = _case(world)
+    for at, status in enumerate((TestCaseStatus.Success, TestCaseStatus.Failed, TestCaseStatus.Aborted)):
+        _report(world, case, status, NOW + at)
+    fqn = text(case.fullyQualifiedName)
+    assert [one.timestamp.root for one in world.metadata.get_test_case_results(fqn, NOW, NOW + 1)] == [NOW + 1, NOW]
+    assert len(world.metadata.get_test_case_results(fqn, NOW - 1, NOW + 9)) == 3
+
+
+@check("add_test_case_results", "a case that is not there is refused with 404")
+def _nobody(world: World) -> None:
+    result = TestCaseResult(timestamp=Timestamp(NOW), testCaseStatus=TestCaseStatus.Success)
+    assert refused(lambda: world.metadata.add_test_case_results(result, "pg.shop.public.orders.nobody")) == 404
+
+
+@check("create_test_case_resolution", "an incident is acknowledged, assigned and resolved")
+def _incident(world: World) -> None:
+    case = _case(world)
+    _report(world, case, TestCaseStatus.Failed)
+    assert world.metadata.get_by_id(TestCase, case.id, fields=["incidentId"]).incidentId is not None
+    acknowledged = _set(world, case, Step.Ack)
+    assigned = _set(world, case, Step.Assigned, Assigned(assignee=world.ref("User olga")))
+    assert assigned.testCaseResolutionStatusDetails.assignee.name == "olga"
+    reason = Resolved(
+        testCaseFailureReason=TestCaseFailureReasonType.MissingData,
+        testCaseFailureComment="It came late.",
+        resolvedBy=world.ref("User olga"),
+    )
+    resolved = _set(world, case, Step.Resolved, reason)
+    assert resolved.testCaseResolutionStatusType is Step.Resolved
+    assert acknowledged.stateId == assigned.stateId == resolved.stateId
+
+
+@check("get_or_create_test_definition", "a definition of the server, and one of one's own")
+def _definition(world: World) -> None:
+    known = world.metadata.get_or_create_test_definition("columnValuesToBeUnique")
+    assert known.validatorClass == "ColumnValuesToBeUniqueValidator"
+    name = world.name("definition")
+    own = world.metadata.get_or_create_test_definition(name, "Mine.", EntityType.TABLE, [TestPlatform.Soda])
+    assert world.metadata.get_or_create_test_definition(name).id == own.id
+    assert own.testPlatforms == [TestPlatform.Soda]
+
+
+@check("get_or_create_test_suite", "a logical suite, the same one the second time")
+def _suite(world: World) -> None:
+    name = world.name("suite")
+    made = world.metadata.get_or_create_test_suite(name, "Every night.")
+    assert world.metadata.get_or_create_test_suite(name).id == made.id
+    assert not made.basic
+
+
+@check("add_logical_test_cases", "cases of two tables are in one suite, whose summary counts their results")
+def _logical(world: World) -> None:
+    suite = world.metadata.get_or_create_test_suite(world.name("suite"))
+    cases = [_case(world), _case(world)]
+    _report(world, cases[0], TestCaseStatus.Success)
+    _report(world, cases[1], TestCaseStatus.Failed)
+    request = CreateLogicalTestCases(testSuiteId=suite.id, testCaseIds=[one.id for one in cases])
+    world.metadata.add_logical_test_cases(request)
+    read = world.metadata.get_by_id(TestSuite, suite.id, fields=["tests", "summary"])
+    assert {id_of(one) for one in read.tests} == {id_of(one) for one in cases}
+    assert (read.summary.success, read.summary.failed, read.summary.total) == (1, 1, 2)
+    listed = world.metadata.list_entities(TestCase, params={"testSuiteId": str(suite.id.root)})
+    assert {id_of(one) for one in listed.entities} == {id_of(one) for one in cases}
+
+
+@check("get_or_create_executable_test_suite", "the suite of a table, made once")
+def _executable(world: World) -> None:
+    fqn = text(world.table().fullyQualifiedName)
+    made = world.metadata.get_or_create_executable_test_suite(fqn)
+    assert world.metadata.get_or_create_executable_test_suite(fqn).id == made.id
+
+
+@check("get_executable_test_suite", "the suite that came with a table's first case, and none before")
+def _executable_of_case(world: World) -> None:
+    table = world.table()
+    assert world.metadata.get_executable_test_suite(text(table.fullyQualifiedName)) is None
+    case = _case(world, table)
+    suite = world.metadata.get_executable_test_suite(text(table.fullyQualifiedName))
+    assert [one.id for one in suite.tests] == [case.id]
+    assert suite.basicEntityReference.id == table.id
+
+
+@check("create_or_update_executable_test_suite delete_executable_test_suite", "the suite of a table comes and goes")
+def _executable_gone(world: World) -> None:
+    fqn = text(world.table().fullyQualifiedName)
+    request = CreateTestSuiteRequest(name=f"{fqn}.testSuite", basicEntityReference=fqn)
+    made = world.metadata.create_or_update_executable_test_suite(request)
+    assert made.basic is True
+    world.metadata.delete_executable_test_suite(TestSuite, made.id, recursive=True, hard_delete=True)
+    assert world.metadata.get_by_id(Table, world.metadata.get_by_name(Table, fqn).id, ["testSuite"]).testSuite is None
+
+
+@check("ingest_failed_rows_sample get_failed_rows_sample", "the rows that failed a test")
+def _failed_rows(world: World) -> None:
+    case = _case(world, column="email")
+    _report(world, case, TestCaseStatus.Failed)
+    assert world.metadata.ingest_failed_rows_sample(case, _ROWS).rows == [[1, "a@example.org"]]
+    assert [text(one) for one in world.metadata.get_failed_rows_sample(case).columns] == ["id", "email"]
+
+
+@check("ingest_failed_rows_sample", "without validation, columns that the table has not")
+def _any_rows(world: World) -> None:
+    case = _case(world)
+    _report(world, case, TestCaseStatus.Failed)
+    rows = TableData(columns=["anything"], rows=[["x"]])
+    assert world.metadata.ingest_failed_rows_sample(case, rows, validate=False).rows == [["x"]]
+
+
+@check("ingest_inspection_query", "the query that shows the rows that failed")
+def _query(world: World) -> None:
+    case = _case(world, column="email")
+    _report(world, case, TestCaseStatus.Failed)
+    kept = world.metadata.ingest_inspection_query(case, "SELECT * FROM orders WHERE email IS NULL")
+    assert text(kept.inspectionQuery) == "SELECT * FROM orders WHERE email IS NULL"
+
+
+@check("patch_test_case_definition", "a case gets another parameter")
+def _parameters(world: World) -> None:
+    case = _case(world)
+    values = [TestCaseParameterValue(name="value", value="7")]
+    patched = world.metadata.patch_test_case_definition(case, text(case.entityLink), values, True)
+    assert (patched.parameterValues[0].value, patched.computePassedFailedRowCount) == ("7", True)
+
+
+@check("delete_test_case", "a case goes by its name")
+def _deleted(world: World) -> None:
+    case = _case(world)
+    world.metadata.delete_test_case(text(case.fullyQualifiedName), hard=True)
+    assert world.metadata.get_by_name(TestCase, text(case.fullyQualifiedName)) is None

@@ -1,0 +1,157 @@
+"""Checks of search, and of what the client finds by it: people, tables of a name pattern, views, lineage of a query.
+
+The client remembers also what it did not find, so each check first waits for the index, asking without its look-ups.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from checks.checking import World, check, id_of, text, until
+from checks.every_type import new
+from metadata.generated.schema.api.data.createContainer import CreateContainerRequest
+from metadata.generated.schema.entity.data.container import Container
+from metadata.generated.schema.entity.data.query import Query
+from metadata.generated.schema.entity.data.table import Table, TableType
+from metadata.generated.schema.entity.services.databaseService import DatabaseService
+from metadata.generated.schema.entity.teams.user import User
+from metadata.ingestion.ometa.ometa_api import OpenMetadata
+from speaking import put
+
+
+def _indexed(world: World, index: str, entity: Any) -> Any:
+    """Wait until search knows an entity; return the entity."""
+    asked = {"q": f"id:{id_of(entity)}"} if index == "query" else {"q": text(entity.name)}
+    path = f"/search/query?q={asked['q']}&index={index}_search_index&size=1"
+    until(lambda: world.metadata.client.get(path)["hits"]["hits"])
+    return entity
+
+
+def _table(world: World, **more: Any) -> Any:
+    return _indexed(world, "table", world.table(**more))
+
+
+@check("es_search_from_fqn", "a table by its FQN")
+def _by_fqn(world: World) -> None:
+    table = _table(world)
+    found = world.metadata.es_search_from_fqn(Table, text(table.fullyQualifiedName))
+    assert [one.id for one in found] == [table.id]
+
+
+@check("es_search_from_fqn", "tables of any service and schema, with fields")
+def _by_pattern(world: World) -> None:
+    table = _table(world, domains=["Sales"])
+    found = world.metadata.es_search_from_fqn(Table, f"*.shop.*.{text(table.name)}", fields="domains")
+    assert [[domain.name for domain in one.domains.root] for one in found] == [["Sales"]]
+
+
+@check("es_search_from_fqn", "None for what is not there")
+def _nothing(world: World) -> None:
+    assert world.metadata.es_search_from_fqn(Table, "pg.shop.public.nowhere") is None
+
+
+@check("search_in_any_service", "a table whose service nobody names")
+def _any_service(world: World) -> None:
+    table = _table(world)
+    fqn = text(table.fullyQualifiedName).removeprefix("pg.")
+    assert world.metadata.search_in_any_service(Table, fqn).id == table.id
+
+
+@check("paginate_es", "every table once, a page at a time")
+def _pages(world: World) -> None:
+    names = {text(_table(world, name=world.name("leaf")).name) for _ in range(3)}
+    filtered = json.dumps({"query": {"bool": {"must": [{"term": {"service.name.keyword": "pg"}}]}}})
+    found = [text(one.name) for one in world.metadata.paginate_es(Table, query_filter=filtered, size=25)]
+    assert len(set(found)) == len(found)
+    assert names <= set(found)
+
+
+@check("paginate_es", "sorted by relevance")
+def _relevance(world: World) -> None:
+    table = _table(world)
+    found = world.metadata.paginate_es(Table, search_query=text(table.name), sort_field="_score", size=5)
+    assert next(iter(found)).id == table.id
+
+
+@check("get_entity_from_es yield_entities_from_es", "the entity that a query finds")
+def _entity(world: World) -> None:
+    table = _table(world)
+    query = f"/search/query?q={text(table.name)}&index=table_search_index&from=0&size=1"
+    assert world.metadata.get_entity_from_es(Table, query).id == table.id
+    assert [one.id for one in world.metadata.yield_entities_from_es(Table, query)] == [table.id]
+
+
+@check("yield_es_view_def patch_lineage_processed_flag", "the views of a service; incremental: those not yet processed")
+def _views(world: World) -> None:
+    view = _table(world, tableType=TableType.View, schemaDefinition="CREATE VIEW x AS SELECT 1")
+    names = {one.table_name: one.view_definition for one in world.metadata.yield_es_view_def("pg")}
+    assert names[text(view.name)] == "CREATE VIEW x AS SELECT 1"
+    world.metadata.patch_lineage_processed_flag(Table, text(view.fullyQualifiedName))
+
+    def open_views() -> set[str]:
+        return {one.table_name for one in world.metadata.yield_es_view_def("pg", incremental=True)}
+
+    until(lambda: text(view.name) not in open_views())
+
+
+@check("es_search_container_by_path", "a container by its full path")
+def _container(world: World) -> None:
+    path = f"s3://bucket/{world.name('path')}"
+    rest = {"service": "s3", "fullPath": path}
+    container = _indexed(world, "container", put(world.metadata, CreateContainerRequest, world.name("part"), rest))
+    found = world.metadata.es_search_container_by_path(path)
+    assert [(type(one), one.id) for one in found] == [(Container, container.id)]
+
+
+@check("es_get_queries_with_lineage patch_lineage_processed_flag", "the checksums of queries that are processed")
+def _queries(world: World) -> None:
+    query = new(world, "Query", "query")
+    world.metadata.patch_lineage_processed_flag(Query, text(query.fullyQualifiedName))
+    asked = OpenMetadata.get_query_with_lineage_filter("pg")
+    until(
+        lambda: world.metadata.client.get(f"/search/query?q=&index=query_search_index&query_filter={asked}")["hits"][
+            "hits"
+        ]
+    )
+    assert text(world.metadata.get_by_id(Query, query.id).checksum) in world.metadata.es_get_queries_with_lineage("pg")
+
+
+@check("get_reference_by_email", "a user and a team by their addresses")
+def _by_email(world: World) -> None:
+    user, team = (new(world, kind, kind.lower()) for kind in ("User", "Team"))
+    for index, entity in (("user", user), ("team", team)):
+        _indexed(world, index, entity)
+        (found,) = world.metadata.get_reference_by_email(text(entity.email)).root
+        assert (found.type, str(found.id.root)) == (index, id_of(entity))
+
+
+@check("get_reference_by_name", "a team, and a user by the name that is shown")
+def _by_name(world: World) -> None:
+    team = _indexed(world, "team", new(world, "Team", "team"))
+    assert [one.type for one in world.metadata.get_reference_by_name(text(team.name)).root] == ["team"]
+    user = new(world, "User", "user")
+    wanted = user.model_copy(deep=True)
+    wanted.displayName = "Rosalind Quist"
+    assert world.metadata.patch(User, user, wanted) is not None
+    path = "/search/query?q=Quist&index=user_search_index&size=1"
+    until(lambda: world.metadata.client.get(path)["hits"]["hits"])
+    (found,) = world.metadata.get_reference_by_name("Rosalind Quist").root
+    assert found.id == user.id
+
+
+@check("get_reference_by_name get_reference_by_email", "None for nobody")
+def _nobody(world: World) -> None:
+    assert world.metadata.get_reference_by_name("nobody.at.all") is None
+    assert world.metadata.get_reference_by_email("nobody@example.org") is None
+
+
+@check("add_lineage_by_query", "an INSERT … SELECT makes an edge with its columns")
+def _by_query(world: World) -> None:
+    one, other = _table(world), _table(world)
+    service = world.metadata.get_by_name(DatabaseService, "pg")
+    sql = f"INSERT INTO public.{text(other.name)} (id, email) SELECT id, email FROM public.{text(one.name)}"
+    world.metadata.add_lineage_by_query(service, sql, database_name="shop", schema_name="public")
+    edges = world.metadata.get_lineage_by_id(Table, id_of(other))["upstreamEdges"]
+    assert [at["fromEntity"] for at in edges] == [id_of(one)]
+    assert len(edges[0]["lineageDetails"]["columnsLineage"]) == 2

@@ -1,0 +1,179 @@
+"""Checks of the connection, of the server's version and settings, of services, and of generic requests."""
+
+from __future__ import annotations
+
+import os
+
+from checks.checking import World, check, id_of, refused, text
+from everything import EVERYTHING
+from metadata.generated.schema.api.data.createTable import CreateTableRequest
+from metadata.generated.schema.entity.data.database import Database
+from metadata.generated.schema.entity.data.table import Table
+from metadata.generated.schema.entity.services.databaseService import DatabaseService
+from metadata.generated.schema.metadataIngestion.workflow import Source
+from metadata.generated.schema.settings.settings import SettingType
+from metadata.ingestion.ometa.ometa_api import OpenMetadata
+from speaking import connected
+
+_SOURCE = {
+    "type": "postgres",
+    "serviceName": "from_source",
+    "serviceConnection": {
+        "config": {"type": "Postgres", "username": "reader", "hostPort": "db.example.org:5432", "database": "shop"}
+    },
+    "sourceConfig": {"config": {"type": "DatabaseMetadata"}},
+}
+
+
+@check("health_check", "the server answers")
+def _healthy(world: World) -> None:
+    assert world.metadata.health_check() is True
+
+
+@check("get_server_version server_version client_version", "server and client are of one version")
+def _version(world: World) -> None:
+    assert world.metadata.get_server_version() == world.metadata.server_version
+    assert world.metadata.server_version.split(".")[:2] == world.metadata.client_version.split(".")[:2]
+
+
+@check("validate_versions log_server_version", "the client accepts the server")
+def _valid(world: World) -> None:
+    world.metadata.validate_versions()
+    world.metadata.log_server_version()
+
+
+@check("from_env", "a client made of environment variables reads a table")
+def _environment(world: World) -> None:
+    prefix = "OPENMETADATA__connection__"
+    os.environ |= {
+        f"{prefix}hostPort": f"{os.environ['TOCSIN_SERVER']}/api",
+        f"{prefix}authProvider": "openmetadata",
+        f"{prefix}securityConfig__jwtToken": os.environ["TOCSIN_TOKEN"],
+    }
+    made = world.metadata.from_env()
+    assert text(made.get_by_name(Table, "pg.shop.public.orders").name) == "orders"
+
+
+@check("close", "a client that is closed has freed its connections, and another one works")
+def _closed(world: World) -> None:
+    other = connected()
+    assert other.health_check()
+    world.metadata.called.add("close")
+    other.close()
+    assert world.metadata.health_check()
+
+
+@check("log_user_name_from_jwt_token", "the token names its user")
+def _token(world: World) -> None:
+    from metadata.ingestion.ometa.utils import decode_jwt_token
+
+    world.metadata.log_user_name_from_jwt_token()
+    me = world.metadata.client.get("/users/loggedInUser")
+    assert decode_jwt_token(os.environ["TOCSIN_TOKEN"])["sub"] == me["id"]
+
+
+@check("get_by_name", "a token that is none is refused with 401")
+def _unknown_token(world: World) -> None:
+    token = os.environ["TOCSIN_TOKEN"]
+    os.environ["TOCSIN_TOKEN"] = "not.a.token"
+    try:
+        other = connected()
+    finally:
+        os.environ["TOCSIN_TOKEN"] = token
+    assert refused(lambda: other.get_by_name(Table, "pg.shop.public.orders")) == 401
+    assert world.metadata.get_by_name(Table, "pg.shop.public.orders")
+
+
+@check("get_profiler_config_settings", "the settings of the profiler, as the client's model")
+def _profiler(world: World) -> None:
+    settings = world.metadata.get_profiler_config_settings()
+    assert settings.config_type is SettingType.profilerConfiguration
+    assert settings.config_value.metricConfiguration == []
+
+
+@check("get_settings_by_name", "the same by name")
+def _setting(world: World) -> None:
+    settings = world.metadata.get_settings_by_name(SettingType.profilerConfiguration)
+    assert settings.config_type is SettingType.profilerConfiguration
+
+
+@check("get_create_service_from_source create_service_from_source", "a service of a workflow's source")
+def _service(world: World) -> None:
+    source = Source.model_validate(_SOURCE)
+    request = world.metadata.get_create_service_from_source(DatabaseService, source)
+    made = world.metadata.create_service_from_source(DatabaseService, source)
+    assert text(made.name) == text(request.name) == "from_source"
+    assert made.connection.config.username == "reader"
+
+
+@check("get_service_or_create", "the service that is there, or a new one")
+def _service_or_new(world: World) -> None:
+    source = Source.model_validate(_SOURCE | {"serviceName": world.name("service")})
+    made = world.metadata.get_service_or_create(DatabaseService, source)
+    assert world.metadata.get_service_or_create(DatabaseService, source).id == made.id
+
+
+@check("list_services", "every service of a kind")
+def _services(world: World) -> None:
+    for kind in {kind for kind, *_ in EVERYTHING if kind.__name__.endswith("Service")}:
+        assert all(type(one) is kind for one in world.metadata.list_services(kind))
+        assert world.metadata.list_services(kind), kind
+
+
+@check("list_entities", "params narrow the list: the tables of one database")
+def _narrowed(world: World) -> None:
+    listed = world.metadata.list_entities(Table, params={"database": "pg.shop"}, limit=5, fields=["owners"])
+    assert listed.entities and all(text(one.fullyQualifiedName).startswith("pg.shop.") for one in listed.entities)
+    assert world.metadata.list_entities(Table, params={"database": "pg.nowhere"}).total == 0
+
+
+@check("list_entities delete", "include: only what is deleted, or all of it")
+def _included(world: World) -> None:
+    table = world.table()
+    world.metadata.delete(Table, table.id)
+
+    def ids(include: str) -> set[str]:
+        return {id_of(one) for one in world.metadata.list_entities(Table, include=include, limit=1000).entities}
+
+    assert id_of(table) in ids("deleted") & ids("all")
+    assert id_of(table) not in ids("non-deleted")
+
+
+@check("delete", "what holds something goes only with all that it holds")
+def _recursive(world: World) -> None:
+    refusal = refused(lambda: world.metadata.delete(Database, world.made["Database shop"].id))
+    assert refusal == 400
+
+
+@check("bulk_create_or_update", "requests of two types: parents first, each row with its result")
+def _bulk(world: World) -> None:
+    from metadata.generated.schema.api.data.createDatabaseSchema import CreateDatabaseSchemaRequest
+
+    schema, table = world.name("schema"), world.name("table")
+    requests = [
+        CreateTableRequest(name=table, databaseSchema=f"pg.shop.{schema}", columns=[{"name": "a", "dataType": "INT"}]),
+        CreateDatabaseSchemaRequest(name=schema, database="pg.shop"),
+    ]
+    result = world.metadata.bulk_create_or_update(requests)
+    assert (result.numberOfRowsProcessed.root, result.numberOfRowsFailed.root) == (2, 0), result
+    assert world.metadata.get_by_name(Table, f"pg.shop.{schema}.{table}") is not None
+
+
+@check("bulk_create_or_update", "a row that fails says why, the others pass")
+def _bulk_failure(world: World) -> None:
+    columns = [{"name": "a", "dataType": "INT"}]
+    good, lost = world.name("table"), world.name("table")
+    requests = [
+        CreateTableRequest(name=good, databaseSchema="pg.shop.public", columns=columns),
+        CreateTableRequest(name=lost, databaseSchema="pg.nowhere.public", columns=columns),
+    ]
+    result = world.metadata.bulk_create_or_update(requests)
+    assert (len(result.successRequest), len(result.failedRequest)) == (1, 1), result
+    assert "pg.nowhere" in result.failedRequest[0].message
+
+
+@check("get_create_entity_type get_entity_from_create", "the client finds the classes of each other")
+def _classes(world: World) -> None:
+    assert world.metadata.get_create_entity_type(Table) is CreateTableRequest
+    assert world.metadata.get_entity_from_create(CreateTableRequest) is Table
+    assert isinstance(world.metadata.metadata, OpenMetadata)

@@ -10,7 +10,7 @@ import asyncio
 import re
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -32,12 +32,14 @@ from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.clock import SystemClock
-from tocsin.flow.schedule.messages import scheduled
+from tocsin.flow.schedule.messages import Timings, scheduled, timings_of
+from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
+from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
@@ -46,6 +48,10 @@ RECEIVER_COUNT, EACH_COUNT = 500, 10
 MAIL_COUNT = 5_000
 CHANNEL_COUNT, POST_COUNT = 100, 20
 ALERT_COUNT = 10_000
+_DIGEST_SIZE = 3
+_DAILY: Document = {"triggerType": "Scheduled", "scheduleInfo": "Daily"}
+_DAY_MS = 86_400_000
+_AT_ONCE: Timings = {}
 WORKER_COUNT = 10_000
 _WITHIN_S = 600.0
 _LOOK_EVERY_S = 0.05
@@ -106,7 +112,8 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     rows += [_mails(scaled(MAIL_COUNT, scale, least=20), 1, "mails over one server")]
     report(2, 5)
     alerts = scaled(ALERT_COUNT, scale, least=20)
-    rows += [_mails(alerts, alerts, f"mails of {alerts:,} alerts, due at once")]
+    name = f"daily digests of {alerts:,} alerts, due in the same minute"
+    rows += [_mails(alerts * _DIGEST_SIZE, alerts, name, is_digest=True)]
     report(3, 5)
     rows += [_chats(scaled(CHANNEL_COUNT, scale, least=5), scaled(POST_COUNT, scale, least=3))]
     report(4, 5)
@@ -140,20 +147,26 @@ async def _until_arrived(engine: Engine, settings: Settings, receivers: int, eac
         return p95([(one - received.times_s[0]) * 1000 for one in others])
 
 
-def _mails(count: int, alerts: int, name: str) -> Measurement:
-    """Return how many mails a second one worker hands over; the floor is a bare client with one connection."""
+def _mails(count: int, alerts: int, name: str, *, is_digest: bool = False) -> Measurement:
+    """Return how many mails a second one worker hands over; the floor is a bare client with one connection.
+
+    They carry ``count`` notifications: one each, or all of an alert where it ``is_digest``.
+    """
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
         port = any_free_port()
         settings = settings_in(Path(folder), smtp_host=LOOPBACK, smtp_port=port)
         engine, _ = stack.enter_context(opened(settings))
-        figure, floor = asyncio.run(_handed_over(engine, settings, count, alerts))
-    return Measurement("deliveries", name, figure, "mails/s", floor, count)
+        figure, floor = asyncio.run(_handed_over(engine, settings, count, alerts, trigger=_DAILY if is_digest else {}))
+    return Measurement("deliveries", name, figure, "mails/s", floor, alerts if is_digest else count)
 
 
-async def _handed_over(engine: Engine, settings: Settings, count: int, alerts: int) -> tuple[float, float]:
+async def _handed_over(
+    engine: Engine, settings: Settings, count: int, alerts: int, *, trigger: Document
+) -> tuple[float, float]:
     addresses = [f"r{number}@bench.example.org" for number in range(alerts)]
-    made = _alerts(engine, [_destination(Channel.EMAIL, receivers=[one]) for one in addresses])
-    ids = _add_messages(engine, made, count // alerts)
+    made = _alerts(engine, [_destination(Channel.EMAIL, receivers=[one]) for one in addresses], trigger=trigger)
+    timings = timings_of(Subscriptions(engine).list_enabled({one for one, _ in made})) if trigger else {}
+    ids = _add_messages(engine, made, count // alerts, timings)
     expected = {one for many in ids.values() for one in many}
     async with _mail_server(settings.smtp_port) as received:
         with running(tocsin_command("deliver"), settings, "deliver"):
@@ -233,18 +246,26 @@ def _destination(channel: Channel, **config: object) -> Document:
     return {"id": str(uuid5(NAMESPACE_URL, place)), "category": "External", "type": channel.value, "config": config}
 
 
-def _alerts(engine: Engine, destinations: Sequence[Document]) -> list[tuple[str, Document]]:
+def _alerts(
+    engine: Engine, destinations: Sequence[Document], *, trigger: Document | None = None
+) -> list[tuple[str, Document]]:
     """Make an alert for each destination; return their ids with the destinations."""
     build_estate(engine, Size(tables=10, tested=4, pipelines=4), follows=10)
     writes, made = Writes(SqlCatalogue(engine), SystemClock()), []
     for number, destination in enumerate(destinations):
-        request = {"name": f"alert{number}", "alertType": "Notification", "destinations": [destination]}
+        request: Document = {"name": f"alert{number}", "alertType": "Notification", "destinations": [destination]}
+        request |= {"trigger": trigger} if trigger else {}
         made.append((writes.create("eventsubscription", request, actor=SYSTEM).document["id"], destination))
     return made
 
 
-def _add_messages(engine: Engine, alerts: Sequence[tuple[str, Document]], each: int) -> dict[str, list[str]]:
-    """Make so many due messages to each destination; return their ids by what the destination names."""
+def _add_messages(
+    engine: Engine, alerts: Sequence[tuple[str, Document]], each: int, timings: Timings = _AT_ONCE
+) -> dict[str, list[str]]:
+    """Make so many due notifications for each destination; return the ids of messages by what the destination names.
+
+    Those of scheduled alerts are of yesterday, so that their digests are due by now.
+    """
     offsets = append_events(engine, each, lambda _done, _total: None)
     events = EventLog(engine).read(offsets.start - 1, each)
     found: list[dict[str, object]] = []
@@ -264,12 +285,13 @@ def _add_messages(engine: Engine, alerts: Sequence[tuple[str, Document]], each: 
             {**plain, "event_id": one.event.id, "log_offset": one.offset, "timestamp_ms": one.event.timestamp}
             for one in events
         ]
-    rows = list(scheduled(found, {}, now_ms=SystemClock().now_ms(), gatherings={}))
+    now_ms = SystemClock().now_ms() - (_DAY_MS if timings else 0)
+    rows = list(scheduled(found, timings, now_ms=now_ms, gatherings=GATHERINGS))
     Notifications(engine).add(rows)
-    ids: dict[str, list[str]] = {}
+    ids: dict[str, dict[str, None]] = defaultdict(dict)
     for row in rows:
-        ids.setdefault(str(row["target"]), []).append(str(row["message_id"]))
-    return ids
+        ids[str(row["target"])][str(row["message_id"])] = None
+    return {target: list(many) for target, many in ids.items()}
 
 
 async def _all_arrived(received: Receivers, expected: set[str]) -> None:

@@ -5,138 +5,36 @@ Everything that the examples are about happens once; each test then looks at wha
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine, select
 from tests.acceptance import alerts_page as page
+from tests.acceptance.office import Office, post_room, waiting, working
+from tests.contract.standards import ROOT, problems
 from tests.founded import Founded
-from tests.serving import Json, Served, running_server, server_settings
+from tests.serving import Json, running_server, server_settings
 from tests.spark.conftest import spark, started_spark
 from tests.spark.test_match_stream import caught_up, parts_of
 from tests.waiting import until
 
-from tocsin.clock import FixedClock, SystemClock
+from tocsin.clock import SystemClock, to_datetime
 from tocsin.jobs.match_stream import streaming
-from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
-from tocsin.store.tables import message
-from tocsin.worker.build import Limits, build
-from tocsin.worker.deliver import Worker
-from tocsin.worker.dev_receiver import Receiver, receiving
+from tocsin.worker.dev_receiver import Receiver
 
 __all__ = ["spark", "started_spark"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 
-PATCH = {"Content-Type": "application/json-patch+json"}
 DAY_MS, EIGHT_MS = 86_400_000, 8 * 3_600_000
 OFFICERS = ("quality.lead", "chief.data.officer", "compliance.officer", "finance.director")
-PEOPLE = ("owner", "follower", "reader", *OFFICERS)
+PEOPLE = ("owner", "follower", "reader", "analyst", "data.engineer", *OFFICERS)
+SUBSCRIPTIONS = "/events/subscriptions"
 SCHEMA_FQN = "warehouse.shop.public"
-
-
-@dataclass
-class Office:
-    """A running Tocsin, and what its receivers got."""
-
-    served: Served
-    client: httpx.Client
-    engine: Engine
-    settings: Settings
-    receiver: Receiver
-    url: str
-    alerts: dict[str, Json] = field(default_factory=dict)
-
-    def post(self, path: str, **request: Any) -> Json:
-        answer = self.client.post(path, json=request)
-        assert answer.status_code in (200, 201), f"{path}: {answer.text}"
-        return answer.json()
-
-    def alert(self, request: Json) -> Json:
-        made = self.post("/events/subscriptions", **request)
-        self.alerts[made["name"]] = made
-        return made
-
-    def patch(self, path: str, *operations: Json) -> Json:
-        answer = self.client.patch(path, json=list(operations), headers=PATCH)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def mails(self, alert: str) -> list[tuple[str, str]]:
-        """Return the recipients and texts of the mails that name an alert as a reason."""
-        mails = [one for one in self.receiver.received() if one["kind"] == "mail"]
-        return [(one["to"][0], one["text"]) for one in mails if f"(alert {alert})" in one["text"]]  # type: ignore[index, operator]
-
-    def posts(self, path: str) -> list[Json]:
-        """Return what arrived at a path."""
-        return [one for one in self.receiver.received() if one["kind"] == "webhook" and one["path"] == path]
-
-
-@asynccontextmanager
-async def _working(settings: Settings, now_ms: int | None = None) -> AsyncIterator[None]:
-    async with build(settings) as parts:
-        clock = SystemClock() if now_ms is None else FixedClock(now_ms)
-        stop = asyncio.Event()
-        task = asyncio.create_task(Worker(replace(parts, limits=Limits(poll_s=0.05), clock=clock)).run(stop))
-        try:
-            yield
-        finally:
-            stop.set()
-            await task
-
-
-@contextmanager
-def working(settings: Settings, now_ms: int | None = None) -> Iterator[None]:
-    """Run a worker in a thread; at a fixed time if one is given."""
-    stop, started = threading.Event(), threading.Event()
-
-    async def work() -> None:
-        async with _working(settings, now_ms):
-            started.set()
-            while not stop.is_set():
-                await asyncio.sleep(0.05)
-
-    thread = threading.Thread(target=lambda: asyncio.run(work()))
-    thread.start()
-    try:
-        assert started.wait(30)
-        yield
-    finally:
-        stop.set()
-        thread.join(60)
-
-
-@contextmanager
-def post_room(receiver: Receiver) -> Iterator[tuple[int, int]]:
-    """Receive mail and requests in a thread; yield the ports."""
-    stop, started = threading.Event(), threading.Event()
-    ports: list[tuple[int, int]] = []
-
-    async def receive() -> None:
-        async with receiving(receiver, 0, 0) as both:
-            ports.append(both)
-            started.set()
-            while not stop.is_set():
-                await asyncio.sleep(0.05)
-
-    thread = threading.Thread(target=lambda: asyncio.run(receive()))
-    thread.start()
-    try:
-        assert started.wait(30)
-        yield ports[0]
-    finally:
-        stop.set()
-        thread.join(30)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +53,7 @@ def office(started_spark: SparkSession, founded: Founded, tmp_path_factory: pyte
             office = Office(served, client, engine, settings, receiver, f"http://127.0.0.1:{http}")
             furnish(office)
             subscribe(office)
+            relate(office)
             happen(office)
             run(office, started_spark, folder)
             yield office
@@ -167,6 +66,10 @@ def furnish(office: Office) -> None:
     for name in PEOPLE:
         office.post("/users", name=name, email=f"{name}@example.org")
     office.post("/teams", name="DataEngineering", teamType="Group")
+    office.post("/teams", name="DataQuality", teamType="Group", users=[_user(office, "analyst")["id"]])
+    office.post("/classifications", name="Priority", description="x")
+    office.post("/tags", name="Critical", classification="Priority", description="x")
+    office.post("/glossaries", name="words", description="x")
     for name in ("DataQuality", "Governance", "Finance"):
         office.post("/domains", name=name, domainType="Aggregate", description="x")
     office.post("/services/databaseServices", name="warehouse", serviceType="Postgres")
@@ -178,17 +81,24 @@ def furnish(office: Office) -> None:
     )
     secret = {"tags": [{"tagFQN": "PII.Sensitive", "source": "Classification"}]}
     office.post("/tables", name="salaries", databaseSchema=SCHEMA_FQN, columns=columns, **secret)
+    ledger = office.post("/tables", name="ledger", databaseSchema=SCHEMA_FQN, columns=columns)
     revenue = office.post(
         "/tables", name="revenue", databaseSchema=SCHEMA_FQN, columns=columns, owners=[_user(office, "reader")]
     )
     office.client.put(f"/tables/{orders['id']}/followers", json=_user(office, "follower")["id"])
-    edge = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": revenue["id"], "type": "table"}}
-    assert office.client.put("/lineage", json={"edge": edge}).status_code == 200
     office.post("/services/pipelineServices", name="airflow", serviceType="Airflow")
     pipeline = office.post("/pipelines", name="etl", service="airflow", owners=[_user(office, "owner")])
     office.client.put(f"/pipelines/{pipeline['id']}/followers", json=_user(office, "follower")["id"])
+    load = office.post("/pipelines", name="load", service="airflow")
+    for (source, kind), target in (((orders, "table"), revenue), ((load, "pipeline"), ledger)):
+        edge = {"fromEntity": {"id": source["id"], "type": kind}, "toEntity": {"id": target["id"], "type": "table"}}
+        assert office.client.put("/lineage", json={"edge": edge}).status_code == 200
     definition = office.client.get("/dataQuality/testDefinitions", params={"entityType": "TABLE", "limit": 1}).json()
-    for table, name in (("orders", "null_check"), ("revenue", "revenue_threshold_check")):
+    for table, name in (
+        ("orders", "null_check"),
+        ("revenue", "revenue_threshold_check"),
+        ("ledger", "balance"),
+    ):
         link = f"<#E::table::{SCHEMA_FQN}.{table}>"
         named = definition["data"][0]["fullyQualifiedName"]
         office.post("/dataQuality/testCases", name=name, entityLink=link, testDefinition=named)
@@ -205,6 +115,10 @@ def subscribe(office: Office) -> None:
         office.alert(page.read(example, office.url))
     for destination in page.read(page.CHANNELS, office.url):
         office.alert(_on_names(f"Channel{destination['type']}", destination))
+    for category, (config, _) in CATEGORIES.items():
+        mail = {"category": category, "type": "Email", "config": config}
+        about = {"filteringRules": {"resources": [THREADS[category]]}} if category in THREADS else {}
+        office.alert({**_on_names(f"Category{category}", mail), **about})
     office.alert(_on_names("Downstream", page.read(page.DOWNSTREAM, office.url)))
     for name in ("follower", "reader"):
         hook = {"category": "External", "type": "Webhook", "config": {"endpoint": f"{office.url}/followed/{name}"}}
@@ -214,13 +128,42 @@ def subscribe(office: Office) -> None:
     office.alert({**_on_names("TestsOfFollowed", followers), **_rules("testStatus == 'Failed'", "testCase")})
 
 
+def relate(office: Office) -> None:
+    """Make the alert of the diagram with all that it names, and one of each type that has no example."""
+    load_fails = _rules("pipelineStatus == 'Failed'", "pipeline")
+    bell = {"category": "Owners", "type": "ActivityFeed"}
+    office.alert({"name": "UpstreamFailure", "alertType": "Observability", **load_fails, "destinations": [bell]})
+    office.alert(
+        _on_names("DownstreamImpact", _hook(office, "/impact")) | _rules("eventType == 'entityRestored'", "table")
+    )
+    mails = ({"category": one, "type": "Email", "config": {"receivers": [name]}} for one, name in NOTIFIED.items())
+    failures = {**_on_names("QualityTestFailure", _hook(office, "/pagerduty")), **_rules("testStatus == 'Failed'")}
+    failures["filteringRules"]["resources"] = ["testCase", "table", "pipeline", "policy"]
+    failures["destinations"] += mails
+    governed = {
+        "owners": [_user(office, "quality.lead")],
+        "tags": [{"tagFQN": "Priority.Critical", "source": "Classification"}],
+        "domains": ["DataQuality"],
+    }
+    office.alert({**failures, **governed, "dependsOn": ["UpstreamFailure"], "triggers": ["DownstreamImpact"]})
+    office.alert({**_on_names("Feed", bell), "alertType": "ActivityFeed"})
+    office.alert({**_on_names("Custom", _hook(office, "/custom")), "alertType": "Custom"})
+    queue = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}
+    words = {"name": "Words", "alertType": "GovernanceWorkflowChangeEvent", "resources": ["glossaryTerm"]}
+    office.alert({**words, "destinations": [queue]})
+
+
+def _hook(office: Office, path: str) -> Json:
+    return {"category": "External", "type": "Webhook", "config": {"endpoint": f"{office.url}{path}"}}
+
+
 def _on_names(name: str, destination: Json) -> Json:
     """Return an alert on the display names of tables."""
     rules = _rules("fieldChanged == 'displayName'", "table")
     return {"name": name, "alertType": "Notification", **rules, "destinations": [destination]}
 
 
-def _rules(condition: str, resource: str) -> Json:
+def _rules(condition: str, resource: str = "testCase") -> Json:
     return {"filteringRules": {"resources": [resource], "rules": [{"effect": "include", "condition": condition}]}}
 
 
@@ -232,12 +175,17 @@ def happen(office: Office) -> None:
     )
     office.patch(f"/tables/{orders['id']}", {"op": "add", "path": "/displayName", "value": "Orders"})
     now_ms = SystemClock().now_ms()
+    report = {"timestamp": now_ms, "executionStatus": "Failed"}
+    assert office.client.put("/pipelines/airflow.load/status", json=report).status_code == 200
     for at, (test, status) in enumerate(
         (
             ("orders.null_check", "Success"),
             ("orders.null_check", "Failed"),
             ("revenue.revenue_threshold_check", "Success"),
             ("revenue.revenue_threshold_check", "Failed"),
+            ("ledger.balance", "Failed"),
+            ("ledger.balance", "Failed"),
+            ("orders.null_check", "Success"),
         )
     ):
         result = {"timestamp": now_ms + at, "testCaseStatus": status}
@@ -245,6 +193,11 @@ def happen(office: Office) -> None:
     for at, status in enumerate(("Successful", "PartialSuccess")):
         run = {"timestamp": now_ms + at, "executionStatus": status}
         assert office.client.put("/pipelines/airflow.etl/status", json=run).status_code == 200
+    about = f"<#E::table::{SCHEMA_FQN}.orders>"
+    task = {"type": "RequestDescription", "assignees": [_user(office, "analyst")]}
+    office.post("/feed", about=about, message="Which orders?", type="Task", taskDetails=task)
+    office.post("/feed", about=about, message="Look, <#E::user::reader>")
+    office.post("/glossaryTerms", name="order", glossary="words", description="x")
     with office.served.client(office.served.log_in("intruder@example.org", "intruder-password")) as intruder:
         salaries = office.client.get(f"/tables/name/{SCHEMA_FQN}.salaries").json()
         for table in (salaries, orders):
@@ -262,12 +215,27 @@ def run(office: Office, spark: SparkSession, folder: Path) -> None:
         until(lambda: not waiting(office.engine, SystemClock().now_ms()), within_s=60)
 
 
-def waiting(engine: Engine, now_ms: int | None = None) -> list[int]:
-    """Return when what is not sent yet is due, of all messages or of those that are due now."""
-    is_open = message.c.status.in_(("pending", "awaitingRetry"))
-    with engine.connect() as connection:
-        due = list(connection.scalars(select(message.c.due_at_ms).where(is_open)))
-    return [one for one in due if now_ms is None or one <= now_ms]
+CATEGORIES: dict[str, tuple[Json, set[str]]] = {
+    "Users": ({"receivers": ["reader"]}, {"reader@example.org"}),
+    "Teams": ({"receivers": ["DataQuality"]}, {"analyst@example.org"}),
+    "Assignees": ({}, {"analyst@example.org"}),
+    "Owners": ({}, {"owner@example.org"}),
+    "Mentions": ({}, {"reader@example.org"}),
+    "Followers": ({}, {"follower@example.org"}),
+    "External": ({"receivers": ["desk@company.com"]}, {"desk@company.com"}),
+}
+"""By category, the configuration of a mail destination and who gets its mails; ``Admins`` is part of an example."""
+TESTS = ("null_check", "revenue_threshold_check", "balance")
+THREADS = {"Assignees": "task", "Mentions": "conversation"}
+CHANNELS = {
+    "CustomerDataQualityAlert": "Slack",
+    "PIIAccessViolationAlert": "Webhook",
+    "ProductionSchemaChangeAlert": "MsTeams",
+    "ETLPipelineFailureAlert": "Slack",
+}
+"""By alert of the page, its channel besides mail."""
+NOTIFIED = {"Users": "data.engineer", "Teams": "DataQuality"}
+"""Whom the alert of the diagram notifies by mail."""
 
 
 def recipients(mails: list[tuple[str, str]]) -> set[str]:
@@ -307,7 +275,8 @@ def test_policy_violation_alert(office: Office) -> None:
 
 def test_pipeline_failure_alert(office: Office) -> None:
     (post,) = [one for one in office.posts("/services/XXX") if "etl" in str(one["event"])]
-    assert post["event"]["text"] == "etl: run partial success"
+    assert post["event"]["text"] == "2 changes: load, etl"
+    assert "run partial success" in str(post["event"])
     assert recipients(office.mails("ETLPipelineFailureAlert")) == {"owner@example.org", "follower@example.org"}
     assert [(one["type"], one["name"]) for one in office.alerts["ETLPipelineFailureAlert"]["owners"]] == [
         ("team", "DataEngineering")
@@ -358,6 +327,70 @@ def test_a_webhook_tells_of_what_its_owner_follows(office: Office) -> None:
     assert office.posts("/followed/reader") == []
 
 
+# Relationships
+
+
+def test_an_alert_depends_on_one_and_triggers_another(office: Office) -> None:
+    posts = [str(one["event"]) for one in office.posts("/pagerduty")]
+    assert [sum(name in post for post in posts) for name in TESTS] == [1, 1, 1], "the load explains the second failure"
+    assert [sum(name in str(one["event"]) for one in office.posts("/impact")) for name in TESTS] == [1, 1, 2]
+    made = office.alerts["QualityTestFailure"]
+    shown = office.client.get(f"{SUBSCRIPTIONS}/{made['id']}?fields=dependsOn,triggers,tags,owners,domains").json()
+    assert [shown[key][0]["name"] for key in ("dependsOn", "triggers", "owners", "domains")] == [
+        "UpstreamFailure",
+        "DownstreamImpact",
+        "quality.lead",
+        "DataQuality",
+    ]
+    assert [one["tagFQN"] for one in shown["tags"]] == ["Priority.Critical"]
+    mails = office.mails("QualityTestFailure")
+    assert recipients(mails) == {"data.engineer@example.org", "analyst@example.org"}
+    (held,) = [text for to, text in mails if to == "analyst@example.org" and "balance" in text]
+    assert "nothing more until INC-" in " ".join(held.split())
+
+
+def test_alert_events_open_incidents_that_a_success_resolves(office: Office) -> None:
+    path = f"{SUBSCRIPTIONS}/{office.alerts['QualityTestFailure']['id']}/history"
+    firings = office.client.get(path, params={"kind": "firing"}).json()["data"]
+    assert sorted(one["notified"] for one in firings) == [0, 3, 3, 3]
+    incidents = office.client.get("/incidents", params={"alert": "QualityTestFailure"}).json()["data"]
+    states = {one["entity"]["fullyQualifiedName"].rpartition(".")[2]: one["status"] for one in incidents}
+    assert states == {"null_check": "resolved", "revenue_threshold_check": "open", "balance": "open"}
+    (resolved,) = [one["name"] for one in incidents if one["status"] == "resolved"]
+    timeline = office.client.get(f"/incidents/{resolved}").json()["timeline"]
+    assert [one["kind"] for one in timeline] == ["opened", "recovered"]
+
+
+# Schema
+
+
+def test_every_alert_has_the_form_of_the_schema(office: Office) -> None:
+    for made in office.alerts.values():
+        published = {key: value for key, value in made.items() if key not in ("tags", "triggers", "dependsOn")}
+        assert not ROOT.is_dir() or problems("events/eventSubscription.json", published) == []
+
+
+# Alert types, subscription categories
+
+
+def test_types_of_alerts_without_an_example_notify(office: Office) -> None:
+    owner = _user(office, "owner")["id"]
+    entries = office.client.get(f"/users/{owner}/notifications").json()["data"]
+    assert "Feed" in {reason["subscriptionName"] for one in entries for reason in one["reasons"]}
+    (post,) = office.posts("/custom")
+    assert post["event"]["entityFullyQualifiedName"] == f"{SCHEMA_FQN}.orders"
+    queue = f"{SUBSCRIPTIONS}/{office.alerts['Words']['id']}/queue"
+    (item,) = office.post(f"{queue}/claim")["data"]
+    assert item["event"]["entityFullyQualifiedName"] == "words.order"
+    held = {"id": item["id"], "lease": item["lease"]}
+    assert office.post(f"{queue}/acknowledge", items=[held])["data"][0]["state"] == "acknowledged"
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_every_category_reaches_its_recipients(office: Office, category: str) -> None:
+    assert recipients(office.mails(f"Category{category}")) == CATEGORIES[category][1]
+
+
 # Custom properties
 
 
@@ -389,3 +422,20 @@ def test_the_api_operations_answer(office: Office) -> None:
     assert [one["statusDetails"]["status"] for one in states] == ["active", "active"]
     assert office.client.delete(f"{path}/{sample['id']}").status_code == 200
     assert office.client.get(f"{path}/{sample['id']}").status_code == 404
+
+
+def test_the_logs_of_an_alert_say_what_arrived(office: Office) -> None:
+    days = {
+        key: f"{to_datetime(at):%Y-%m-%d}"
+        for key, at in {"startDate": office.began_ms, "endDate": SystemClock().now_ms()}.items()
+    }
+    for name in CHANNELS:
+        path = f"{SUBSCRIPTIONS}/{office.alerts[name]['id']}/logs"
+        lines = office.client.get(path, params=days).json()["data"]
+        sent = [one for one in lines if one["channel"] != "Email"]
+        assert {(one["channel"], one["statusCode"]) for one in sent} == {(CHANNELS[name], 200)}
+        mailed = {one["recipient"] for one in lines if one["channel"] == "Email"}
+        assert mailed == recipients(office.mails(name))
+        assert {one["status"] for one in lines} == {"delivered"}
+        printed = {"startDate": "2024-01-01", "endDate": "2024-01-31"}
+        assert office.client.get(path, params=printed).json() == {"data": [], "paging": {}}

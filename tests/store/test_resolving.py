@@ -49,7 +49,7 @@ def work_of(engine: Engine) -> Notify:
     rules = {one.id: recipient_rules(one, plan_of(one).questions) for one in alerts}
     return NotifyAlone(
         StoreAddress(engine.url.render_as_string(hide_password=False)),
-        Here(SharedAlerts(rules, timings_of(alerts))),
+        Here(SharedAlerts(rules, timings_of(alerts), reads_incidents=True)),
         NOW_MS,
     )
 

@@ -17,6 +17,7 @@ from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import timings_of
+from tocsin.flow.schedule.roots import by_root
 from tocsin.jobs.resolving import SharedAlerts
 from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
@@ -74,7 +75,11 @@ class Alerts:
     def shared(self, session: SparkSession) -> Broadcast[SharedAlerts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
-            shared = SharedAlerts(self.asked, self.timings, self.opening, cascades_of(self.links), self.depending)
+            reads_incidents = bool(self.depending) or bool(by_root(self.timings, self.timings))
+            cascades = cascades_of(self.links)
+            shared = SharedAlerts(
+                self.asked, self.timings, self.opening, cascades, self.depending, reads_incidents=reads_incidents
+            )
             self._shared.append(session.sparkContext.broadcast(shared))
         return self._shared[0]
 

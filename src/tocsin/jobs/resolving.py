@@ -69,7 +69,8 @@ class SharedAlerts(NamedTuple):
     """What tasks need of the alerts: the recipient rules of each, and the timings of those that may gather or wait.
 
     ``opening`` are those whose failures open incidents; ``cascades`` those that others trigger,
-    ``depending`` those that incidents of others hold back.
+    ``depending`` those that incidents of others hold back. ``reads_incidents``: there are such, or some whose grouping
+    follows incidents.
     """
 
     rules: Rules
@@ -77,11 +78,7 @@ class SharedAlerts(NamedTuple):
     opening: frozenset[str] = frozenset()
     cascades: Cascades = MappingProxyType({})
     depending: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-
-    @property
-    def reads_incidents(self) -> bool:
-        """Return whether incidents hold any alert back, or determine under which asset it gathers."""
-        return bool(self.depending) or bool(by_root(self.timings, self.timings))
+    reads_incidents: bool = False
 
 
 class Shared(Protocol):

@@ -9,7 +9,7 @@ from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import own
-from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS
+from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS, TEXT_LISTS
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY
 from tocsin.search.tokens import name_of, names_of, token_of, words_of
@@ -69,6 +69,7 @@ def _keys(entity_type: str, document: Document, members: list[Document], tiers: 
         if value is not None:
             yield token_of(field, str(value).lower() if isinstance(value, bool) else str(value))
             yield token_of(EXISTS, field)
+    yield from (token_of(field, value) for field in TEXT_LISTS for value in document.get(field) or ())
     yield from _reference_keys(document)
     member_tags = [tag for member in members for tag in _tags(member)]
     for tag in member_tags:

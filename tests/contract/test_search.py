@@ -60,6 +60,19 @@ def test_a_query_answers_in_the_shape_of_elasticsearch(found: httpx.Client, orde
     assert answer["hits"]["max_score"] == 4
 
 
+def test_a_table_is_found_by_an_alias_as_a_whole(
+    administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    table(administrator, "buyers", aliases=["warehouse.shop.public.Clients", "warehouse.shop.public.people"])
+    index_all(sqlite_engine)
+    field = {"fieldName": "aliases.keyword", "index": "table_search_index"}
+    for alias in ("warehouse.shop.public.Clients", "warehouse.shop.public.people"):
+        assert fqns(asked(administrator, "fieldQuery", fieldValue=alias, **field)) == ["warehouse.shop.public.buyers"]
+    assert fqns(asked(administrator, "fieldQuery", fieldValue="warehouse.shop.public.Cli", **field)) == []
+    assert fqns(asked(administrator, "query", q="_exists_:aliases")) == ["warehouse.shop.public.buyers"]
+    assert "aliases" not in administrator.get(f"/tables/{orders['id']}").json()
+
+
 def test_what_lies_in_a_domain_or_belongs_to_somebody_by_what_it_lies_in_is_found(
     administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

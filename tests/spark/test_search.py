@@ -36,6 +36,7 @@ DOCUMENT: dict[str, Any] = {
     "owners": [{"id": "o1", "name": "jane", "type": "user"}, {"id": "o2", "displayName": "Sales Team"}],
     "domains": [{"id": "d1", "name": "sales", "fullyQualifiedName": "eu.sales", "inherited": True}],
     "processedLineage": True,
+    "aliases": ["pg.shop.public.Clients", "pg.shop.public.buyers"],
     "schemaDefinition": "select 1",
     "usageSummary": {"weeklyStats": {"count": 7}},
     "columns": [

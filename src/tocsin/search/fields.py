@@ -66,10 +66,13 @@ REFERENCES = ("owners", "domains", "dataProducts", "reviewers", "experts")
 REFERENCE_KEYS = ("id", "name", "fullyQualifiedName", "displayName")
 """Keys of a reference that are facts."""
 
+TEXT_LISTS = ("aliases",)
+"""Keys of lists of texts; each text is a fact."""
+
 INHERITED = frozenset({"owners", "domains"})
 """Keys of references that an entity inherits from its ancestors."""
 
-ONLY_EXISTS = ("schemaDefinition", "description", "displayName", "tags", "tier", *REFERENCES)
+ONLY_EXISTS = ("schemaDefinition", "description", "displayName", "tags", "tier", *TEXT_LISTS, *REFERENCES)
 """Fields of which, besides the scalar facts, it is known whether they hold anything."""
 
 _WORDS = {
@@ -89,7 +92,7 @@ _WHOLE = {
     "deleted": Field("deleted", column="deleted"),
     "updatedAt": Field("updatedAt", column="updated_at_ms"),
 }
-_FACTS = {name: Field(name, has_facts=True) for name in SCALARS} | {
+_FACTS = {name: Field(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS)} | {
     f"{key}.{part}": Field(f"{key}.{part}", has_facts=True) for key in REFERENCES for part in REFERENCE_KEYS
 }
 _TAGS = {

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, StringType, StructField, StructType
 
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS
+from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS, TEXT_LISTS
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY
 from tocsin.search.tokens import ACCENTED, CAMEL, LONGEST_NAME, LONGEST_TEXT, PLAIN, TOKEN_LENGTH
@@ -183,6 +183,7 @@ def _keys(fqn: Column, name: Column) -> Column:
         "tier.tagFQN": F.col("tiers"),
         EXISTS: F.array(*_held()),
     }
+    often |= {field: F.coalesce(_at(field), _no_texts()) for field in TEXT_LISTS}
     facts = [F.array(*(_fact(field, value) for field, value in once.items()))]
     facts += [F.transform(values, _fact_of(field)) for field, values in often.items()]
     facts += [_facts_of_references(key) for key in REFERENCES]
@@ -226,7 +227,7 @@ def _held() -> list[Column]:
 
 def _at_list(field: str) -> Column:
     lists = {"tags": F.concat("own_tags", "member_tags"), "tier": F.col("tiers")}
-    return lists.get(field, _own(field) if field in REFERENCES else _no_texts())
+    return lists.get(field, _own(field) if field in REFERENCES else F.coalesce(_at(field), _no_texts()))
 
 
 def _filled(text: Column) -> Column:
@@ -258,6 +259,7 @@ def _document() -> StructType:
     kinds: dict[tuple[str, ...], DataType] = dict.fromkeys(SCALARS.values(), _TEXT)
     kinds |= {(key,): _TEXT for key in ("id", "name", "fullyQualifiedName", "deleted", "query", *_TEXTS)}
     kinds |= {(key,): _REFERENCE_LIST for key in REFERENCES}
+    kinds |= {(key,): ArrayType(_TEXT) for key in TEXT_LISTS}
     kinds |= {path: ArrayType(_member(0)) for path in _MEMBER_PATHS}
     kinds |= {("tags",): _TAGS, ("updatedAt",): LongType(), ("usageSummary", "weeklyStats", "count"): LongType()}
     return _nested(kinds)

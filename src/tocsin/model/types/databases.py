@@ -1,6 +1,7 @@
 """Entity types of databases: databases, schemas, tables, stored procedures and queries.
 
-Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
+Source: OpenMetadata 1.13 schemas; a row's ``keys`` are those of its schema and of ``added``.
+Next: ``model/entity_types.py``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ROWS = (
         keys=COMMON
         | DATA
         | words(
-            "columns compressionCodec compressionEnabled compressionStrategy customMetrics dataModel database "
+            "aliases columns compressionCodec compressionEnabled compressionStrategy customMetrics dataModel database "
             "databaseSchema fileFormat joins location locationPath pipelineObservability processedLineage profile "
             "queries retentionPeriod sampleData schemaDefinition tableConstraints tablePartition "
             "tableProfilerConfig tableType testSuite usageSummary"
@@ -41,6 +42,7 @@ ROWS = (
         ancestors=("database", "service"),
         members=("columns",),
         breaking=("columns",),
+        added={"aliases": {"list": {"use": "fullyQualifiedEntityName"}}},
         separate_keys=words("customMetrics joins profile sampleData tableProfilerConfig testSuite usageSummary"),
     ),
     EntityType(

@@ -1,11 +1,25 @@
 """Entity types of governance: glossaries, tags, domains, data products and custom properties.
 
-Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
+Source: OpenMetadata 1.13 schemas; a row's ``keys`` are those of its schema and of ``added``.
+Next: ``model/entity_types.py``.
 """
 
 from __future__ import annotations
 
 from tocsin.model.entity_type import COMMON, EntityType, Parentage, words
+
+_OF_PRODUCTS = {
+    "dataProductType": {
+        "enum": [
+            *("RAW_DATA", "DERIVED_DATA", "DATASET", "REPORTS", "ANALYTIC_VIEW", "VISUALISATION_3D", "ALGORITHM"),
+            *("DECISION_SUPPORT", "AUTOMATED_DECISION_MAKING", "DATA_ENHANCED_PRODUCT", "DATA_DRIVEN_SERVICE"),
+            *("DATA_ENABLED_PERFORMANCE", "BI_DIRECTIONAL"),
+        ]
+    },
+    "portfolioPriority": {"enum": ["CRITICAL", "HIGH", "MEDIUM", "LOW"]},
+    "visibility": {"enum": ["PRIVATE", "INVITATION", "ORGANISATION", "DATASPACE", "PUBLIC"]},
+}
+"""Keys of data products that came with OpenMetadata 1.13.6."""
 
 ROWS = (
     EntityType(
@@ -85,10 +99,11 @@ ROWS = (
         "dataProducts",
         keys=(COMMON - words("deleted"))
         | words(
-            "assets certification consumesFrom entityStatus experts extension followers lifecycleStage providesTo "
-            "reviewers sla style tags votes"
+            "assets certification consumesFrom dataProductType entityStatus experts extension followers "
+            "lifecycleStage portfolioPriority providesTo reviewers sla style tags visibility votes"
         ),
         required=("name", "description", "domains"),
+        added=_OF_PRODUCTS,
         is_renamable=True,
     ),
     EntityType(

@@ -11,12 +11,14 @@ from checks.every_type import new
 from checks.patches import CUSTOMER, FRAGILE
 from metadata.generated.schema.api.data.createCustomProperty import CreateCustomPropertyRequest
 from metadata.generated.schema.api.data.createGlossaryTerm import CreateGlossaryTermRequest
+from metadata.generated.schema.api.domains.createDataProduct import CreateDataProductRequest
 from metadata.generated.schema.entity.data.dashboard import Dashboard
 from metadata.generated.schema.entity.data.database import Database
 from metadata.generated.schema.entity.data.databaseSchema import DatabaseSchema
 from metadata.generated.schema.entity.data.glossary import Glossary
 from metadata.generated.schema.entity.data.glossaryTerm import GlossaryTerm
 from metadata.generated.schema.entity.data.table import Table
+from metadata.generated.schema.entity.domains.dataProduct import DataProduct
 from metadata.generated.schema.entity.teams.team import Team
 from metadata.generated.schema.type.customProperties.enumConfig import EnumConfig
 from metadata.generated.schema.type.customProperty import CustomPropertyConfig
@@ -88,6 +90,15 @@ def _product(world: World) -> None:
     assert [one.fullyQualifiedName for one in read.dataProducts.root] == [product]
     world.metadata.remove_assets_from_data_product(product, [reference(table)])
     assert world.metadata.get_data_product_assets(product)["data"] == []
+
+
+@check("create_or_update get_by_name", "a data product says of what kind it is, for whom, and how urgent")
+def _kind_of_product(world: World) -> None:
+    name = world.name("product")
+    kind = {"dataProductType": "DATASET", "visibility": "ORGANISATION", "portfolioPriority": "HIGH"}
+    put(world.metadata, CreateDataProductRequest, name, {"description": "All of it.", "domains": ["Sales"], **kind})
+    read = world.metadata.get_by_name(DataProduct, name)
+    assert (read.dataProductType.value, read.visibility.value, read.portfolioPriority.value) == tuple(kind.values())
 
 
 @check("get_domain_assets", "what belongs to a domain, page by page")

@@ -59,7 +59,6 @@ LEFT_OUT = {
     "add_pipeline_observability": "not served yet",
     "add_single_pipeline_observability": "not served yet",
     "get_profile_data_by_type": "not served yet",
-    "es_search_from_alias": "tables have no aliases yet",
     "get_query_with_lineage_filter": "it asks nothing: a text for es_get_queries_with_lineage",
     "stream": "it reads the answers of OpenMetadata's AI",
     "email_search_query_es": "it asks nothing: a text for get_reference_by_email",

@@ -104,6 +104,14 @@ def _container(world: World) -> None:
     assert [(type(one), one.id) for one in found] == [(Container, container.id)]
 
 
+@check("es_search_from_alias", "a table by one of its aliases")
+def _alias(world: World) -> None:
+    alias = f"pg.shop.public.{world.name('alias')}"
+    table = _table(world, aliases=[alias])
+    found = world.metadata.es_search_from_alias(Table, alias)
+    assert [one.id for one in found] == [table.id]
+
+
 @check("es_get_queries_with_lineage patch_lineage_processed_flag", "the checksums of queries that are processed")
 def _queries(world: World) -> None:
     query = new(world, "Query", "query")

@@ -11,7 +11,10 @@ from sqlalchemy import Engine, update
 from tests.contract.test_access import patched, restrict
 from tests.notifying import notify_all
 from tests.serving import Json, Served
+from typer.testing import CliRunner
 
+from tocsin.cli.main import app as cli
+from tocsin.client import Client
 from tocsin.model.message import OutcomeReason
 from tocsin.store.engine import writing
 from tocsin.store.tables import message
@@ -214,3 +217,29 @@ def test_an_alert_without_a_queue_says_so(administrator: httpx.Client) -> None:
 def test_a_trial_sends_nothing(administrator: httpx.Client) -> None:
     answer = administrator.post(f"{ALERTS}/validation/destination", json={"destination": QUEUE})
     assert (answer.status_code, "queue" in answer.json()["statusDetails"]["statusInfo"]) == (200, True)
+
+
+@pytest.mark.parametrize("form", ["default", "tocsin", "openmetadata", "cloudEvents"])
+def test_the_command_line_and_the_client_empty_a_queue(
+    served: Served,
+    administrator: httpx.Client,
+    sqlite_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+) -> None:
+    alert = made(administrator, destinations=[{**QUEUE, "config": {"payloadFormat": form}}])
+    events(administrator, "One", "Two")
+    notify_all(sqlite_engine)
+    monkeypatch.setenv("TOCSIN_SERVER", served.url)
+    monkeypatch.setenv("TOCSIN_TOKEN", str(administrator.headers["Authorization"]).removeprefix("Bearer "))
+    shown = CliRunner().invoke(cli, ["queue", "take", "Words", "--limit", "1"])
+    assert (shown.exit_code, "entityCreated" in shown.output, "One" in shown.output) == (0, True, True), shown.output
+    lease, identity = shown.output.split("--lease ")[1].split()[0], shown.output.splitlines()[1].split()[0]
+    done = CliRunner().invoke(cli, ["queue", "acknowledge", "Words", identity, "--lease", lease])
+    assert (done.exit_code, "acknowledged" in done.output) == (0, True), done.output
+    with Client() as client:
+        (second,) = client.claim_events(alert["id"], limit=9)["data"]
+        assert client.extend_events(alert["id"], [second])["data"][0]["state"] == "extended"
+        assert client.release_events(alert["id"], [second])["data"][0]["state"] == "released"
+        while items := client.claim_events(alert["id"])["data"]:
+            assert outcomes(client.acknowledge_events(alert["id"], items)) == ["acknowledged"]

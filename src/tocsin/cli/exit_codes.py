@@ -34,7 +34,7 @@ EXITS = (
     Exit(2, "invalid command, setting or file", (InvalidInput,)),
     Exit(3, "not found", (NotFound,)),
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),
-    Exit(5, "conflict: already exists, or the port is taken", (Conflict,)),
+    Exit(5, "conflict: already exists, taken by somebody else, or the port is taken", (Conflict,)),
     Exit(6, "a required service or package is unavailable", (Unavailable,)),
     Exit(7, "the store is damaged, or an audit has findings", (StoreDamaged,)),
     Exit(8, "`tocsin alerts plan --detailed-exitcode`: there is something to change"),

@@ -34,6 +34,7 @@ from tocsin.cli import (
     mute,
     noise,
     pipeline,
+    queue,
     receive,
     replay,
     sample,
@@ -105,6 +106,7 @@ app.add_typer(events.app, name="events", rich_help_panel=_USE)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
 app.add_typer(deliveries.app, name="deliveries", rich_help_panel=_USE)
 app.add_typer(incidents.app, name="incidents", rich_help_panel=_USE)
+app.add_typer(queue.app, name="queue", rich_help_panel=_USE)
 app.add_typer(conditions.app, name="conditions", rich_help_panel=_USE)
 app.add_typer(templates.app, name="templates", rich_help_panel=_USE)
 app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)

@@ -1,4 +1,4 @@
-"""Asynchronous client: ``AsyncClient`` offers every function of ``client/calls.py`` as a coroutine."""
+"""Asynchronous client: ``AsyncClient`` offers as a coroutine whatever ``Client`` offers (``client/blocking.py``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from tocsin.client import calls
+from tocsin.client import calls, queue_calls
 from tocsin.client.call import Call, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
 from tocsin.client.failures import reaching
@@ -92,6 +92,10 @@ class AsyncClient:
     acknowledge_incident = _awaited(calls.acknowledge_incident)
     assign_incident = _awaited(calls.assign_incident)
     resolve_incident = _awaited(calls.resolve_incident)
+    claim_events = _awaited(queue_calls.claim_events)
+    acknowledge_events = _awaited(queue_calls.acknowledge_events)
+    release_events = _awaited(queue_calls.release_events)
+    extend_events = _awaited(queue_calls.extend_events)
     start_backtest = _awaited(calls.start_backtest)
     get_backtest = _awaited(calls.get_backtest)
     cancel_backtest = _awaited(calls.cancel_backtest)

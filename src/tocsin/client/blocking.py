@@ -1,4 +1,4 @@
-"""Synchronous client: ``Client`` offers every function of ``client/calls.py``."""
+"""Synchronous client: ``Client`` offers every function of ``client/calls.py`` and ``client/queue_calls.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from tocsin.client import calls
+from tocsin.client import calls, queue_calls
 from tocsin.client.call import Call, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
 from tocsin.client.failures import reaching
@@ -102,6 +102,10 @@ class Client:
     acknowledge_incident = _sent(calls.acknowledge_incident)
     assign_incident = _sent(calls.assign_incident)
     resolve_incident = _sent(calls.resolve_incident)
+    claim_events = _sent(queue_calls.claim_events)
+    acknowledge_events = _sent(queue_calls.acknowledge_events)
+    release_events = _sent(queue_calls.release_events)
+    extend_events = _sent(queue_calls.extend_events)
     start_backtest = _sent(calls.start_backtest)
     get_backtest = _sent(calls.get_backtest)
     cancel_backtest = _sent(calls.cancel_backtest)

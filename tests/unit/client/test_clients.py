@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import socket
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from tests.unit.small_server import SmallServer
 
-from tocsin.client import AsyncClient, Client, calls
+from tocsin.client import AsyncClient, Client, calls, queue_calls
 from tocsin.client.connection import address_of
 from tocsin.errors import (
     Conflict,
@@ -186,24 +186,44 @@ async def test_the_async_client_pages_and_raises_likewise(small_server: SmallSer
             await client.get_by_id("table", "1")
 
 
-def requests() -> set[str]:
+def requests() -> dict[str, Callable[..., object]]:
     kinds = ("Call", "Pages")
     return {
-        name
-        for name, build in inspect.getmembers(calls, inspect.isfunction)
+        name: build
+        for module in (calls, queue_calls)
+        for name, build in inspect.getmembers(module, inspect.isfunction)
         if not name.startswith("_")
-        and build.__module__ == calls.__name__
+        and build.__module__ == module.__name__
         and str(inspect.signature(build).return_annotation).startswith(kinds)
     }
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_both_clients_offer_every_call_with_its_own_parameters(kind: type) -> None:
-    for name in requests():
-        method, build = getattr(kind, name), getattr(calls, name)
+    for name, build in requests().items():
+        method = getattr(kind, name)
         assert list(inspect.signature(method).parameters)[1:] == list(inspect.signature(build).parameters), name
         assert (name == "login") or method.__doc__ == build.__doc__
 
 
 def test_there_are_calls_to_offer() -> None:
     assert len(requests()) > 25
+
+
+def test_queues_are_claimed_and_held_events_named_by_id_and_lease(small_server: SmallServer) -> None:
+    path = "/api/v1/events/subscriptions/a%2F1/queue"
+    item = {"id": "i", "lease": "l", "event": {"eventType": "entityCreated"}}
+    small_server.answer("POST", f"{path}/claim", {"data": [item], "hasMore": False})
+    for action in ("acknowledge", "release", "extend"):
+        small_server.answer("POST", f"{path}/{action}", {"data": [{"id": "i", "state": "done"}]})
+    client = Client(small_server.url, "t")
+    claimed = client.claim_events("a/1", limit=5, lease_seconds=30)["data"]
+    for send in (client.acknowledge_events, client.release_events, client.extend_events):
+        assert send("a/1", claimed)["data"][0]["state"] == "done"
+    held = [{"id": "i", "lease": "l"}]
+    assert [one.body for one in small_server.asked] == [
+        {"limit": 5, "leaseSeconds": 30},
+        {"items": held},
+        {"items": held},
+        {"items": held, "leaseSeconds": 60},
+    ]

@@ -1,0 +1,175 @@
+"""``tocsin queue``: the events of an alert's queue: take, acknowledge, release, extend."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.alertfiles import text_of
+from tocsin.cli.assets import find_alert
+from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.client import Client
+from tocsin.clock import to_datetime
+from tocsin.errors import Conflict, InvalidInput
+from tocsin.model.entity import Document
+
+app = typer.Typer(
+    help="Events in the queue of an alert, a destination of type GovernanceWorkflowChangeEvent.\n\n"
+    "Take some, handle them, and acknowledge them before their lease ends; otherwise they return to the queue. You"
+    " need to be an editor of the alert.",
+    no_args_is_help=True,
+)
+
+_DONE = {"acknowledge": "acknowledged", "release": "released", "extend": "extended"}
+
+AlertName = Annotated[str, typer.Argument(metavar="ALERT", help="Name of the alert.")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of taken events, all of one --lease.")]
+Lease = Annotated[str | None, typer.Option(help="The lease under which they were taken, as take shows it.")]
+Claims = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="What take --json has printed, instead of ids; - reads it from stdin."),
+]
+Seconds = Annotated[int, typer.Option(min=5, max=3600, help="How long nobody else can take them.")]
+
+
+@app.command()
+def take(
+    alert: AlertName,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of events.")] = 10,
+    seconds: Seconds = 60,
+    as_json: AsJson = False,
+) -> None:
+    """Take the oldest free events, in log order: for some time nobody else gets them.
+
+    Examples
+    tocsin queue take GovernanceQueue
+    tocsin queue take GovernanceQueue --limit 100 --seconds 600 --json > taken.json
+    """
+    with Client() as client:
+        taken = client.claim_events(find_alert(client, alert).id, limit=limit, lease_seconds=seconds)
+    if as_json:
+        show_json(taken)
+        return
+    items = taken["data"]
+    if not items:
+        typer.echo("Take again: there may be more." if taken["hasMore"] else "The queue has no free events.")
+        return
+    show_rows([_row(one) for one in items], as_json=False)
+    first = items[0]
+    typer.echo(
+        f"\nYours until {_time(first['leaseExpiresAt'])} UTC. When done:\n"
+        f"tocsin queue acknowledge {alert} --lease {first['lease']} ID…"
+    )
+
+
+@app.command()
+def acknowledge(
+    alert: AlertName, ids: Ids = None, *, lease: Lease = None, claims: Claims = None, as_json: AsJson = False
+) -> None:
+    """Acknowledge taken events: they are done. Repeating it changes nothing.
+
+    Examples
+    tocsin queue acknowledge GovernanceQueue --lease LEASE ID
+    tocsin queue acknowledge GovernanceQueue --claims taken.json
+    """
+    held = _held(ids, lease, claims)
+    with Client() as client:
+        found = client.acknowledge_events(find_alert(client, alert).id, held)
+    _say(found, "acknowledge", as_json=as_json)
+
+
+@app.command()
+def release(
+    alert: AlertName, ids: Ids = None, *, lease: Lease = None, claims: Claims = None, as_json: AsJson = False
+) -> None:
+    """Give taken events back: they can be taken again at once.
+
+    Examples
+    tocsin queue release GovernanceQueue --claims taken.json
+    """
+    held = _held(ids, lease, claims)
+    with Client() as client:
+        found = client.release_events(find_alert(client, alert).id, held)
+    _say(found, "release", as_json=as_json)
+
+
+@app.command()
+def extend(
+    alert: AlertName,
+    ids: Ids = None,
+    *,
+    lease: Lease = None,
+    claims: Claims = None,
+    seconds: Seconds = 60,
+    as_json: AsJson = False,
+) -> None:
+    """Keep taken events for some time from now.
+
+    Examples
+    tocsin queue extend GovernanceQueue --claims taken.json --seconds 600
+    """
+    held = _held(ids, lease, claims)
+    with Client() as client:
+        found = client.extend_events(find_alert(client, alert).id, held, lease_seconds=seconds)
+    _say(found, "extend", as_json=as_json)
+
+
+def _held(ids: list[str] | None, lease: str | None, claims: str | None) -> list[Document]:
+    """Return the events that are meant, by id and lease."""
+    if claims is not None:
+        if ids or lease:
+            raise InvalidInput("--claims cannot be combined with ids or --lease.")
+        return _claimed(text_of(claims), claims)
+    if not ids or lease is None:
+        raise InvalidInput("Say which events: ids and --lease as tocsin queue take shows them, or --claims FILE.")
+    return [{"id": one, "lease": lease} for one in ids]
+
+
+def _claimed(text: str, file: str) -> list[Document]:
+    try:
+        items = json.loads(text)["data"]
+        found = [{"id": one["id"], "lease": one["lease"]} for one in items]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"{file} is not what tocsin queue take --json prints.") from error
+    if not found:
+        raise InvalidInput(f"{file} contains no events.")
+    return found
+
+
+def _say(found: Document, action: str, *, as_json: bool) -> None:
+    """Show what became of each event; if some were no longer held, end with an error."""
+    if as_json:
+        show_json(found)
+    else:
+        show_rows([_outcome(one, action) for one in found["data"]], as_json=False)
+    states = Counter(one["state"] for one in found["data"])
+    if others := states.total() - states[_DONE[action]]:
+        raise Conflict(
+            f"{others} of {states.total()} events were not {_DONE[action]}: somebody else has taken them since,"
+            " or they have ended."
+        )
+
+
+def _row(one: Document) -> Document:
+    event = one["event"].get("data", one["event"])  # CloudEvents have it one level below
+    return {
+        "id": one["id"],
+        "when": _time(event["timestamp"]),
+        "event": event["eventType"],
+        "asset": event.get("entityFullyQualifiedName") or event.get("entityId"),
+        "by": event.get("userName"),
+    }
+
+
+def _outcome(one: Document, action: str) -> Document:
+    ends = one.get("leaseExpiresAt")
+    until = {"until": None if ends is None else _time(ends)} if action == "extend" else {}
+    return {"id": one["id"], "state": one["state"], **until}
+
+
+def _time(at_ms: int) -> str:
+    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

@@ -120,6 +120,7 @@ WRITES = frozenset(
     POST /lineage/events
     POST /acknowledge/{token}
     POST /mute/{token}
+    POST /slack/interactions
     POST /unsubscribe/{token}
     POST /queryCostRecord
     POST /usage/compute.percentile/{entity_type}/{date}

@@ -23,6 +23,7 @@ OPEN = {
     "POST /acknowledge/{token}": "the same, after the page has asked",
     "GET /mute/{token}": "the token in a message says whose message it was",
     "POST /mute/{token}": "the same, after the page has asked",
+    "POST /slack/interactions": "Slack signs it, and says who has pressed the button; it asks for that person's rights",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was",
     "POST /unsubscribe/{token}": "one click in a mail program, which has no log-in (RFC 8058)",
 }

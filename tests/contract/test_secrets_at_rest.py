@@ -37,6 +37,7 @@ def destinations(url: str) -> dict[str, Json]:
         "queryParams": {"token": f"{WORD}-parameter"},
     }
     oauth = {"type": "oauth2", "tokenUrl": f"{url}/token", "clientId": f"{WORD}-id", "clientSecret": f"{WORD}-secret"}
+    bot = {"botToken": f"xoxb-{WORD}-token", "signingSecret": f"{WORD}-signing-secret", "channel": "#alerts"}
     return {
         "bearer": {
             "type": "Webhook",
@@ -44,7 +45,7 @@ def destinations(url: str) -> dict[str, Json]:
         },
         "oauth": {"type": "Webhook", "config": {**hook, "authType": oauth}},
         "Slack": {"type": "Slack", "config": {"endpoint": chat}},
-        "bot": {"type": "Slack", "config": {"botToken": f"xoxb-{WORD}-token", "channel": "#alerts"}},
+        "bot": {"type": "Slack", "config": bot},
         "MsTeams": {"type": "MsTeams", "config": {"endpoint": chat}},
         "GChat": {"type": "GChat", "config": {"endpoint": chat}},
     }

@@ -334,6 +334,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /search/aggregate",
         "POST /acknowledge/{token}",
         "POST /mute/{token}",
+        "POST /slack/interactions",
         "POST /unsubscribe/{token}",
         "POST /usage/compute.percentile/{entity_type}/{date}",
         "PUT /users/changePassword",

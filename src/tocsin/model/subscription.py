@@ -156,8 +156,8 @@ class DestinationConfig(WireModel):
     """Where a destination sends to; which keys count depends on its channel.
 
     Source: ``events/emailAlertConfig.json`` and ``entity/events/webhook.json``, plus the seed's
-    ``secretKey`` and our ``payloadFormat``, ``bodyTemplate``, ``compression``, ``verification``, ``botToken`` and
-    ``channel``. Secrets are masked in what is read back.
+    ``secretKey`` and our ``payloadFormat``, ``bodyTemplate``, ``compression``, ``verification``, ``botToken``,
+    ``signingSecret`` and ``channel``. Secrets are masked in what is read back.
     """
 
     receivers: tuple[str, ...] = ()
@@ -175,6 +175,7 @@ class DestinationConfig(WireModel):
     compression: str | None = None
     verification: str | None = None
     bot_token: str | None = None
+    signing_secret: str | None = None
     channel: str | None = None
 
 

@@ -61,6 +61,7 @@ from tocsin.server.routes.notifications import (
     inbox,
     mute_links,
     mutes,
+    slack_interactions,
     unsubscribe,
 )
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
@@ -267,7 +268,7 @@ _OF_ALERTS = (
 def _routes() -> APIRouter:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes = APIRouter()
-    by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router)
+    by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router, slack_interactions.router)
     for open_to_all in (version.router, users.open_router, openid.open_router, *by_link):
         lay_out(routes, open_to_all, API, [Depends(check_query_names)])
     asked = [Depends(caller_of), Depends(check_query_names)]

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from tocsin.errors import InvalidInput
 from tocsin.flow.resolve.recipient_rules import has_no_receiver
 from tocsin.flow.send.channels.endpoints import check_endpoint, check_header
-from tocsin.flow.send.channels.slack.channel import check_bot_token
+from tocsin.flow.send.channels.slack.channel import check_bot_token, check_signing_secret
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.channels.webhook.authentication import check_credentials
 from tocsin.flow.send.channels.webhook.filling import check_templates
@@ -127,6 +127,8 @@ def check_secrets(secrets: Document, place: str) -> None:
         check_endpoint(endpoint, f"{place}.endpoint")
     if "botToken" in secrets:
         check_bot_token(secrets["botToken"], f"{place}.botToken")
+    if "signingSecret" in secrets:
+        check_signing_secret(secrets["signingSecret"], f"{place}.signingSecret")
     headers = secrets.get("headers")
     for name, value in headers.items() if isinstance(headers, dict) else ():
         check_header(name, value, place)

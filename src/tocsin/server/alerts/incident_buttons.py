@@ -12,7 +12,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.send.acknowledge_links import request_of
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
 from tocsin.model.notification import Notification
-from tocsin.model.people import Actor
+from tocsin.model.people import Actor, Person
 from tocsin.server.alerts.incident_rights import check_may_change, found_incident
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller
@@ -51,7 +51,11 @@ def _belongs(incident: AlertIncident, notification: Notification, parts: Parts) 
 
 def person_of(user_id: str | None, parts: Parts) -> Actor | None:
     """Return the person with that id as who acts; None for nobody, for bots, and for those who are gone."""
-    person = parts.people.by_id(user_id) if user_id else None
+    return actor_of(parts.people.by_id(user_id) if user_id else None)
+
+
+def actor_of(person: Person | None) -> Actor | None:
+    """Return a person as who acts; None as ``person_of``."""
     if person is None or person.deleted or person.is_bot:
         return None
     return Actor(person.id, person.name, is_admin=person.is_admin)

@@ -111,6 +111,7 @@ ALERTS: dict[str, Document] = {
     ),
     "Unmuted": whole({"id": ID, "muted": {"const": False}}),
     "MutedByLink": whole({"muted": {"const": True}, "until": TIME}),
+    "Taken": whole({}),
     "Unsubscribed": whole({"unsubscribed": array(TEXT)}),
     "Activity": whole({"event": ref("ChangeEvent"), "title": TEXT, "semanticChanges": array(ref("SemanticChange"))}),
     "DestinationStatus": {

@@ -40,9 +40,12 @@ ERRORS: dict[str, Document] = {
 }
 """The answers to what cannot be done, by name."""
 
-_LOG_IN = frozenset({"users.login", "openid.begin", "openid.come_back"})
-_BY_LINK = frozenset({"acknowledge_links.ask_to_acknowledge", "acknowledge_links.acknowledge_by_link"})
-"""Routes that ask for the rights of the recipient of a message."""
+_WITHOUT_TOKEN = {
+    **dict.fromkeys(("users.login", "openid.begin", "openid.come_back"), ("401", "429")),
+    **dict.fromkeys(("acknowledge_links.ask_to_acknowledge", "acknowledge_links.acknowledge_by_link"), ("403", "429")),
+    "slack_interactions.take_interaction": ("401", "429"),
+}
+"""What routes refuse that need no token, but ask otherwise who it is: a password, a link, a signature."""
 
 _CONFLICTING_READS = frozenset({"events.list_events"})
 _WITHOUT_CONFLICTS = frozenset(
@@ -57,6 +60,7 @@ _WITHOUT_CONFLICTS = frozenset(
         "unsubscribe",
         "mute_links",
         "acknowledge_links",
+        "slack_interactions",
         "openid",
         "permissions",
         "templates",
@@ -104,10 +108,7 @@ def _statuses(name: str, module: str, route: APIRoute, method: str, *, is_read: 
         yield from ("401", "429")
         if name not in _FORBIDDEN_NOBODY:
             yield "403"
-    if name in _BY_LINK:
-        yield from ("403", "429")
-    if name in _LOG_IN:
-        yield from ("401", "429")
+    yield from _WITHOUT_TOKEN.get(name, ())
     if "{" in route.path_format.replace("{collection}", "") or method != "GET" or name in _NAMING_READS:
         yield "404"
     if (method != "GET" and module not in _WITHOUT_CONFLICTS) or name in _CONFLICTING_READS:

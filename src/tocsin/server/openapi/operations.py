@@ -118,6 +118,7 @@ OPERATIONS: dict[str, Operation] = {
         ("acknowledge_links.ask_to_acknowledge", "acknowledge_links.acknowledge_by_link"),
         Operation("Html", media="text/html"),
     ),
+    "slack_interactions.take_interaction": Operation("Taken", "SlackInteraction"),
     "subscriptions.create": Operation("EventSubscription", "CreateEventSubscription"),
     "subscriptions.create_or_update": Operation("EventSubscription", "CreateEventSubscription", also=_NEW_OR_NOT),
     **dict.fromkeys(("subscriptions.patch", "subscriptions.patch_by_name"), Operation("EventSubscription", _PATCHED)),

@@ -18,6 +18,7 @@ from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
 JSON = "application/json; charset=utf-8"
+FORM = "application/x-www-form-urlencoded"
 ANSWER_BYTES = 200_000
 """Most bytes of an answer that are read: it repeats the message, with every letter beyond ASCII as six."""
 

@@ -43,15 +43,15 @@ Members = Mapping[str, str]
 NO_MEMBERS: Members = {}
 
 
-def render_message(dispatch: Dispatch, *, base_url: str, members: Members = NO_MEMBERS) -> bytes:
+def render_message(
+    dispatch: Dispatch, *, base_url: str, members: Members = NO_MEMBERS, most_bytes: int = MESSAGE_BYTES
+) -> bytes:
     """Return the JSON of the message for ``dispatch``: blocks, and a text for notifications and screen readers.
 
     ``members`` are those of the workspace who can be mentioned: their ids there, by their ids here.
     """
     render = partial(_payload, members=members)
-    return fitted(
-        dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
-    )
+    return fitted(dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= most_bytes)
 
 
 def _payload(content: MessageContent, members: Members) -> bytes:

@@ -5,21 +5,21 @@ Next: ``flow/send/channels/slack/api.py``.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import orjson
 
 from tocsin.flow.send.channels.slack.api import Call, SlackApi
 from tocsin.flow.send.channels.slack.blocks import Block, links_block, render_message
+from tocsin.flow.send.channels.slack.interactions import MEMBER, MESSAGE_BYTES, Choice, buttons_block
 from tocsin.flow.send.channels.slack.members import Members
 from tocsin.flow.send.dispatch import Answered, Dispatch
-from tocsin.flow.send.mute_links import MUTED_FOR_MS, MuteRequest, link_of
+from tocsin.flow.send.mute_links import MUTED_FOR_MS, MuteRequest, link_of, token_of
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
 
-MEMBER = re.compile(r"[UW][A-Z0-9]{1,30}")
-"""An id that Slack gives a member."""
+_MUTE = "Mute the asset for a day"
 
 
 class SlackBot:
@@ -46,19 +46,37 @@ class SlackBot:
 
     async def _posted(self, dispatch: Dispatch, channel: str, call: Call) -> Outcome:
         members = await self._owners(dispatch, call)
-        message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
-        message["blocks"] += self._mute_link(dispatch, call)
+        if call.destination.config.signing_secret and len(dispatch.entries) == 1:
+            message = self._with_buttons(dispatch, members, call)
+        else:
+            message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
+            message["blocks"] += self._mute_link(dispatch, call)
         place = {"channel": channel} if dispatch.answers is None else _thread(channel, dispatch.answers)
         answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
         return answer.outcome
 
+    def _with_buttons(self, dispatch: Dispatch, members: Mapping[str, str], call: Call) -> Block:
+        """Return the message about one event with buttons, whose requests Slack signs, in place of links."""
+        plain = replace(dispatch, buttons={})
+        rendered = render_message(plain, base_url=self._base_url, members=members, most_bytes=MESSAGE_BYTES)
+        message: Block = orjson.loads(rendered)
+        buttons = dispatch.buttons.get(dispatch.first.notification_id, ())
+        choices = [Choice(f"acknowledge_{at}", one.text, one.token) for at, one in enumerate(buttons, start=1)]
+        if request := self._mute_request(dispatch, call):
+            choices.append(Choice("mute", _MUTE, token_of(request, self._link_key)))
+        message["blocks"] += [buttons_block(choices)] if choices else []
+        return message
+
     def _mute_link(self, dispatch: Dispatch, call: Call) -> list[Block]:
-        """Return the link by which a person mutes the asset for a day; none where others read the message as well."""
+        request = self._mute_request(dispatch, call)
+        return [links_block((link_of(request, self._link_key, self._base_url), _MUTE))] if request else []
+
+    def _mute_request(self, dispatch: Dispatch, call: Call) -> MuteRequest | None:
+        """Return what mutes the asset for a day for a person; None where others read the message as well."""
         first = dispatch.first
         if not (self._link_key and call.to_person and first.recipient_id) or len(dispatch.entries) > 1:
-            return []
-        request = MuteRequest(first.notification_id, call.now_ms + MUTED_FOR_MS)
-        return [links_block((link_of(request, self._link_key, self._base_url), "Mute the asset for a day"))]
+            return None
+        return MuteRequest(first.notification_id, call.now_ms + MUTED_FOR_MS)
 
     async def _owners(self, dispatch: Dispatch, call: Call) -> dict[str, str]:
         """Return those owners of the asset who are members of the workspace; whom it does not name is not mentioned."""

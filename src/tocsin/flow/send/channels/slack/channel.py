@@ -20,6 +20,7 @@ from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
+_SECRET = re.compile(r"[!-~]{16,200}")
 _TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]{4,250}")
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,20}|#?[^\s@#<>|A-Z]{1,80}")
 
@@ -48,6 +49,8 @@ def _check_without_bot(destination: Destination, place: str) -> None:
             "Slack needs a bot's token to write to people; an endpoint is for External", field=f"{place}.botToken"
         )
     check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+    if destination.config.signing_secret:
+        raise InvalidInput("needs a botToken: only a bot's buttons come back", field=f"{place}.signingSecret")
     if destination.config.channel:
         raise InvalidInput("needs a botToken: an incoming webhook has one channel", field=f"{place}.channel")
 
@@ -61,6 +64,17 @@ def check_bot_token(token: object, place: str) -> None:
     """
     if not isinstance(token, str) or not _TOKEN.fullmatch(token):
         raise InvalidInput("is not a bot token of Slack (Bot User OAuth Token, xoxb-…)", field=place)
+
+
+def check_signing_secret(secret: object, place: str) -> None:
+    """Check the signing secret of an app.
+
+    Raises
+    ------
+    InvalidInput : it is none
+    """
+    if not isinstance(secret, str) or not _SECRET.fullmatch(secret):
+        raise InvalidInput("is not the Signing Secret of a Slack app (Basic Information)", field=place)
 
 
 def _targets(destination: Destination) -> tuple[str, ...]:
@@ -97,7 +111,7 @@ SLACK = ChannelType(
     interval_s=1.0,
     mentions=lambda destination: bool(destination.config.bot_token),
     open_sender=_opened,
-    config_keys=frozenset({"endpoint", "bot_token", "channel"}),
-    secret_texts=("botToken",),
+    config_keys=frozenset({"endpoint", "bot_token", "channel", "signing_secret"}),
+    secret_texts=("botToken", "signingSecret"),
     preview=_preview,
 )

@@ -9,7 +9,7 @@ import asyncio
 from urllib.parse import urlencode
 
 from tocsin.clock import Steady, steady_s
-from tocsin.flow.send.channels.slack.api import Call, SlackApi
+from tocsin.flow.send.channels.slack.api import FORM, Call, SlackApi
 from tocsin.flow.send.outcome import of_reason
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 
@@ -23,7 +23,6 @@ MOST_KEPT = 10_000
 
 _Key = tuple[str, str]
 _METHOD = "users.lookupByEmail"
-_FORM = "application/x-www-form-urlencoded"
 
 
 class Members:
@@ -47,7 +46,7 @@ class Members:
 
     async def _asked(self, key: _Key, call: Call) -> str | Outcome:
         _, address = key
-        answer = await self._api.ask(_METHOD, urlencode({"email": address}).encode(), call, content_type=_FORM)
+        answer = await self._api.ask(_METHOD, urlencode({"email": address}).encode(), call, content_type=FORM)
         user = answer.values.get("user")
         user_id = user.get("id") if isinstance(user, dict) else None
         if isinstance(answer.outcome, Delivered) and isinstance(user_id, str):

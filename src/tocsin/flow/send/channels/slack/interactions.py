@@ -1,0 +1,140 @@
+"""Slack's interactivity: buttons in messages of bots, and the requests that Slack makes when somebody presses one.
+
+A button carries a signed token of ours, so a request names the message that it is about; Slack signs the request with
+the app's signing secret. Source: Slack's "Handling user interaction" (``block_actions``) and "Verifying requests from
+Slack". Next: ``server/routes/notifications/slack_interactions.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+
+from tocsin.errors import InvalidInput
+
+LONGEST_DIFFERENCE_S = 300
+"""So far may the time of a request be from ours."""
+
+MEMBER = re.compile(r"[UW][A-Z0-9]{1,30}")
+"""An id that Slack gives a member."""
+
+MESSAGE_BYTES = 8_000
+"""Most bytes of a message with buttons: a request repeats it, URL-encoded, and must fit into a body without log-in."""
+
+_VERSION = "v0"
+_LONGEST_TOKEN = 200
+_HOSTS = (".slack.com", ".slack-gov.com")
+Block = dict[str, Any]  # Any: a JSON value
+
+
+class Choice(NamedTuple):
+    """A button: what it is called within its message, its text, and the token of what it does."""
+
+    name: str
+    text: str
+    token: str
+
+
+class Press(NamedTuple):
+    """A button that a member has pressed, and where to answer them; empty for nowhere."""
+
+    token: str
+    member: str
+    response_url: str = ""
+
+
+class Signed(NamedTuple):
+    """A request as it came: its body, and what its headers say of its time and signature."""
+
+    body: bytes
+    timestamp: str
+    signature: str
+
+
+def buttons_block(choices: Sequence[Choice]) -> Block:
+    """Return the block of these buttons."""
+    return {
+        "type": "actions",
+        "elements": [
+            {
+                "type": "button",
+                "action_id": one.name,
+                "text": {"type": "plain_text", "text": one.text, "emoji": False},
+                "value": one.token,
+            }
+            for one in choices
+        ],
+    }
+
+
+def is_genuine(signed: Signed, secret: str, *, now_ms: int) -> bool:
+    """Return whether Slack has signed a request with this secret, a moment ago."""
+    if not re.fullmatch(r"[0-9]{1,12}", signed.timestamp, re.ASCII):
+        return False
+    if abs(now_ms / 1000 - int(signed.timestamp)) > LONGEST_DIFFERENCE_S:
+        return False
+    return hmac.compare_digest(signature_of(signed, secret).encode(), signed.signature.encode())
+
+
+def signature_of(signed: Signed, secret: str) -> str:
+    """Return the signature that Slack gives a request."""
+    said = b":".join((_VERSION.encode(), signed.timestamp.encode(), signed.body))
+    return f"{_VERSION}={hmac.new(secret.encode(), said, hashlib.sha256).hexdigest()}"
+
+
+def press_in(body: bytes) -> Press:
+    """Return what a request says.
+
+    Raises
+    ------
+    InvalidInput : it is not the form that Slack sends when somebody presses a button of ours
+    """
+    payload = _payload(body)
+    if payload.get("type") != "block_actions":
+        raise InvalidInput("must be block_actions: buttons are all that messages have", field="payload.type")
+    actions, user = payload.get("actions"), payload.get("user")
+    action = actions[0] if isinstance(actions, list) and actions else None
+    token = action.get("value") if isinstance(action, dict) else None
+    if not isinstance(token, str) or not 0 < len(token) <= _LONGEST_TOKEN:
+        raise InvalidInput("must be the value of a button of a message", field="payload.actions[0].value")
+    member = user.get("id") if isinstance(user, dict) else None
+    if not isinstance(member, str) or not MEMBER.fullmatch(member):
+        raise InvalidInput("must be the id of a member", field="payload.user.id")
+    response_url = payload.get("response_url")
+    return Press(token, member, response_url if isinstance(response_url, str) else "")
+
+
+def _payload(body: bytes) -> dict[str, Any]:  # Any: a JSON value
+    try:
+        form = parse_qs(body.decode("ascii"), max_num_fields=10, errors="strict")
+        payload = orjson.loads(form["payload"][0])
+    except (ValueError, KeyError) as error:
+        raise InvalidInput(
+            "The body must be a form whose field payload is JSON, as Slack's interactivity sends it."
+        ) from error
+    if not isinstance(payload, dict):
+        raise InvalidInput("must be a JSON object", field="payload")
+    return payload
+
+
+def is_of_slack(url: str, api_url: str) -> bool:
+    """Return whether an address to answer to is Slack's: of its hosts, or of the one where its API is."""
+    try:
+        asked, api = urlsplit(url), urlsplit(api_url)
+    except ValueError:
+        return False
+    is_api = (asked.scheme, asked.netloc) == (api.scheme, api.netloc)
+    return is_api or (asked.scheme == "https" and (asked.hostname or "").endswith(_HOSTS))
+
+
+def ephemeral(text: str) -> bytes:
+    """Return the JSON of an answer that only the member who pressed the button sees."""
+    said = escape(text, quote=False)
+    return orjson.dumps({"response_type": "ephemeral", "replace_original": False, "text": said})

@@ -1,0 +1,117 @@
+"""Buttons in messages of a Slack bot: whose request it is, and what the button does for whom.
+
+A request counts if a destination of the message's notification has the secret that it is signed with. Who presses is
+whom that destination's workspace says, so a button reaches no further than alerts with such a destination
+(``docs/decisions/0064-a-slack-button-reaches-no-further-than-its-alert.md``).
+Next: ``server/routes/notifications/slack_interactions.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.clock import to_datetime
+from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
+from tocsin.flow.send import acknowledge_links, mute_links
+from tocsin.flow.send.acknowledge_links import AcknowledgeRequest
+from tocsin.flow.send.channels.slack.interactions import Press, Signed, is_genuine
+from tocsin.flow.send.mute_links import MuteRequest
+from tocsin.flow.send.wording import asset_of
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.notification import Notification
+from tocsin.model.subscription import Channel, Destination
+from tocsin.server.alerts.incident_buttons import acknowledge, actor_of, button_of
+from tocsin.server.build import Parts
+from tocsin.server.http.request import Caller
+
+_NOT_SIGNED = "The request is not signed with the signing secret of a destination that this button was sent for."
+_OF_ANOTHER = "This message was sent to somebody else, so nothing was changed."
+_NOBODY = "Tocsin knows nobody with your e-mail address in Slack, so nothing was changed."
+
+
+class SlackButton(NamedTuple):
+    """A button that was pressed.
+
+    ``destination`` is one of those whose secret signed the request, with its secrets; ``alerts`` are all of theirs.
+    """
+
+    token: str
+    request: AcknowledgeRequest | MuteRequest
+    notification: Notification
+    destination: Destination
+    alerts: frozenset[str]
+
+
+def pressed_button(press: Press, signed: Signed, parts: Parts) -> SlackButton:
+    """Return the button that a request is about.
+
+    Raises
+    ------
+    Unauthenticated : the token is not ours, or the request not Slack's
+    """
+    key, stores = parts.alert_stores.unsubscribe_key, parts.alert_stores
+    request = acknowledge_links.request_of(press.token, key, 0) or mute_links.request_of(press.token, key, 0)
+    record = stores.records.by_id([request.notification_id]).get(request.notification_id) if request else None
+    if request is None or record is None:
+        raise Unauthenticated(_NOT_SIGNED)
+    now_ms = parts.clock.now_ms()
+    signing = {
+        alert: destination
+        for alert, destination in _bots(record.notification, parts)
+        if is_genuine(signed, destination.config.signing_secret or "", now_ms=now_ms)
+    }
+    if not signing:
+        raise Unauthenticated(_NOT_SIGNED)
+    return SlackButton(press.token, request, record.notification, next(iter(signing.values())), frozenset(signing))
+
+
+def _bots(notification: Notification, parts: Parts) -> list[tuple[str, Destination]]:
+    """Return the interactive bots that a notification is sent by, each with its alert."""
+    found: list[tuple[str, Destination]] = []
+    for alert, identity in sorted({reason.destination_key for reason in notification.reasons}):
+        route = parts.alert_stores.routes.of(alert).get(identity)
+        if route is None or route.waits_because is not None or route.destination.type is not Channel.SLACK:
+            continue
+        if route.destination.config.bot_token and route.destination.config.signing_secret:
+            found.append((alert, route.destination))
+    return found
+
+
+async def press_as(address: str | None, button: SlackButton, parts: Parts, root: str) -> str:
+    """Do what a button asks for as the person with an e-mail address, and say what came of it."""
+    person = await run_in_threadpool(parts.people.by_email, address) if address else None
+    actor = actor_of(person)
+    if actor is None:
+        return _NOBODY
+    try:
+        async with parts.shares.taken(actor) as place:
+            return await run_in_threadpool(_done, button, Caller(actor, parts, root, place))
+    except TocsinError as refused:
+        return refused.message
+
+
+def _done(button: SlackButton, caller: Caller) -> str:
+    if caller.parts.clock.now_ms() >= button.request.until_ms:
+        raise NotFound("This button has expired.")
+    recipient = button.notification.recipient_id
+    if recipient not in (None, caller.actor.id):
+        raise Forbidden(_OF_ANOTHER)
+    if isinstance(button.request, MuteRequest):
+        return _muted(button.request, button.notification, caller)
+    incident = button_of(button.token, caller.parts).incident
+    if incident.subscription_id not in button.alerts:
+        raise Forbidden(f"{incident.name} is of an alert that does not use this bot; open it in Tocsin.")
+    return acknowledge(incident.name, caller)
+
+
+def _muted(request: MuteRequest, notification: Notification, caller: Caller) -> str:
+    logged = caller.parts.log.find(notification.event_id)
+    if logged is None or notification.recipient_id is None:
+        raise Forbidden(_OF_ANOTHER)
+    about, now_ms = asset_of(logged.event)[1], caller.parts.clock.now_ms()
+    mute = Mute(caller.actor.id, MuteKind.ASSET, about, since_ms=now_ms, until_ms=request.until_ms)
+    caller.parts.alert_stores.mutes.put(mute)
+    until = to_datetime(request.until_ms).strftime("%Y-%m-%d %H:%M UTC")
+    return f"You will receive no notifications about the asset of this message until {until}, on any channel."

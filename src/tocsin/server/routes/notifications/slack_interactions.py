@@ -1,0 +1,57 @@
+"""Route that Slack calls when somebody presses a button in a message of a bot: signed by Slack, without log-in.
+
+What came of it is told to that person, after the answer. Next: ``server/alerts/slack_buttons.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.errors import Unavailable
+from tocsin.flow.send.channels.slack.interactions import Press, Signed, press_in
+from tocsin.server.alerts.slack_buttons import SlackButton, press_as, pressed_button
+from tocsin.server.build import Parts
+from tocsin.server.http.request import PartsHere, address_of, answer, body_of
+
+router = APIRouter(tags=["inbox"])
+
+Body = Annotated[bytes, Depends(body_of)]
+Timestamp = Annotated[str, Header(alias="X-Slack-Request-Timestamp", max_length=20)]
+Signature = Annotated[str, Header(alias="X-Slack-Signature", max_length=200)]
+
+
+@router.post("/slack/interactions")
+async def take_interaction(
+    request: Request, parts: PartsHere, body: Body, timestamp: Timestamp = "", signature: Signature = ""
+) -> Response:
+    """Take what Slack sends when somebody presses a button of a bot's message (``payload``), signed by Slack."""
+    press = press_in(body)
+    button = await run_in_threadpool(pressed_button, press, Signed(body, timestamp, signature), parts)
+    says = await _pressed(press, button, parts, parts.settings.public_url or address_of(request))
+    taken = answer({})
+    taken.background = BackgroundTask(_reply, press.response_url, says, parts)
+    return taken
+
+
+async def _pressed(press: Press, button: SlackButton, parts: Parts, root: str) -> str:
+    from tocsin.flow.send.channels.slack.api import Call  # the libraries of HTTP, where they are needed
+    from tocsin.flow.send.channels.slack.replies import replies_of
+
+    call = Call(button.destination, parts.clock.now_ms(), to_person=True)
+    try:
+        async with replies_of(parts.settings) as slack:
+            address = await slack.address_of(press.member, call)
+    except Unavailable as silent:
+        return silent.message
+    return await press_as(address, button, parts, root)
+
+
+async def _reply(response_url: str, says: str, parts: Parts) -> None:
+    from tocsin.flow.send.channels.slack.replies import replies_of
+
+    async with replies_of(parts.settings) as slack:
+        await slack.reply(response_url, says, now_ms=parts.clock.now_ms())

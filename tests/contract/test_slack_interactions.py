@@ -1,0 +1,276 @@
+"""Tests of buttons in Slack: whose request counts, for whom it acts, and what that person is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.slack_workspace import SlackWorkspace, press, running_workspace, signed_headers
+from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_alert_incidents import reported
+from tests.contract.test_explain import alert, own
+from tests.founded import Founded
+from tests.notifying import notify_all
+from tests.serving import Json, Served, running_server, server_settings
+
+from tocsin.flow.send import mute_links
+from tocsin.flow.send.acknowledge_links import AcknowledgeRequest, token_of
+from tocsin.flow.send.mute_links import MuteRequest
+
+TOKEN, SECRET = "xoxb-1-2-s3cret", "8f742231b10e8888abcd99f0d5c185a5"
+OTHER_SECRET = "0123456789abcdef0123456789abcdef"
+PATH = "/slack/interactions"
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def workspace() -> Iterator[SlackWorkspace]:
+    with running_workspace(TOKEN) as running:
+        yield running
+
+
+@pytest.fixture
+def served(sqlite_engine: Engine, founded: Founded, workspace: SlackWorkspace) -> Iterator[Served]:
+    """A server whose bots are of the workspace."""
+    settings = server_settings(slack_api_url=f"{workspace.url}/api")
+    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as running:
+        yield running
+
+
+def bot(category: str, **config: str) -> Json:
+    return {
+        "category": category,
+        "type": "Slack",
+        "config": {"botToken": TOKEN, "signingSecret": SECRET, **config},
+    }
+
+
+@dataclass
+class Failing:
+    """A failed test of a table that Ann owns, of which bots notify her and channels; Ben is nobody in particular."""
+
+    served: Served
+    workspace: SlackWorkspace
+    case: Json
+    ann: str
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.parts = self.served.app.state.parts
+        self.key = self.parts.alert_stores.unsubscribe_key
+        self.nobody = self.served.client()
+
+    def now_ms(self) -> int:
+        """Return the time."""
+        return int(self.parts.clock.now_ms())
+
+    def acknowledging(self, to: str = "direct", *, number: int = 1, after_ms: int = DAY_MS) -> str:
+        """Return the value of a button to acknowledge in the message to Ann, or to a channel."""
+        return token_of(AcknowledgeRequest(self.notes[to], number, self.now_ms() + after_ms), self.key)
+
+    def muting(self, to: str = "direct") -> str:
+        """Return the value of a button to mute."""
+        return mute_links.token_of(MuteRequest(self.notes[to], self.now_ms() + DAY_MS), self.key)
+
+    def press(self, token: str, who: str = "UANN", *, secret: str = SECRET, after_s: int = 0) -> httpx.Response:
+        """Send what Slack sends when a member presses a button."""
+        at_s = self.now_ms() // 1000 + after_s
+        body, headers = press(token, who, secret=secret, at_s=at_s, response_url=f"{self.workspace.url}/reply")
+        return self.nobody.post(PATH, content=body, headers=headers)
+
+    def told(self, token: str, who: str = "UANN") -> str:
+        """Press a button; return what the member is told."""
+        answer = self.press(token, who)
+        assert (answer.status_code, answer.json()) == (200, {}), answer.text
+        return self.workspace.next_told()
+
+
+@pytest.fixture
+def failing(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine, workspace: SlackWorkspace
+) -> Iterator[Failing]:
+    for name in ("ann", "ben"):
+        user_id, client = served.person(name)
+        client.close()
+        workspace.join(f"U{name.upper()}", f"{name.upper()}@example.org")
+        if name == "ann":
+            ann = user_id
+            own(administrator, orders, ann)
+    rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
+    of_results = {"alertType": "Observability", "filteringRules": rules}
+    alert(administrator, "Quality", destinations=[bot("Owners"), bot("External", channel="#alerts")], **of_results)
+    elsewhere = bot("External", channel="#other", signingSecret=OTHER_SECRET)
+    alert(administrator, "Other", destinations=[elsewhere], **of_results)
+    link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
+    case = made(
+        administrator,
+        "/dataQuality/testCases",
+        name="not_null",
+        entityLink=link,
+        testDefinition="columnValuesToBeNotNull",
+    )
+    reported(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
+    notify_all(sqlite_engine)
+    found = Failing(served, workspace, case, ann)
+    records = found.parts.alert_stores.records.of_event(found.parts.log.readable_end(), limit=9)
+    for one in (record.notification for record in records.values() if record.notification.channel == "Slack"):
+        named = {reason.subscription_name for reason in one.reasons}
+        found.notes["direct" if one.recipient_id else "other" if "Other" in named else "channel"] = one.id
+    assert found.notes.keys() == {"direct", "channel", "other"}
+    with found.nobody:
+        yield found
+
+
+def steps(administrator: httpx.Client, name: str = "INC-1") -> list[tuple[str, str | None]]:
+    timeline = administrator.get(f"/incidents/{name}").json()["timeline"]
+    return [(one["kind"], (one.get("user") or {}).get("name")) for one in timeline]
+
+
+def incident_of(administrator: httpx.Client, name: str) -> int:
+    """Return the number of the incident of an alert."""
+    (one,) = administrator.get("/incidents", params={"alert": name}).json()["data"]
+    return int(one["name"].removeprefix("INC-"))
+
+
+@pytest.mark.parametrize("to", ["direct", "channel"])
+def test_who_presses_acknowledges_with_their_own_rights_once(
+    failing: Failing, administrator: httpx.Client, to: str
+) -> None:
+    number = incident_of(administrator, "Quality")
+    name, token = f"INC-{number}", failing.acknowledging(to, number=number)
+    if to == "channel":
+        said = failing.told(token, "UBEN")
+        assert said == f"Only the assignee of {name} and editors of its alert or asset may change it."
+    assert steps(administrator, name) == [("opened", None)]
+    assert failing.told(token) == f"You have acknowledged {name}."
+    assert failing.told(token) == f"{name} is already acknowledged."
+    assert steps(administrator, name) == [("opened", None), ("acknowledged", "ann")]
+    assert administrator.put(f"/incidents/{name}/resolve").is_success
+    assert failing.told(token) == f"{name} is already resolved."
+
+
+def test_the_recipient_of_a_direct_message_mutes_its_asset_and_nobody_else_does(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    assert failing.told(failing.muting(), "UBEN") == "This message was sent to somebody else, so nothing was changed."
+    assert failing.told(failing.muting("channel")) == "This message was sent to somebody else, so nothing was changed."
+    assert administrator.get(f"/users/{failing.ann}/mutes").json()["data"] == []
+    assert failing.told(failing.muting()).startswith("You will receive no notifications about the asset")
+    (mute,) = administrator.get(f"/users/{failing.ann}/mutes").json()["data"]
+    assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", failing.case["id"], None)
+
+
+def test_nothing_happens_for_who_is_not_known_or_may_not(failing: Failing, administrator: httpx.Client) -> None:
+    number = incident_of(administrator, "Quality")
+    token, unknown = failing.acknowledging("channel", number=number), "Tocsin knows nobody with your e-mail address"
+    joined = {
+        "UNEW": ("new@example.org", {}),
+        "UNOMAIL": (None, {}),
+        "UBOT": ("ann@example.org", {"is_bot": True}),
+        "UGONE": ("ann@example.org", {"deleted": True}),
+        "UGUEST": ("ann@example.org", {"team_id": "T0ELSEWHERE"}),
+        "UORG": ("ann@example.org", {"team_id": "T0ELSEWHERE", "enterprise_user": {"enterprise_id": "E1"}}),
+    }
+    for identity, (email, more) in joined.items():
+        failing.workspace.join(identity, email, **more)
+        assert failing.told(token, identity).startswith(unknown), identity
+    assert failing.told(token, "UMISSING").startswith(unknown)
+    restrict(administrator, failing.ann, {"effect": "deny", "resources": ["testCase"]})
+    assert failing.told(token) == f"incident INC-{number} not found"
+    assert administrator.delete(f"/users/{failing.ann}").is_success
+    assert failing.told(token).startswith(unknown)
+    assert steps(administrator, f"INC-{number}") == [("opened", None)]
+
+
+def test_an_expired_button_says_so(failing: Failing, administrator: httpx.Client) -> None:
+    number = incident_of(administrator, "Quality")
+    assert failing.told(failing.acknowledging(number=number, after_ms=-1)) == "This button has expired."
+    assert steps(administrator, f"INC-{number}") == [("opened", None)]
+
+
+def test_a_button_reaches_only_the_incidents_of_alerts_whose_bot_signed(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    number = incident_of(administrator, "Other")
+    assert failing.told(failing.acknowledging("channel", number=number)).startswith("This link is invalid")
+    assert steps(administrator, f"INC-{number}") == [("opened", None)]
+
+
+def test_when_slack_does_not_say_who_it_is_nothing_happens(failing: Failing, administrator: httpx.Client) -> None:
+    number = incident_of(administrator, "Quality")
+    for method in ("users.info", "auth.test"):
+        failing.workspace.faults = {method: {"ok": False, "error": "missing_scope"}}
+        assert failing.told(failing.acknowledging(number=number)).startswith("Slack did not say who you are")
+    assert steps(administrator, f"INC-{number}") == [("opened", None)]
+
+
+def test_a_request_that_slack_did_not_sign_a_moment_ago_for_this_message_is_refused(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    number = incident_of(administrator, "Quality")
+    token = failing.acknowledging(number=number)
+    body, headers = press(token, "UANN", secret=SECRET, at_s=failing.now_ms() // 1000)
+    refused = [
+        failing.press(token, secret=OTHER_SECRET),  # another bot's
+        failing.press(token, secret="*********"),
+        failing.press(failing.acknowledging("other", number=incident_of(administrator, "Other"))),  # another message's
+        failing.press(token, after_s=-310),
+        failing.press(token, after_s=310),
+        failing.press(token[:-1]),
+        failing.press("x.y.z"),
+        failing.nobody.post(PATH, content=body),
+        failing.nobody.post(PATH, content=body + b"&more=1", headers=headers),
+        failing.nobody.post(PATH, content=body, headers=headers | {"X-Slack-Signature": "v0=0"}),
+        failing.nobody.post(PATH, content=body, headers=headers | {"X-Slack-Request-Timestamp": "soon"}),
+    ]
+    for answer in refused:
+        assert (answer.status_code, answer.json().keys()) == (401, {"code", "message"}), answer.text
+    assert failing.workspace.calls == [], "Slack is asked nothing for them, nobody told"
+    assert steps(administrator, f"INC-{number}") == [("opened", None)]
+
+
+def test_garbage_is_refused_with_a_4xx(failing: Failing) -> None:
+    sent: list[tuple[bytes, int]] = [
+        (b"", 400),
+        (b"payload=%7B%7D", 400),
+        (b"\xff", 400),
+        (urlencode({"payload": json.dumps({"type": "block_actions"})}).encode(), 400),
+        (b"payload=" + b"x" * 70_000, 413),
+    ]
+    for body, status in sent:
+        headers = signed_headers(body, secret=SECRET, at_s=failing.now_ms() // 1000)
+        answer = failing.nobody.post(PATH, content=body, headers=headers)
+        assert (answer.status_code, answer.json().keys()) == (status, {"code", "message"}), body[:40]
+    long = failing.nobody.post(PATH, content=b"payload={}", headers={"X-Slack-Signature": "v" * 201})
+    assert long.status_code == 400
+    assert failing.nobody.get(PATH).status_code in (404, 405)
+
+
+def test_only_slack_is_told_what_came_of_it(failing: Failing, administrator: httpx.Client) -> None:
+    number = incident_of(administrator, "Quality")
+    token, at_s = failing.acknowledging(number=number), failing.now_ms() // 1000
+    elsewhere = failing.workspace.url.replace("127.0.0.1", "localhost")
+    for url in (f"{elsewhere}/reply", "file:///etc/passwd", "", "http://[", "https://10.0.0.1/reply"):
+        body, headers = press(token, "UANN", secret=SECRET, at_s=at_s, response_url=url)
+        assert failing.nobody.post(PATH, content=body, headers=headers).status_code == 200
+    assert failing.told(token) == f"INC-{number} is already acknowledged."
+    assert failing.workspace.told == []
+
+
+def test_without_the_secret_a_bot_has_no_buttons_that_count(
+    failing: Failing, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    number = incident_of(administrator, "Quality")
+    path = f"/events/subscriptions/{administrator.get('/events/subscriptions/name/Quality').json()['id']}"
+    changes: list[dict[str, Any]] = [
+        {"op": "remove", "path": f"/destinations/{at}/config/signingSecret"} for at in range(2)
+    ]
+    assert patched(administrator, path, *changes).is_success
+    for secret in (SECRET, "", "None"):
+        assert failing.press(failing.acknowledging(number=number), secret=secret).status_code == 401

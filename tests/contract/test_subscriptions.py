@@ -13,6 +13,8 @@ import pytest
 from sqlalchemy import Engine
 from tests.serving import Json, Served
 
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.store.tables import destination_status
 
 PATCH = {"Content-Type": "application/json-patch+json"}
@@ -78,6 +80,44 @@ def test_an_alert_gets_the_seeds_defaults_and_ids(created: Json) -> None:
 def test_a_scheduled_alert_is_kept_as_it_was_sent(administrator: httpx.Client, trigger: Json) -> None:
     made = administrator.post("/events/subscriptions", json=alert(trigger=trigger))
     assert (made.status_code, made.json().get("trigger")) == (201, trigger), made.text
+
+
+@pytest.mark.parametrize(
+    ("trigger", "seconds"),
+    [
+        ({"triggerType": "Scheduled", "scheduleInfo": "Weekly"}, 10),  # a create request of upstream's models
+        ({"triggerType": "Scheduled", "scheduleInfo": "Daily"}, 60),  # one of its entities
+        ({"triggerType": "RealTime", "scheduleInfo": "Weekly"}, 10),
+    ],
+)
+def test_defaults_of_upstreams_models_are_accepted_where_they_do_nothing(
+    administrator: httpx.Client, trigger: Json, seconds: int
+) -> None:
+    made = administrator.post("/events/subscriptions", json=alert(trigger=trigger, pollInterval=seconds))
+    assert (made.status_code, made.json().get("pollInterval")) == (201, seconds), made.text
+
+
+def test_an_alert_that_becomes_scheduled_gives_up_its_interval(administrator: httpx.Client) -> None:
+    made = administrator.post("/events/subscriptions", json=alert(pollInterval=30)).json()
+    path, daily = f"/events/subscriptions/{made['id']}", {"triggerType": "Scheduled", "scheduleInfo": "Daily"}
+    schedule = {"op": "replace", "path": "/trigger", "value": daily}
+    refused = patched(administrator, path, schedule)
+    assert (refused.status_code, refused.json()["message"].split(":")[0]) == (400, "pollInterval")
+    changed = patched(administrator, path, schedule, {"op": "remove", "path": "/pollInterval"})
+    assert (changed.status_code, changed.json().get("pollInterval")) == (200, 60), changed.text
+
+
+def test_an_older_scheduled_alert_keeps_its_interval(
+    served: Served, administrator: httpx.Client, created: Json
+) -> None:
+    stored = {"trigger": {"triggerType": "Scheduled", "scheduleInfo": "Daily"}, "pollInterval": 30}
+    changes = [{"op": "add", "path": f"/{key}", "value": value} for key, value in stored.items()]
+    served.app.state.parts.writes.patch("eventsubscription", Key.by_id(created["id"]), changes, actor=SYSTEM)
+    path = f"/events/subscriptions/{created['id']}"
+    described = patched(administrator, path, {"op": "add", "path": "/description", "value": "Changed."})
+    assert (described.status_code, described.json().get("pollInterval")) == (200, 30), described.text
+    other = patched(administrator, path, {"op": "replace", "path": "/pollInterval", "value": 31})
+    assert other.status_code == 400
 
 
 def test_secrets_never_leave(served: Served, administrator: httpx.Client, created: Json) -> None:
@@ -309,6 +349,18 @@ WRONG: dict[str, tuple[Json, str]] = {
     "grouping of a schedule": (
         alert(trigger={"triggerType": "Scheduled", "groupBy": "asset"}),
         "trigger.groupBy: is only for RealTime triggers",
+    ),
+    "interval of a schedule": (
+        alert(trigger={"triggerType": "Scheduled", "scheduleInfo": "Daily"}, pollInterval=30),
+        "pollInterval: is only for RealTime triggers; omit it (the defaults 60 and 10 are accepted)",
+    ),
+    "no gathering of a schedule": (
+        alert(trigger={"triggerType": "Scheduled"}, pollInterval=0),
+        "pollInterval: is only for RealTime triggers",
+    ),
+    "times without a schedule": (
+        alert(trigger={"triggerType": "RealTime", "scheduleInfo": "Daily"}),
+        "trigger.scheduleInfo: is only for Scheduled triggers; omit it (the default Weekly is accepted)",
     ),
     "resolving what is no failure": (
         alert(trigger={"triggerType": "RealTime", "sendResolved": True}),

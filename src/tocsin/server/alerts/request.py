@@ -46,6 +46,9 @@ DEFAULTS: Document = {
 }
 
 _BOUNDS = {"batchSize": (1, 10_000), "retries": (0, 100), "pollInterval": (0, 86_400)}
+_UPSTREAMS_INTERVALS = (60, 10)
+"""What OpenMetadata's entity and create request send as ``pollInterval`` unless told otherwise."""
+
 _LONGEST_NAME = 256
 _MOST_DESTINATIONS = 100
 _MOST_CONDITION_BYTES = 65_536
@@ -98,6 +101,7 @@ def checked_alert(
         kept[destination["id"]] = _mask(destination, secrets, index)
     _check_distinct(list(kept.values()))
     subscription = _check(document, names)
+    _check_interval(subscription, before or {})
     return Alert(document, kept, remarks_on(subscription), _needs_owner(subscription, document))
 
 
@@ -148,7 +152,9 @@ def readable(request: Document) -> EventSubscription:
     """
     document = _settable(request, {})
     document["destinations"] = _with_ids(document["destinations"], (), lambda: str(uuid4()))
-    return _check(document, _Anybody())
+    subscription = _check(document, _Anybody())
+    _check_interval(subscription, {})
+    return subscription
 
 
 class _Anybody:
@@ -297,11 +303,23 @@ def _check_trigger(trigger: Trigger) -> None:
     if not is_scheduled and trigger.cron_expression is not None:
         raise InvalidInput("is only for Scheduled triggers", field="trigger.cronExpression")
     if not is_scheduled and trigger.schedule_info not in (None, Rhythm.WEEKLY):  # the schema's default, in exports
-        raise InvalidInput("is only for Scheduled triggers", field="trigger.scheduleInfo")
+        said = "is only for Scheduled triggers; omit it (the default Weekly is accepted)"
+        raise InvalidInput(said, field="trigger.scheduleInfo")
     if is_scheduled and trigger.group_by is not None:
         raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
     if not is_scheduled and trigger.timezone is not None:
         raise InvalidInput("is only for the times of a Scheduled trigger", field="trigger.timezone")
+
+
+def _check_interval(subscription: EventSubscription, before: Document) -> None:
+    """Refuse an interval beside a schedule, except upstream's defaults and what an older Tocsin has stored."""
+    if subscription.trigger.trigger_type is not TriggerType.SCHEDULED:
+        return
+    was_scheduled = before.get("trigger", {}).get("triggerType") == TriggerType.SCHEDULED.value
+    known = {*_UPSTREAMS_INTERVALS, *([before.get("pollInterval")] if was_scheduled else [])}
+    if subscription.poll_interval not in known:
+        said = "is only for RealTime triggers; omit it (the defaults 60 and 10 are accepted)"
+        raise InvalidInput(said, field="pollInterval")
 
 
 def _check_grouping(trigger: Trigger, plan: Plan) -> None:

@@ -1,6 +1,7 @@
 """Hostile hour: receivers fail in every way, all processes are killed, and every notification has one end.
 
-By default 200 changes and 5 kills; with ``TOCSIN_TEST_WHOLE=1`` 2,000 changes and 30 kills.
+By default 200 changes and 5 kills; with ``TOCSIN_TEST_WHOLE=1`` 2,000 changes and 30 kills, and 300 changes and 8 kills
+on PostgreSQL.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ from tocsin.errors import TocsinError
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.store.tables import attempt, change_event, message, notification, pipeline_progress
 
-CHANGES, KILLS = (2_000, 30) if WHOLE else (200, 5)
+SIZES = {"sqlite": (2_000, 30) if WHOLE else (200, 5), "postgres": (300, 8)}
+"""By store, the number of changes and of kills."""
+
+STORES = ["sqlite", *([pytest.param("postgres", marks=pytest.mark.postgres)] if WHOLE else [])]
 VICTIMS = ("deliver", "serve", "pipeline")
 TABLES = 8
 PEOPLE = ("ana", "ben", "cem", "busydia")
@@ -50,6 +54,8 @@ class House:
     product: Product
     receivers: HostileReceivers
     client: Client
+    change_count: int
+    kill_count: int
     tables: list[str] = field(default_factory=list)
     owners: dict[str, str] = field(default_factory=dict)
     followers: dict[str, set[str]] = field(default_factory=dict)
@@ -168,8 +174,9 @@ def reading(product: Product) -> Any:
     return engine.connect()
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+@pytest.fixture(params=STORES)
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    database = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
     with hostile_receivers() as receivers:
         environment = {
             "TOCSIN_SMTP_HOST": "127.0.0.1",
@@ -177,14 +184,14 @@ def house(tmp_path: Path) -> Iterator[House]:
             "TOCSIN_WORKER_LEASE_S": str(LEASE_S),
             "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED),
         }
-        product = Product(tmp_path, environment=environment)
+        product = Product(tmp_path, database, environment=environment)
         try:
             product.start("serve")
             product.start("pipeline")
             product.start("deliver")
             with Client(product.url) as client:
                 client.login("admin@tocsin.example.org", product.administrator())
-                made = House(product, receivers, client)
+                made = House(product, receivers, client, *SIZES[request.param])
                 made.furnish()
                 yield made
         finally:
@@ -193,12 +200,12 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 def test_every_notification_ends_in_one_way_whatever_fails_and_whoever_is_killed(house: House) -> None:
     began_s = time.monotonic()
-    every = CHANGES // KILLS
-    for number in range(CHANGES):
+    every = house.change_count // house.kill_count
+    for number in range(house.change_count):
         house.describe(number)
         if number % every == every // 2:
             house.kill(VICTIMS[(number // every) % len(VICTIMS)])
-        if number == CHANGES * 3 // 4:
+        if number == house.change_count * 3 // 4:
             house.ask_until_done(partial(house.client.patch_subscription, house.alerts["down"], OFF))
     house.product.until(lambda: _is_done(house), within_s=1_200 if WHOLE else 240, every_s=0.5)
     house.product.stop()
@@ -241,7 +248,9 @@ class Judged:
 
     def whoever_must_be_is_notified_once(self) -> None:
         changes = [one for one in self.events if self._text_of(one) is not None]
-        assert Counter(map(self._text_of, changes)) == Counter(f"text {number}" for number in range(CHANGES))
+        assert Counter(map(self._text_of, changes)) == Counter(
+            f"text {number}" for number in range(self.house.change_count)
+        )
         must = Counter(row for one in changes for row in self._expected(one))
         offsets = {one.id: one.log_offset for one in changes}
         got = Counter((one.event_id, *self._whom(one)) for one in self.notifications if one.event_id in offsets)
@@ -310,7 +319,8 @@ def _channel(goal: str) -> str:
 def _say(house: House, judged: Judged, took_s: float) -> None:
     dead = [one.id for one in judged.messages.values() if one.status in DEAD]
     sys.stdout.write(
-        f"\nhostile hour: {CHANGES:,} changes, {len(house.alerts)} alerts, {dict(house.kills)} kills, {took_s:.0f} s; "
+        f"\nhostile hour: {house.change_count:,} changes, {len(house.alerts)} alerts, {dict(house.kills)} kills, "
+        f"{took_s:.0f} s; "
         f"{len(judged.notifications):,} notifications, {len(judged.messages):,} messages: {dict(judged.ends)}; "
         f"dead letters: {dict(Counter(judged.last_reasons[one] for one in dead))}; "
         f"{sum(map(house.copies, ('ok/1', 'ok/2')))} copies at the two healthy webhooks\n"

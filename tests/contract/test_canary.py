@@ -162,6 +162,8 @@ WRITES = frozenset(
     PUT /tables/{table_id}/customMetric
     PUT /tables/{table_id}/dataModel
     PUT /tables/{table_id}/joins
+    PUT /tables/{table_id}/pipelineObservability
+    PUT /tables/{table_id}/pipelineObservability/{pipeline}
     PUT /tables/{table_id}/tableProfile
     PUT /tables/{table_id}/tableProfilerConfig
     PUT /teams/{team_id}/users
@@ -374,6 +376,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /tables/{fqn}/systemProfile": _of("tables", "/tables/{name}/systemProfile"),
     "GET /tables/{fqn}/tableProfile": _of("tables", "/tables/{name}/tableProfile"),
     "GET /tables/{fqn}/tableProfile/latest": _of("tables", "/tables/{name}/tableProfile/latest"),
+    "GET /tables/{table_id}/pipelineObservability": _of("tables", "/tables/{id}/pipelineObservability"),
     "GET /tables/{table_id}/tableProfilerConfig": _of("tables", "/tables/{id}/tableProfilerConfig"),
     "GET /usage/{entity_type}/name/{fqn}": _each("/usage/{type}/name/{name}"),
     "GET /usage/{entity_type}/{entity_id}": _each("/usage/{type}/{id}"),

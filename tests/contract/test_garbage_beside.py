@@ -20,6 +20,7 @@ _ROUTES = {
     "PUT /tables/{table}/joins": "startDate columnJoins directTableJoins",
     "PUT /tables/{table}/dataModel": "modelType sql",
     "PUT /tables/{table}/tableProfilerConfig": "excludeColumns includeColumns profileSample",
+    "PUT /tables/{table}/pipelineObservability/airflow.etl": "pipeline lastRunTime lastRunStatus averageRunTime",
     "PUT /tables/{table}/customMetric": "name expression columnName",
     "POST /usage/table/{table}": "date count",
     f"PUT /usage/table/name/{_ORDERS}": "date count",

@@ -108,6 +108,77 @@ def test_a_profilers_configuration_comes_and_goes(administrator: httpx.Client, o
     assert _events(administrator, orders["id"]) == []
 
 
+def _pipeline(client: httpx.Client, name: str) -> Json:
+    client.put("/services/pipelineServices", json={"name": "airflow", "serviceType": "Airflow"})
+    answer = client.post("/pipelines", json={"name": name, "service": "airflow"})
+    assert answer.status_code == 201, answer.text
+    return {"id": answer.json()["id"], "type": "pipeline", "fullyQualifiedName": f"airflow.{name}"}
+
+
+def _named(answer: Json) -> list[str]:
+    return [one["pipeline"]["fullyQualifiedName"] for one in answer["pipelineObservability"]]
+
+
+def test_a_table_says_when_its_pipelines_ran(administrator: httpx.Client, orders: Json) -> None:
+    nightly, hourly = (_pipeline(administrator, name) for name in ("nightly", "hourly"))
+    path = f"/tables/{orders['id']}/pipelineObservability"
+    ran = {"serviceType": "Airflow", "lastRunTime": 1_700_000_000_000, "lastRunStatus": "Failed", "averageRunTime": 2.5}
+    answer = _put(administrator, path, [{"pipeline": nightly, "startTime": None, **ran}, {"pipeline": hourly}])
+    assert _named(answer) == ["airflow.hourly", "airflow.nightly"]
+    assert {key: answer["pipelineObservability"][1].get(key) for key in ran} == ran
+    again = {"pipeline": {"fullyQualifiedName": "airflow.nightly"}, "lastRunStatus": "Successful"}
+    assert len(_put(administrator, path, [again])["pipelineObservability"]) == 2
+    _put(administrator, f"{path}/airflow.hourly", {"pipeline": hourly, "scheduleInterval": "0 * * * *"})
+    read = administrator.get(path).json()["pipelineObservability"]
+    assert [one.get("lastRunStatus") for one in read] == [None, "Successful"]
+    assert [one.get("scheduleInterval") for one in read] == ["0 * * * *", None]
+    asked = administrator.get(f"/tables/{orders['id']}", params={"fields": "pipelineObservability"}).json()
+    assert asked["pipelineObservability"] == read
+    assert "pipelineObservability" not in administrator.get(f"/tables/{orders['id']}").json()
+    administrator.delete(f"/pipelines/{nightly['id']}", params={"hardDelete": True})
+    assert _named(administrator.get(path).json()) == ["airflow.hourly"]
+    assert _events(administrator, orders["id"]) == []
+
+
+def test_malformed_observability_is_refused(administrator: httpx.Client, orders: Json) -> None:
+    nightly, hourly = (_pipeline(administrator, name) for name in ("nightly", "hourly"))
+    path = f"/tables/{orders['id']}/pipelineObservability"
+    nobody = {"type": "pipeline", "fullyQualifiedName": "airflow.nobody"}
+    for wrong, status in (
+        ({}, 400),
+        ({"pipeline": "airflow.nightly"}, 400),
+        ({"pipeline": {"id": orders["id"], "type": "table"}}, 400),
+        ({"pipeline": nobody}, 404),
+        ({"pipeline": nightly, "lastRunStatus": "Lost"}, 400),
+        ({"pipeline": nightly, "serviceType": "Spoon"}, 400),
+        ({"pipeline": nightly, "lastRunTime": "soon"}, 400),
+        ({"pipeline": nightly, "colour": "red"}, 400),
+    ):
+        answer = administrator.put(path, json=[wrong])
+        assert (answer.status_code, answer.json()["code"]) == (status, status), (wrong, answer.text)
+    assert administrator.put(path, json={"pipeline": nightly}).status_code == 400
+    other = administrator.put(f"{path}/airflow.nightly", json={"pipeline": hourly})
+    assert (other.status_code, other.json()["message"]) == (400, "pipeline: must be airflow.nightly, as the path says")
+    assert administrator.get(path).json()["pipelineObservability"] == []
+
+
+def test_a_pipeline_that_one_may_not_see_is_not_named(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    path = f"/tables/{orders['id']}/pipelineObservability"
+    _put(administrator, path, [{"pipeline": _pipeline(administrator, name)} for name in ("secret", "open")])
+    hidden = {"name": "no", "effect": "deny", "operations": ["All"], "resources": ["pipeline"]}
+    rules = [hidden | {"condition": "isOwner() || !isOwner()"}]
+    policy = administrator.post("/policies", json={"name": "blind", "rules": rules})
+    assert policy.status_code == 201, policy.text
+    administrator.post("/roles", json={"name": "Blind", "policies": ["blind"]})
+    _, reader = served.person("reader", roles=["Blind"])
+    with reader:
+        assert reader.get(path).json()["pipelineObservability"] == []
+        asked = reader.get(f"/tables/{orders['id']}", params={"fields": "pipelineObservability"}).json()
+    assert asked["pipelineObservability"] == []
+
+
 def test_custom_metrics_stand_with_their_table_or_column(administrator: httpx.Client, orders: Json) -> None:
     path = f"/tables/{orders['id']}/customMetric"
     _put(administrator, path, {"name": "rows", "expression": "count(*)"})

@@ -215,6 +215,11 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "DELETE /tables/{table_id}/customMetric/{name}": ("/tables/{table}/customMetric/x", NONE),
     "PUT /tables/{table_id}/dataModel": ("/tables/{table}/dataModel", DOCUMENTS),
     "PUT /tables/{table_id}/joins": ("/tables/{table}/joins", DOCUMENTS),
+    "PUT /tables/{table_id}/pipelineObservability": ("/tables/{table}/pipelineObservability", LISTS),
+    "PUT /tables/{table_id}/pipelineObservability/{pipeline}": (
+        "/tables/{table}/pipelineObservability/x.y",
+        DOCUMENTS,
+    ),
     "PUT /tables/{table_id}/tableProfile": ("/tables/{table}/tableProfile", DOCUMENTS),
     "PUT /tables/{table_id}/tableProfilerConfig": ("/tables/{table}/tableProfilerConfig", DOCUMENTS),
     "DELETE /tables/{table_id}/tableProfilerConfig": ("/tables/{table}/tableProfilerConfig", NONE),

@@ -43,7 +43,9 @@ ROWS = (
         members=("columns",),
         breaking=("columns",),
         added={"aliases": {"list": {"use": "fullyQualifiedEntityName"}}},
-        separate_keys=words("customMetrics joins profile sampleData tableProfilerConfig testSuite usageSummary"),
+        separate_keys=words(
+            "customMetrics joins pipelineObservability profile sampleData tableProfilerConfig testSuite usageSummary"
+        ),
     ),
     EntityType(
         "storedProcedure",

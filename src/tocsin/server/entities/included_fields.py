@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tocsin.access.person_visibility import Visibility
 from tocsin.catalogue.feed import votes
 from tocsin.catalogue.observations.joins import JOINS, summary
+from tocsin.catalogue.observations.pipeline_observability import OBSERVABILITY, entries_of
 from tocsin.catalogue.observations.profiles import TABLE_PROFILE
 from tocsin.catalogue.observations.samples import QUERY
 from tocsin.catalogue.observations.table_details import CONFIG, METRICS
@@ -30,7 +32,10 @@ Field = Callable[[Parts, Sequence[Document]], Values]
 
 
 def included(row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]) -> list[Document]:
-    """Return for each entity the requested optional fields but ``SUMMARY``, which depends on the requester."""
+    """Return for each entity the requested optional fields but those that depend on the requester.
+
+    Those are ``SUMMARY`` (see ``summaries``) and ``OBSERVABILITY`` (see ``observed``).
+    """
     extras: list[Document] = [{} for _ in documents]
     if not documents:
         return extras
@@ -52,6 +57,16 @@ def _tests(parts: Parts, suites: Sequence[Document]) -> Values:
 def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[str, Document]:
     """Return the test results of suites by suite id, counting tests that these scopes may see."""
     return parts.suites.summaries([suite["id"] for suite in suites], scopes)
+
+
+def observed(parts: Parts, tables: Sequence[Document], visibility: Visibility) -> dict[str, list[Document]]:
+    """Return what is known of the pipelines of each table, by table id, counting those that may be seen."""
+    found = parts.observations.attached([table["id"] for table in tables], OBSERVABILITY)
+    named = sorted({pipeline for kept in found.values() for pipeline in kept})
+    live = parts.catalogue.live(named) if named else []
+    visible = visibility.sees(live)
+    pipelines = {one["id"]: one for one in live if one["id"] in visible}
+    return {table_id: entries_of(kept, pipelines) for table_id, kept in found.items()}
 
 
 def _suite(parts: Parts, tables: Sequence[Document]) -> Values:
@@ -107,7 +122,7 @@ def _query(parts: Parts, cases: Sequence[Document]) -> Values:
 def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
     found = parts.observations.attached([asset["id"] for asset in assets], votes.KIND)
     voters = {user for kept in found.values() for side in kept.values() for user in side}
-    known = {user["id"]: user for user in parts.catalogue.users(sorted(voters))} if voters else {}
+    known = {user["id"]: user for user in parts.catalogue.live(sorted(voters))} if voters else {}
     return {asset["id"]: _vote(found.get(asset["id"], {}), known) for asset in assets}
 
 

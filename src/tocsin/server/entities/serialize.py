@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.catalogue.governance.labels import OF_THE_TAG, Name, derived_from, name_of
+from tocsin.catalogue.observations.pipeline_observability import OBSERVABILITY
 from tocsin.flow.capture import secrets
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -19,7 +20,7 @@ from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import PARTS, without_secrets
 from tocsin.server.access.permissions import scopes_of, seen
-from tocsin.server.entities.included_fields import SUMMARY, included, summaries
+from tocsin.server.entities.included_fields import SUMMARY, included, observed, summaries
 from tocsin.server.entities.response import shown
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
@@ -86,9 +87,8 @@ def with_relations(
     """Return for each document its requested relations: followers, followed assets, and more."""
     extras = included(row, documents, caller.parts, fields)
     ids = [document["id"] for document in documents]
-    counted = summaries(caller.parts, documents, scopes_of(caller)) if SUMMARY in fields & row.separate_keys else {}
-    for extra, one in zip(extras, ids, strict=True):
-        extra |= {SUMMARY: counted[one]} if one in counted else {}
+    for key, values in _of_requester(documents, caller, fields & row.separate_keys).items():
+        _add(extras, ids, key, values)
     if "followers" in fields and row.is_followable:
         followers = caller.parts.catalogue.followers_of(ids)
         for extra, one in zip(extras, ids, strict=True):
@@ -103,6 +103,24 @@ def with_relations(
         if key in fields:
             _relate(key, relation, documents, extras, caller)
     return extras
+
+
+def _add(extras: Sequence[Document], ids: Sequence[str], key: str, values: Mapping[str, object]) -> None:
+    for extra, one in zip(extras, ids, strict=True):
+        if one in values:
+            extra[key] = values[one]
+
+
+def _of_requester(
+    documents: Sequence[Document], caller: Caller, fields: frozenset[str]
+) -> dict[str, Mapping[str, object]]:
+    """Return the values, by entity id, of the optional fields that depend on what the caller may see."""
+    found: dict[str, Mapping[str, object]] = {}
+    if SUMMARY in fields:
+        found[SUMMARY] = summaries(caller.parts, documents, scopes_of(caller))
+    if OBSERVABILITY in fields:
+        found[OBSERVABILITY] = observed(caller.parts, documents, caller.visibility)
+    return found
 
 
 def _relate(

@@ -226,6 +226,9 @@ OPERATIONS: dict[str, Operation] = {
     "table_details.model": Operation("Table", "DataModelRequest"),
     "table_details.config": Operation("Table", "TableProfilerConfig"),
     "table_details.metric": Operation("Table", "CustomMetricRequest"),
+    "table_details.observability": Operation("Table", "PipelineObservabilityRequestList"),
+    "table_details.observability_of_one": Operation("Table", "PipelineObservabilityRequest"),
+    "table_details.read_observability": Operation("Table"),
     **dict.fromkeys(
         (f"table_details.{name}" for name in ("read_config", "delete_config", "delete_metric", "delete_column_metric")),
         Operation("Table"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE, REACTIONS
+from tocsin.catalogue.observations.pipeline_observability import LAST_RUN
 from tocsin.catalogue.quality.incidents import STATUSES
 from tocsin.flow.send.channels.table import WORDED
 from tocsin.model.change import EventType
@@ -234,6 +235,20 @@ REQUESTS: dict[str, Document] = {
             "systemProfile": array(ref("SystemProfile")),
         },
         required=["tableProfile"],
+    ),
+    "PipelineObservabilityRequest": closed(
+        {
+            "pipeline": {
+                "type": "object",
+                "description": "A reference to a pipeline: an id or a fully qualified name.",
+                "properties": {"id": ID, "type": either("pipeline"), "fullyQualifiedName": TEXT},
+            },
+            **dict.fromkeys(("serviceType", "scheduleInterval"), TEXT),
+            **dict.fromkeys(("startTime", "endTime", "lastRunTime"), TIME),
+            "lastRunStatus": either(*LAST_RUN),
+            "averageRunTime": {**NUMBER, "description": "In milliseconds."},
+        },
+        required=["pipeline"],
     ),
     "PipelineRuns": {
         "description": "Runs: a list, or an object with one.",

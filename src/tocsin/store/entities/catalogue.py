@@ -222,8 +222,8 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             return related(connection, relation, documents, scopes or {})
 
-    def users(self, ids: Sequence[str]) -> list[Document]:
-        """Return references to the users of these ids that are not deleted."""
+    def live(self, ids: Sequence[str]) -> list[Document]:
+        """Return references to the entities of these ids that are not deleted, by FQN."""
         found: list[Document] = []
         with reading(self._engine) as connection:
             for some in chunked(ids):

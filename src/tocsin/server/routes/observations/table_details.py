@@ -1,4 +1,4 @@
-"""Routes of a table's details: data model, joins, profiler configuration, and custom metrics."""
+"""Routes of a table's details: data model, joins, profiler configuration, custom metrics, observability."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from tocsin.catalogue.observations.joins import put_joins
+from tocsin.catalogue.observations.pipeline_observability import OBSERVABILITY, put_entries, put_entry
 from tocsin.catalogue.observations.table_details import (
     put_config,
     put_metric,
@@ -17,12 +18,13 @@ from tocsin.catalogue.observations.table_details import (
 )
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.entities.included_fields import included
+from tocsin.server.entities.included_fields import included, observed
 from tocsin.server.entities.reports import permitted
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 
 _TABLE = ENTITY_TYPES["table"]
 Work = Callable[[Record, Stored], Written]
@@ -82,6 +84,35 @@ def delete_column_metric(table_id: PathId, column: PathText, name: PathText, cal
     """Delete a custom metric of a column."""
     work = ("customMetrics", lambda record, one: remove_metric(record, one, name, column=column))
     return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+
+
+@router.put("/pipelineObservability")
+def observability(table_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Set what is known of pipelines of a table (a list): schedule, last run, average run time; others stay."""
+    return _observed(table_id, caller, lambda record, one: put_entries(record, one, body))
+
+
+@router.put("/pipelineObservability/{pipeline}")
+def observability_of_one(table_id: PathId, pipeline: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Set what is known of one pipeline of a table, by the pipeline's FQN."""
+    return _observed(table_id, caller, lambda record, one: put_entry(record, one, pipeline, body))
+
+
+@router.get("/pipelineObservability")
+def read_observability(table_id: PathId, caller: Asked) -> Response:
+    """Return a table with what is known of its pipelines."""
+    return _with_pipelines(permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_BASIC), caller)
+
+
+def _observed(table_id: UUID, caller: Caller, work: Work) -> Response:
+    key = Key.by_id(str(table_id))
+    permitted("table", key, caller, Operation.EDIT_ALL)
+    return _with_pipelines(caller.parts.writes.on_live("table", key, work, actor=caller.actor).document, caller)
+
+
+def _with_pipelines(table: Document, caller: Caller) -> Response:
+    runs = observed(caller.parts, [table], caller.visibility).get(table["id"], [])
+    return answer(past(_TABLE, table, caller) | {OBSERVABILITY: runs})
 
 
 def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[str, Work]) -> Response:

@@ -121,6 +121,11 @@ def id_of(entity: Any) -> str:
     return str(entity.id.root)
 
 
+def id_of_ref(named: EntityReference) -> str:
+    """Return the id that a reference holds, as text."""
+    return str(named.id.root)
+
+
 def text(value: Any) -> str:
     """Return a name or an FQN as text."""
     return str(getattr(value, "root", value))

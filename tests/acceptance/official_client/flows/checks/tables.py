@@ -6,7 +6,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from checks.checking import World, check, id_of, reference, refused, text
+from checks.checking import World, check, id_of, id_of_ref, reference, refused, text
+from checks.every_type import new
 from metadata.generated.schema.api.data.createContainer import CreateContainerRequest
 from metadata.generated.schema.api.data.createTable import CreateTableRequest
 from metadata.generated.schema.api.data.createTableProfile import CreateTableProfileRequest
@@ -30,7 +31,9 @@ from metadata.generated.schema.entity.data.table import (
     TableProfilerConfig,
 )
 from metadata.generated.schema.entity.data.topic import TopicSampleData
+from metadata.generated.schema.entity.services.pipelineService import PipelineServiceType
 from metadata.generated.schema.type.basic import Timestamp
+from metadata.generated.schema.type.pipelineObservability import LastRunStatus, PipelineObservability
 from metadata.generated.schema.type.usageRequest import UsageRequest
 from speaking import put
 
@@ -198,6 +201,40 @@ def _columns(world: World) -> None:
     assert [text(one.name) for one in world.metadata.get_table_columns(fqn)] == ["id", "email", "address"]
     page = world.metadata.get_table_columns(fqn, fields=["tags"], params={"limit": "1", "offset": "1"})
     assert [text(one.name) for one in page] == ["email"]
+
+
+def _ran(world: World, pipeline: Any, status: LastRunStatus) -> PipelineObservability:
+    named = world.metadata.get_entity_reference(Pipeline, text(pipeline.fullyQualifiedName))
+    return PipelineObservability(
+        pipeline=named,
+        serviceType=PipelineServiceType.Airflow,
+        lastRunTime=Timestamp(NOW),
+        lastRunStatus=status,
+        averageRunTime=12.5,
+    )
+
+
+@check("add_pipeline_observability", "when the pipelines of a table ran last, and how they ended")
+def _pipelines(world: World) -> None:
+    table, pipelines = world.table(), [new(world, "Pipeline", "pipeline") for _ in range(2)]
+    runs = [_ran(world, one, LastRunStatus.Successful) for one in pipelines]
+    answered = world.metadata.add_pipeline_observability(table.id, runs)
+    assert {id_of_ref(one.pipeline) for one in answered.pipelineObservability} == {id_of(one) for one in pipelines}
+    read = world.metadata.get_by_id(Table, table.id, fields=["pipelineObservability"]).pipelineObservability
+    assert [(one.lastRunStatus, one.averageRunTime) for one in read] == [(LastRunStatus.Successful, 12.5)] * 2
+    served = Table(**world.metadata.client.get(f"/tables/{id_of(table)}/pipelineObservability"))
+    assert served.pipelineObservability == read
+
+
+@check("add_single_pipeline_observability", "one pipeline of a table anew, the others stay")
+def _one_pipeline(world: World) -> None:
+    table, pipelines = world.table(), [new(world, "Pipeline", "pipeline") for _ in range(2)]
+    for one, status in zip((*pipelines, pipelines[0]), ("Successful", "Successful", "Failed"), strict=True):
+        run = _ran(world, one, LastRunStatus(status))
+        assert world.metadata.add_single_pipeline_observability(table.id, run).id == table.id
+    read = world.metadata.get_by_id(Table, table.id, fields=["pipelineObservability"]).pipelineObservability
+    found = {id_of_ref(one.pipeline): one.lastRunStatus.value for one in read}
+    assert found == {id_of(pipelines[0]): "Failed", id_of(pipelines[1]): "Successful"}
 
 
 @check("ingest_container_sample_data get_container_sample_data", "rows of a container")

@@ -1,0 +1,90 @@
+"""Observability of the pipelines that write a table: schedule, last run, average run time; one entry per pipeline.
+
+It is an attachment of the table: no version, no event. An entry names its pipeline by id; answers show it as far as
+it is there and may be seen. Source: schema ``type/pipelineObservability.json``. Next:
+``server/routes/observations/table_details.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tocsin.catalogue.observations.field_checks import checked, each, mapping, moment, number, one_of, shape, text
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.write import Record
+from tocsin.model import shapes
+from tocsin.model.entity import Document
+from tocsin.model.stored import Stored, Written
+
+OBSERVABILITY = "pipelineObservability"
+LAST_RUN = ("Successful", "Failed", "Pending", "Skipped", "Running")
+_PIPELINE = "pipeline"
+
+
+def put_entries(record: Record, table: Stored, given: object) -> Written:
+    """Set the entries of some pipelines of a table; those of other pipelines stay.
+
+    Raises
+    ------
+    InvalidInput : one is malformed
+    NotFound : one of the pipelines is not there
+    """
+    each(_ENTRY)(given, OBSERVABILITY)
+    entries = given if isinstance(given, list) else []
+    return _put(record, table, {_id_of(record, one[_PIPELINE]): one for one in entries})
+
+
+def put_entry(record: Record, table: Stored, pipeline: str, given: Document) -> Written:
+    """Set the entry of one pipeline, by its FQN.
+
+    Raises
+    ------
+    InvalidInput : it is malformed, or of another pipeline
+    NotFound : there is no such pipeline
+    """
+    entry = checked(_ENTRY, given)
+    pipeline_id = _id_of(record, {"fullyQualifiedName": pipeline})
+    if _id_of(record, entry[_PIPELINE]) != pipeline_id:
+        raise InvalidInput(f"must be {pipeline}, as the path says", field=_PIPELINE)
+    return _put(record, table, {pipeline_id: entry})
+
+
+def entries_of(kept: Document, pipelines: Mapping[str, Document]) -> list[Document]:
+    """Return the entries of a table whose pipelines are among these, by the pipelines' FQNs."""
+    known = [{_PIPELINE: pipelines[one], **kept[one]} for one in kept if one in pipelines]
+    return sorted(known, key=lambda entry: str(entry[_PIPELINE]["fullyQualifiedName"]))
+
+
+def _id_of(record: Record, given: Document) -> str:
+    if given.get("type") not in (None, _PIPELINE):
+        raise InvalidInput(f"must be a pipeline, not a {given['type']}", field=_PIPELINE)
+    return str(record.resolver().one(_PIPELINE, given)["id"])
+
+
+def _put(record: Record, table: Stored, entries: Mapping[str, Document]) -> Written:
+    kept = record.transaction.attachments.get(table.id, OBSERVABILITY) or {}
+    new = {pipeline_id: _without_nulls(entry) for pipeline_id, entry in entries.items()}
+    record.transaction.attachments.put(table.id, OBSERVABILITY, kept | new)
+    return Written(table.document, None)
+
+
+def _without_nulls(entry: Document) -> Document:
+    return {key: value for key, value in entry.items() if key != _PIPELINE and value is not None}
+
+
+def _service_type(value: object, path: str) -> None:
+    one_of(*shapes.enumeration("pipelineService", "serviceType"))(value, path)
+
+
+_ENTRY = shape(
+    {_PIPELINE: mapping},
+    {
+        "serviceType": _service_type,
+        "scheduleInterval": text,
+        "startTime": moment,
+        "endTime": moment,
+        "lastRunTime": moment,
+        "lastRunStatus": one_of(*LAST_RUN),
+        "averageRunTime": number,
+    },
+)

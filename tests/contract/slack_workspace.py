@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,10 @@ def member(identity: str, email: str | None, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class SlackWorkspace:
-    """A workspace at ``url``, for bots with ``token``; ``told`` is what was posted to its response URLs."""
+    """A workspace at ``url``, for bots with ``token``; ``told`` is what was posted to its response URLs.
+
+    Its Web API answers after ``slow_s``.
+    """
 
     token: str
     members: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -33,6 +37,7 @@ class SlackWorkspace:
     told: list[dict[str, Any]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     url: str = ""
+    slow_s: float = 0.0
 
     def join(self, identity: str, email: str | None, **more: Any) -> str:
         """Add a member; return their id."""
@@ -45,6 +50,7 @@ class SlackWorkspace:
         if path == "/reply":
             self.told.append(json.loads(body))
             return {"ok": True}
+        time.sleep(self.slow_s)
         method = path.removeprefix("/api/")
         if fault := self.faults.get(method):
             return fault

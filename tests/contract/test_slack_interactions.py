@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.slack_workspace import SlackWorkspace, press, running_workspace, signed_headers
+from tests.contract.slack_workspace import TEAM, SlackWorkspace, press, running_workspace, signed_headers
 from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_alert_incidents import reported
 from tests.contract.test_explain import alert, own
@@ -207,6 +208,35 @@ def test_when_slack_does_not_say_who_it_is_nothing_happens(failing: Failing, adm
     for method in ("users.info", "auth.test"):
         failing.workspace.faults = {method: {"ok": False, "error": "missing_scope"}}
         assert failing.told(failing.acknowledging(number=number)).startswith("Slack did not say who you are")
+    assert steps(administrator, f"INC-{number}") == [("opened", None)]
+
+
+def test_slack_has_its_answer_in_time_even_if_it_does_not_say_who_it_is(failing: Failing) -> None:
+    failing.workspace.slow_s, began_s = 6.0, time.monotonic()
+    said = failing.told(failing.acknowledging())
+    assert said.startswith("Slack did not say who you are")
+    assert time.monotonic() - began_s < failing.workspace.slow_s - 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"users.info": {"ok": True}},
+        {"users.info": {"ok": True, "user": "UANN"}},
+        {"users.info": {"ok": True, "user": {"id": "UBEN", "team_id": TEAM, "profile": {"email": "ann@example.org"}}}},
+        {"users.info": {"ok": True, "user": {"id": "UANN", "team_id": TEAM, "profile": ["ann@example.org"]}}},
+        {"users.info": {"ok": True, "user": {"id": "UANN", "team_id": TEAM, "profile": {"email": 7}}}},
+        {"users.info": {"ok": True, "user": {"id": "UANN", "profile": {"email": "ann@example.org"}}}},
+        {"auth.test": {"ok": True}},
+        {"auth.test": {"ok": True, "team_id": "T0ELSEWHERE"}},
+    ],
+)
+def test_whom_slack_does_not_clearly_name_is_nobody(
+    failing: Failing, administrator: httpx.Client, fault: dict[str, Any]
+) -> None:
+    failing.workspace.faults = fault
+    number = incident_of(administrator, "Quality")
+    assert failing.told(failing.acknowledging(number=number)).startswith("Tocsin knows nobody")
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.acceptance.worker.chat_receivers import listening, statuses
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
 from tests.acceptance.worker.test_slack_bot import Workspace, bot, people, sender
 from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
+from tests.conftest import KEY
 from tests.notifying import notify_all
 
 from tocsin.catalogue.alerts.incidents import Handling, handle
@@ -26,7 +28,10 @@ from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.model.alert_incident import StepKind
+from tocsin.settings import Settings
 from tocsin.store.alerts.incident_log import AlertIncidentLog
+from tocsin.store.people.identities import People, unsubscribe_key
+from tocsin.worker.build import build
 
 BASE = "https://t.example"
 LINKS: dict[str, Any] = {"base_url": BASE, "link_key": b"key"}
@@ -92,6 +97,12 @@ async def test_in_slack_a_person_is_known_and_a_channel_is_led_to_the_page(
     address, _, text = last["elements"][1]["text"].strip("<>").partition("|")
     assert text == "Acknowledge INC-1"
     assert (bool(TOKEN.fullmatch(address)), address == PAGE) == (is_known, not is_known)
+
+
+async def test_a_worker_signs_with_the_key_that_the_servers_check(sqlite_engine: Engine) -> None:
+    database = sqlite_engine.url.render_as_string(hide_password=False)
+    async with build(Settings(database_url=database, secrets_key=SecretStr(KEY), public_url=BASE)) as parts:
+        assert (parts.link_key, parts.base_url) == (unsubscribe_key(People(sqlite_engine)), BASE)
 
 
 @pytest.mark.parametrize("chat", ["MsTeams", "GChat"])

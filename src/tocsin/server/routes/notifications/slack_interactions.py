@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import structlog
 from fastapi import APIRouter, Depends, Header, Request, Response
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Unavailable
 from tocsin.flow.send.channels.slack.interactions import Press, Signed, press_in
+from tocsin.model.message import Delivered
 from tocsin.server.alerts.slack_buttons import SlackButton, press_as, pressed_button
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, address_of, answer, body_of
 
 router = APIRouter(tags=["inbox"])
+_log = structlog.get_logger()
 
 Body = Annotated[bytes, Depends(body_of)]
 Timestamp = Annotated[str, Header(alias="X-Slack-Request-Timestamp", max_length=20)]
@@ -54,4 +57,6 @@ async def _reply(response_url: str, says: str, parts: Parts) -> None:
     from tocsin.flow.send.channels.slack.replies import replies_of
 
     async with replies_of(parts.settings) as slack:
-        await slack.reply(response_url, says, now_ms=parts.clock.now_ms())
+        outcome = await slack.reply(response_url, says, now_ms=parts.clock.now_ms())
+    if not isinstance(outcome, Delivered):
+        _log.warning("slack.member_not_told", reason=outcome.reason.value, status_code=outcome.status_code)

@@ -18,7 +18,8 @@ from tocsin.flow.send.channels.slack.api import FORM, JSON, Answer, Call, SlackA
 from tocsin.flow.send.channels.slack.interactions import ephemeral, is_of_slack
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.http_requests import HttpRequests, Request, web_address
-from tocsin.model.message import Delivered, OutcomeReason
+from tocsin.flow.send.outcome import of_reason
+from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.settings import Settings
 
 IDENTIFY_S = 2.0
@@ -57,14 +58,14 @@ class Replies:
             raise _unknown()
         return _address(found, own, member)
 
-    async def reply(self, response_url: str, text: str, *, now_ms: int) -> None:
+    async def reply(self, response_url: str, text: str, *, now_ms: int) -> Outcome:
         """Tell the member who pressed a button; nobody is told at an address that is not Slack's."""
         url = web_address(response_url)
         if url is None or not is_of_slack(response_url, self._api_url):
-            return
+            return of_reason(OutcomeReason.BAD_URL, detail="not an address of Slack")
         headers = {"Content-Type": JSON}
         request = Request("POST", url, headers, ephemeral(text), _REPLY_TIMEOUT)
-        await self._requests.send(request, now_ms=now_ms)
+        return await self._requests.send(request, now_ms=now_ms)
 
 
 def _address(found: Answer, own: Answer, member: str) -> str | None:

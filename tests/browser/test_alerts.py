@@ -81,8 +81,8 @@ def test_a_backtest_is_drawn_with_the_people_it_would_have_notified(alerts: Page
         alerts.get_by_role("button", name="Backtest").click()
         answer = alerts.locator("#backtest")
         expect(answer.locator(".answer")).to_have_text(
-            "30 of 1,200 events match, on 1 asset; 4 of them notify nobody. It would have sent 60 notifications"
-            " to 2 recipients (Email 60); 5 duplicates merged."
+            "30 of 1,200 events match, on 1 asset; 4 of them notify nobody; incidents hold back 3 of them. It would"
+            " have sent 60 notifications to 2 recipients (Email 60); 5 duplicates merged."
         )
     assert taken[0].alert["name"] == "Described"
     drawn = answer.get_by_role("img", name="Matches per day")
@@ -90,6 +90,8 @@ def test_a_backtest_is_drawn_with_the_people_it_would_have_notified(alerts: Page
     assert drawn.locator("rect title").all_text_contents() == ["2026-03-01: 10", "2026-03-03: 20"]
     expect(answer.get_by_role("cell", name="<b>ana</b>")).to_be_visible()
     assert answer.get_by_role("cell", name="pg.store.orders").count() == 2
+    expect(answer.get_by_role("row", name="OnCall 20 2")).to_be_visible()
+    expect(answer.get_by_role("row", name="an alert that you may not view 1 0")).to_be_visible()
 
 
 def test_a_backtest_shows_how_far_it_is_and_is_cancelled(alerts: Page, sqlite_engine: Engine) -> None:

@@ -45,10 +45,11 @@ def test_failures_open_incidents_that_the_next_success_resolves(
     assert stored(store_engine) == expected(company), "the success notifies nobody"
 
 
+@pytest.mark.postgres
 def test_an_alert_is_held_back_while_one_that_it_depends_on_has_an_incident_upstream(
-    spark: SparkSession, store_engine: Engine, tmp_path: Path
+    spark: SparkSession, postgres_engine: Engine, tmp_path: Path
 ) -> None:
-    company = SmallCompany(store_engine)
+    company = SmallCompany(postgres_engine)
     company.pipeline("load")
     kinds = {"load": "pipeline", "orders": "table"}
     ends = {
@@ -61,17 +62,17 @@ def test_an_alert_is_held_back_while_one_that_it_depends_on_has_an_incident_upst
     company.alert("tables", [OWNERS_MAIL], "fieldChanged == 'description'", resources=("table",))
     link = {"op": "add", "path": "/dependsOn", "value": [{"id": loads, "type": "eventsubscription"}]}
     company.writes.patch("eventsubscription", company.key("tables"), [link], actor=SYSTEM)
-    with running(spark, store_engine, tmp_path / "checkpoint", batch=1):
+    with running(spark, postgres_engine, tmp_path / "checkpoint", batch=1):
         company.run("load", "Failed")
         for text in ("one", "two"):
             company.describe("revenue", text, by="cem")
-        until(lambda: caught_up(store_engine), within_s=120)
-        (row,) = [row for row in stored(store_engine).values() if row[1] == "Email"]
+        until(lambda: caught_up(postgres_engine), within_s=120)
+        (row,) = [row for row in stored(postgres_engine).values() if row[1] == "Email"]
         assert [reason["heldBy"] for reason in row[4]] == ["INC-1"]
         company.run("load", "Successful")
         company.describe("revenue", "three", by="cem")
-        until(lambda: caught_up(store_engine), within_s=120)
-    assert len([row for row in stored(store_engine).values() if row[1] == "Email"]) == 2
+        until(lambda: caught_up(postgres_engine), within_s=120)
+    assert len([row for row in stored(postgres_engine).values() if row[1] == "Email"]) == 2
 
 
 def test_tasks_of_one_micro_batch_know_the_incidents_of_each_other(

@@ -317,27 +317,32 @@ def test_a_lost_checkpoint_repeats_nothing(spark: SparkSession, sqlite_engine: E
     assert messages == carrying
 
 
-def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
-    company = SmallCompany(store_engine)
+@pytest.mark.postgres
+def test_a_cut_checkpoint_is_mended_from_the_store(
+    spark: SparkSession, postgres_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(postgres_engine)
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
     checkpoint = tmp_path / "match_stream"
     for said in ("one", "two"):
         company.describe("orders", said)
-        with running(spark, store_engine, checkpoint):
-            until(lambda: caught_up(store_engine), within_s=120)
+        with running(spark, postgres_engine, checkpoint):
+            until(lambda: caught_up(postgres_engine), within_s=120)
         last_of(checkpoint).write_bytes(last_of(checkpoint).read_bytes()[:7])
-    notified, reader = stored(store_engine), EventLog(store_engine)
-    with store_engine.begin() as connection:  # a replaced checkpoint begins after the processed events, not before
+    notified, reader = stored(postgres_engine), EventLog(postgres_engine)
+    with postgres_engine.begin() as connection:  # a replaced checkpoint begins after the processed events, not before
         connection.execute(
             update(change_event)
             .where(change_event.c.log_offset <= reader.readable_end(), change_event.c.entity_type == "table")
             .values(derived="?")
         )
-    with running(spark, store_engine, checkpoint):
+    with running(spark, postgres_engine, checkpoint):
         company.describe("orders", "three")
-        until(lambda: caught_up(store_engine), within_s=120)
-    assert len({row[0] for row in stored(store_engine).values()}) == len({row[0] for row in notified.values()}) + 1 == 3
+        until(lambda: caught_up(postgres_engine), within_s=120)
+    assert (
+        len({row[0] for row in stored(postgres_engine).values()}) == len({row[0] for row in notified.values()}) + 1 == 3
+    )
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
 

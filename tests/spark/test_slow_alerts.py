@@ -25,7 +25,8 @@ from tocsin.store.tables import change_event, entity
 
 pytestmark = pytest.mark.spark
 
-LIMIT_S, _SHORT_S = 5.0, 3.0
+LIMIT_S, _SHORT_S = 3.0, 2.0
+_CHANGES = 30
 _TEXT = "_" * 999 + "!"
 _PATTERN = "_*_{0,70}y"
 OWNERS_BELL = {"category": "Owners", "type": "ActivityFeed"}
@@ -62,7 +63,7 @@ def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     patch = [{"op": "add", "path": "/owners", "value": [{"type": "user", "id": company.ids["cem"]}]}]
     company.writes.patch("eventsubscription", company.key("slow"), patch, actor=company.actor("dia"))
     _wide_table(company)
-    for number in range(60):
+    for number in range(_CHANGES):
         company.describe("orders", f"text {number}")
     parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), match_limit_s=LIMIT_S)
     warm_up(parts)
@@ -75,7 +76,7 @@ def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     assert {one.id for one in Subscriptions(sqlite_engine).list_enabled()} >= {quick}
     assert slow not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
     notified = [row for row in stored(sqlite_engine).values() if "quick" in str(row[4])]
-    assert len(notified) == 62
+    assert len(notified) == _CHANGES + 2
     about_slow = {row[0] for row in stored(sqlite_engine).values() if row[3] == company.ids["cem"]} - {
         row[0] for row in notified
     }
@@ -136,7 +137,7 @@ def test_many_recipients_are_no_slow_alert(spark: SparkSession, sqlite_engine: E
     events = spark.read.format(LOG_FORMAT).options(**log).load()
     index, tries = parts.alerts.read().index, 0
 
-    slow = f"reflect('java.lang.Thread', 'sleep', {3_000 * _SHORT_S:.0f}L)"
+    slow = f"reflect('java.lang.Thread', 'sleep', {2_000 * _SHORT_S:.0f}L)"
     found = matches(events, index).count()  # and what Spark does for the first time is done
 
     def work(given: Index) -> int:

@@ -40,6 +40,14 @@ _WORDS: dict[str, CoreSchema] = {
 _CONFIG = CoreConfig(strict=True, regex_engine="python-re", hide_input_in_errors=True)
 
 
+_LATER: dict[str, tuple[str, ...]] = {
+    "dashboardServiceType": ("SapS4Hana",),
+    "databaseServiceType": ("QuestDB", "SapSuccessFactors"),
+    "dataModelType": ("ModeDataModel", "PowerBIDatamart", "SapS4HanaCdsView", "SsrsDataModel"),
+}
+"""Values of enumerations that came with a later 1.13 release than the published schemas, by the shape's name."""
+
+
 def check_changed(entity_type: str, document: Document, old: Document) -> None:
     """Reject a document that lacks a key, or has an invalid value under a key where ``old`` had another value.
 
@@ -89,6 +97,8 @@ def enumeration(entity_type: str, key: str) -> tuple[str, ...]:
 @cache
 def _contents() -> Document:
     found: Document = orjson.loads((Path(__file__).parent / "shapes.json").read_bytes())
+    for name, values in _LATER.items():
+        found["shapes"][name]["enum"] += values
     return found
 
 

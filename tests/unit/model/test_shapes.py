@@ -69,3 +69,19 @@ def test_what_stood_there_before_is_not_looked_at_again() -> None:
 def test_the_words_of_a_key_are_known() -> None:
     assert shapes.enumeration("chart", "chartType")[:2] == ("Line", "Table")
     assert shapes.enumeration("table", "name") == ()
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "key", "value"),
+    [
+        ("databaseService", "serviceType", "QuestDB"),
+        ("database", "serviceType", "SapSuccessFactors"),
+        ("dashboardService", "serviceType", "SapS4Hana"),
+        ("dashboardDataModel", "dataModelType", "SsrsDataModel"),
+    ],
+)
+def test_values_of_later_releases_are_allowed(entity_type: str, key: str, value: str) -> None:
+    shapes.check(entity_type, key, value)
+    assert value in shapes.enumeration(entity_type, key)
+    with pytest.raises(InvalidInput):
+        shapes.check(entity_type, key, f"{value}2")

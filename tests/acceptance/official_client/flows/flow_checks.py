@@ -12,6 +12,7 @@ from typing import Any
 from checks import (
     events,
     every_type,
+    every_value,
     governance,
     left_out,
     lineage,
@@ -26,7 +27,21 @@ from checks import (
 from checks.checking import results
 from speaking import connected
 
-SUBJECTS = (server, every_type, patches, tables, lineage, quality, runs, governance, people, events, search, left_out)
+SUBJECTS = (
+    server,
+    every_type,
+    every_value,
+    patches,
+    tables,
+    lineage,
+    quality,
+    runs,
+    governance,
+    people,
+    events,
+    search,
+    left_out,
+)
 """Modules that register their checks when they are imported."""
 
 

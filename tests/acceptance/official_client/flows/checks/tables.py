@@ -39,6 +39,7 @@ from speaking import put
 
 NOW = int(time.time() * 1000)
 TODAY = datetime.now(UTC).strftime("%Y-%m-%d")
+_SAMPLED = {"sampleConfigType": "STATIC", "config": {"profileSample": 10, "profileSampleType": "PERCENTAGE"}}
 _ROWS = TableData(columns=["id", "email"], rows=[[1, "a@example.org"], [2, None]])
 
 
@@ -167,6 +168,15 @@ def _profiler(world: World) -> None:
     world.metadata.create_or_update_table_profiler_config(text(table.fullyQualifiedName), config)
     read = world.metadata.get_by_id(Table, table.id, fields=["tableProfilerConfig"]).tableProfilerConfig
     assert (text(read.profileQuery), read.includeColumns[0].columnName) == ("SELECT 1", "email")
+
+
+@check("create_or_update_table_profiler_config", "how much of a table the profiler reads")
+def _sampled(world: World) -> None:
+    table = world.table()
+    config = TableProfilerConfig(profileSampleConfig=_SAMPLED)
+    world.metadata.create_or_update_table_profiler_config(text(table.fullyQualifiedName), config)
+    read = world.metadata.get_by_id(Table, table.id, fields=["tableProfilerConfig"]).tableProfilerConfig
+    assert read.profileSampleConfig is not None and read.profileSampleConfig == config.profileSampleConfig
 
 
 @check("create_or_update_custom_metric", "a metric of a table, and one of a column")

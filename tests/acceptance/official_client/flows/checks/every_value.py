@@ -1,0 +1,104 @@
+"""Checks that the server takes every value of the client's enumerations: kinds of services, tables, columns, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from checks.checking import World, check
+from everything import EVERYTHING
+from metadata.generated.schema.api.data.createChart import CreateChartRequest
+from metadata.generated.schema.api.data.createDashboardDataModel import CreateDashboardDataModelRequest
+from metadata.generated.schema.api.data.createMetric import CreateMetricRequest
+from metadata.generated.schema.api.data.createSearchIndex import CreateSearchIndexRequest
+from metadata.generated.schema.api.data.createTable import CreateTableRequest
+from metadata.generated.schema.entity.data.chart import ChartType
+from metadata.generated.schema.entity.data.dashboardDataModel import DataModelType
+from metadata.generated.schema.entity.data.metric import MetricGranularity, MetricType, UnitOfMeasurement
+from metadata.generated.schema.entity.data.searchIndex import DataType as FieldType
+from metadata.generated.schema.entity.data.table import Constraint, DataType, Table, TableType
+
+_COLUMNS = [{"name": "id", "dataType": "INT"}]
+
+
+def _passed(world: World, requests: Iterable[Any]) -> None:
+    result = world.metadata.bulk_create_or_update(list(requests))
+    failed = [one.message for one in result.failedRequest or ()]
+    assert not failed, failed
+    assert result.numberOfRowsProcessed.root == len(result.successRequest) > 0
+
+
+def _column(data_type: DataType) -> dict[str, Any]:
+    lengths = {"dataLength": 10} if data_type.value in ("CHAR", "VARCHAR", "BINARY", "VARBINARY") else {}
+    items = {"arrayDataType": "INT"} if data_type is DataType.ARRAY else {}
+    return {"name": f"a_{data_type.value.lower()}", "dataType": data_type.value, **lengths, **items}
+
+
+@check("bulk_create_or_update", "services of every kind that the client has a connector for")
+def _services(world: World) -> None:
+    for kind, request, *_ in EVERYTHING:
+        if kind.__name__.endswith("Service"):
+            values = _values(request, "serviceType")
+            _passed(world, (request(name=world.name("service"), serviceType=one) for one in values))
+
+
+def _values(request: type, field: str) -> list[Any]:
+    """Return the values of the enumeration that a field of a request takes."""
+    annotation = request.model_fields[field].annotation  # type: ignore[attr-defined]  # a pydantic model
+    assert issubclass(annotation, Enum), annotation
+    return [one.value for one in annotation]
+
+
+@check("create_or_update get_by_id", "a table with a column of every data type")
+def _data_types(world: World) -> None:
+    table = world.table(columns=[_column(one) for one in DataType])
+    read = world.metadata.get_by_id(Table, table.id)
+    assert [one.dataType for one in read.columns] == list(DataType)
+
+
+@check("create_or_update", "a table with a column of every constraint")
+def _constraints(world: World) -> None:
+    columns = [{"name": one.value, "dataType": "INT", "constraint": one.value} for one in Constraint]
+    assert [one.constraint for one in world.table(columns=columns).columns] == list(Constraint)
+
+
+@check("bulk_create_or_update", "tables of every type")
+def _tables(world: World) -> None:
+    common = {"databaseSchema": "pg.shop.public", "columns": _COLUMNS}
+    _passed(world, (CreateTableRequest(name=world.name("table"), tableType=one, **common) for one in TableType))
+
+
+@check("bulk_create_or_update", "charts of every type")
+def _charts(world: World) -> None:
+    _passed(
+        world, (CreateChartRequest(name=world.name("chart"), service="superset", chartType=one) for one in ChartType)
+    )
+
+
+@check("bulk_create_or_update", "data models of every type")
+def _models(world: World) -> None:
+    common = {"service": "superset", "columns": _COLUMNS}
+    request = CreateDashboardDataModelRequest
+    _passed(world, (request(name=world.name("model"), dataModelType=one, **common) for one in DataModelType))
+
+
+@check("bulk_create_or_update", "metrics of every type, granularity and unit")
+def _metrics(world: World) -> None:
+    fields = {"metricType": MetricType, "granularity": MetricGranularity, "unitOfMeasurement": UnitOfMeasurement}
+    _passed(
+        world,
+        (
+            CreateMetricRequest(name=world.name("metric"), **{field: one})
+            for field, values in fields.items()
+            for one in values
+            if one.value != "OTHER"  # which needs a unit of one's own beside it
+        ),
+    )
+
+
+@check("create_or_update", "a search index with a field of every data type")
+def _fields(world: World) -> None:
+    fields = [{"name": f"a_{one.value.lower()}", "dataType": one.value} for one in FieldType]
+    request = CreateSearchIndexRequest(name=world.name("index"), service="elastic", fields=fields)
+    assert [one.dataType for one in world.metadata.create_or_update(request).fields] == list(FieldType)

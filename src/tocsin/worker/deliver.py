@@ -314,9 +314,12 @@ async def _steadily(call: Callable[[], T]) -> T:
 async def _first_of(*events: asyncio.Event, timeout_s: float | None = None) -> None:
     """Return when one of the events is set or the time is over."""
     waits = [asyncio.create_task(event.wait()) for event in events]
-    await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    for wait in waits:
-        wait.cancel()
+    try:
+        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:  # also when this task is cancelled
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
 
 
 def _destinations(claimed: Iterable[Message]) -> Iterable[str]:

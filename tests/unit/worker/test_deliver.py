@@ -1,10 +1,13 @@
 """Tests of fair shares between destinations."""
 
+import asyncio
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.store.outbox.pauses import Pauses
-from tocsin.worker.deliver import fair_shares
+from tocsin.worker.deliver import _first_of, fair_shares
 
 
 def test_a_single_destination_gets_the_whole_claim() -> None:
@@ -52,3 +55,15 @@ def test_shares_use_all_room_there_is_and_no_more(
 def test_what_is_paused_gets_nothing_but_its_probe() -> None:
     pauses = Pauses(waiting=frozenset("a"), probed=frozenset("b"))
     assert fair_shares(["a", "b", "c"], {"b": 8}, limit=20, most_each=8, pauses=pauses) == {"b": 1, "c": 8}
+
+
+async def test_a_wait_for_events_that_ends_or_is_cancelled_leaves_no_tasks() -> None:
+    before, event = asyncio.all_tasks(), asyncio.Event()
+    await _first_of(event, asyncio.Event(), timeout_s=0)
+    assert asyncio.all_tasks() == before
+    waiting = asyncio.create_task(_first_of(event, asyncio.Event()))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert asyncio.all_tasks() == before

@@ -1,4 +1,4 @@
-"""Tests of fair shares between destinations."""
+"""Tests of fair shares between destinations, and of waits."""
 
 import asyncio
 

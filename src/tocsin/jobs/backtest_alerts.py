@@ -6,7 +6,7 @@ Next: ``jobs/backtest_tasks.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -15,10 +15,11 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
-from tocsin.jobs.resolving import Rules
+from tocsin.jobs.resolving import EVENTS_AT_ONCE, Rules
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.holding import HeldBack, Waiting
+from tocsin.store.chunks import chunked
 
 
 class Involved(NamedTuple):
@@ -51,15 +52,19 @@ class HeldBackMatches:
 
     def of(self, events: Iterable[tuple[int, str]]) -> frozenset[Pair]:
         """Return which matches of these events, given by offset and entity, notify nobody."""
-        waiting = [
+        waiting = (
             Waiting(offset, entity_id, alert, upstream)
             for offset, entity_id in events
             for alert, upstream in self.depending.items()
-        ]
-        found = self.holding.of(waiting, is_new=False) if waiting else {}
+        )
+        # A few at a time: each is compared with all incidents of the time that they span.
+        return frozenset(pair for some in chunked(waiting, EVENTS_AT_ONCE) for pair in self._held(some))
+
+    def _held(self, waiting: Sequence[Waiting]) -> Iterator[Pair]:
+        found = self.holding.of(waiting, is_new=False)
         for (offset, alert), by in sorted(found.items()):
-            self._passed.setdefault((by.incident, alert), offset)
-        return frozenset(pair for pair, by in found.items() if self._passed[by.incident, pair[1]] != pair[0])
+            if self._passed.setdefault((by.incident, alert), offset) != offset:
+                yield offset, alert
 
 
 def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSubscription]]) -> Involved:

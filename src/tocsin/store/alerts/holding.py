@@ -86,14 +86,15 @@ class Holding:
 
 
 def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Incident]:
-    """Return the incidents of the alerts that these depend on, those that were over before all of them left out."""
+    """Return the incidents of the alerts that these depend on, if they hold at the place of any of them, or may."""
     upstream = sorted({one for each in waiting for one in each.depends_on})
-    first = min((one.log_offset for one in waiting), default=0)
+    offsets = [one.log_offset for one in waiting]
+    first, last = min(offsets, default=0), max(offsets, default=0)
     by_hand = select(func.max(_EVENT.log_offset)).join(alert_incident_step, _STEP.event_id == _EVENT.id)
     by_hand = by_hand.where(_STEP.incident_id == _ROW.id, _STEP.kind == StepKind.RESOLVED.value)
     ended = func.coalesce(_ROW.recovered_offset, by_hand.scalar_subquery())
     query = select(_ROW.id, _ROW.number, _ROW.subscription_id, _ROW.entity_id, _ROW.opened_offset, ended)
-    query = query.where(or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
+    query = query.where(_ROW.opened_offset < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
     return [
         Incident(*row[:5], NO_END if row[5] is None else row[5])
         for some in chunked(upstream)

@@ -19,10 +19,11 @@ SHORT_LIVED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": QUICK_JAVA,
     "spark.buffer.pageSize": "256k",
+    "spark.sql.shuffle.partitions": "2",
 }
 """What a process gains from that runs few queries often: nothing is compiled for later, no joined table of ten rows
-takes the 16 MB that Spark would give it."""
-_CONF = {**SHORT_LIVED, "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
+takes the 16 MB that Spark would give it, and ten rows are shuffled, or kept as state, in two parts."""
+_CONF = {**SHORT_LIVED, "spark.log.level": "ERROR"}
 _COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 

@@ -1,6 +1,6 @@
 """Hostile hour: receivers fail in every way, all processes are killed, and every notification has one end.
 
-By default 200 changes and 5 kills; with ``TOCSIN_TEST_WHOLE=1`` 2,000 changes and 30 kills, and 300 changes and 8 kills
+By default 120 changes and 5 kills; with ``TOCSIN_TEST_WHOLE=1`` 2,000 changes and 30 kills, and 300 changes and 8 kills
 on PostgreSQL.
 """
 
@@ -30,7 +30,7 @@ from tocsin.errors import TocsinError
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.store.tables import attempt, change_event, message, notification, pipeline_progress
 
-SIZES = {"sqlite": (2_000, 30) if WHOLE else (200, 5), "postgres": (300, 8)}
+SIZES = {"sqlite": (2_000, 30) if WHOLE else (120, 5), "postgres": (300, 8)}
 """By store, the number of changes and of kills."""
 
 STORES = ["sqlite", *([pytest.param("postgres", marks=pytest.mark.postgres)] if WHOLE else [])]

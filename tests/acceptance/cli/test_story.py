@@ -26,8 +26,8 @@ from tocsin.errors import TocsinError
 
 __all__ = ["up"]
 
-CHANGES = 24
-KILLS = {5: "pipeline", 10: "deliver", 15: "serve", 20: "pipeline"}
+CHANGES = 18
+KILLS = {4: "pipeline", 9: "deliver", 14: "serve"}
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

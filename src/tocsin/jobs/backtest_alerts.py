@@ -15,6 +15,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
+from tocsin.flow.schedule.cron import check_schedule
 from tocsin.jobs.resolving import EVENTS_AT_ONCE, Rules
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
@@ -77,16 +78,19 @@ def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSub
     InvalidInput : the alert is none that can be matched
     """
     rules: dict[str, Sequence[RecipientRule]] = {alert.id: _rules_of(alert)}
-    readable = {one.id: one for one in stored() if one.id != alert.id} if alert.triggers else {}
-    links = {one.id: Links(0, links_of(one).triggers) for one in (alert, *readable.values())}
-    cascades = {alert.id: cascades_of(links).get(alert.id, ())}
-    triggered: dict[str, EventSubscription] = {}
-    for one in cascades[alert.id]:
+    known = {one.id: one for one in stored() if one.id != alert.id} if alert.triggers else {}
+    links = {one.id: Links(0, links_of(one).triggers) for one in (alert, *known.values())}
+    cascade = cascades_of(links).get(alert.id, ())
+    triggered = {one.subscription_id: known[one.subscription_id] for one in cascade}
+    for one in triggered.values():
         with suppress(InvalidInput):  # stored by an older Tocsin: the pipeline leaves it out as well
-            rules[one.subscription_id] = _rules_of(readable[one.subscription_id])
-            triggered[one.subscription_id] = readable[one.subscription_id]
+            check_schedule(one.trigger)
+            rules[one.id] = _rules_of(one)
+    if unreadable := triggered.keys() - rules.keys():
+        return involved_in(alert, lambda: [one for one in known.values() if one.id not in unreadable])
     depending = {one.id: tuple(each.id for each in one.depends_on) for one in (alert, *triggered.values())}
-    return Involved(alert.id, triggered, rules, cascades, {one: many for one, many in depending.items() if many})
+    held_back = {one: upstream for one, upstream in depending.items() if upstream}
+    return Involved(alert.id, triggered, rules, {alert.id: cascade}, held_back)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

@@ -337,6 +337,9 @@ _SHOWS: dict[str, Probe] = {
         _events("/events/{id}/explain"), _events("/events/{id}/explain?user=mallory&limit=100")
     ),
     "GET /events/{event_id}/impact": _events("/events/{id}/impact"),
+    "GET /entity/profiles/{entity_type}": _always(
+        "/entity/profiles/table", *(f"/entity/profiles/table?profileType={of}" for of in ("table", "column", "system"))
+    ),
     "GET /feed": _always("/feed?limit=100", "/feed?type=Task", "/feed?limitPosts=100"),
     "GET /feed/count": lambda aviary: (
         f"/feed/count?entityLink=%3C%23E::table::{one['fullyQualifiedName']}%3E" for one in aviary.every("tables")

@@ -7,7 +7,8 @@ import json
 import httpx
 import pytest
 from tests.contract.standards import problems
-from tests.serving import Json, Served
+from tests.contract.test_access import restrict
+from tests.serving import Json, Served, table
 
 from tocsin.server.access.samples import MASK
 
@@ -121,6 +122,52 @@ def test_a_sample_is_masked_for_all_but_owners_bots_and_administrators(
         administrator.patch(f"/tables/{private['id']}", content=json.dumps(owner))
         assert alice.get(path).json()["sampleData"] == _SAMPLE
         assert alice.get(f"/tables/{_ORDERS}.email/columnProfile").json()["data"][0]["min"] == "anna@example.org"
+
+
+def test_profiles_of_all_tables_are_read_by_time_and_kind(administrator: httpx.Client, orders: Json) -> None:
+    people = table(administrator, "people")
+    for at_ms, one in ((1, orders), (2, people), (3, orders)):
+        profile = {
+            "tableProfile": {"timestamp": at_ms, "rowCount": at_ms},
+            "columnProfile": [{"name": "id", "timestamp": at_ms}],
+            "systemProfile": [{"timestamp": at_ms, "operation": "DELETE"}],
+        }
+        assert administrator.put(f"/tables/{one['id']}/tableProfile", json=profile).is_success
+    first = administrator.get("/entity/profiles/table", params={"endTs": 2, "limit": 4}).json()
+    keys = {"id", "entityReference", "timestamp", "profileType", "profileData"}
+    assert [set(one) for one in first["data"]] == [keys] * 4
+    rest = administrator.get("/entity/profiles/table", params={"endTs": 2, "after": first["paging"]["after"]}).json()
+    assert (first["paging"]["total"], rest["paging"]) == (6, {"total": 6, "before": None, "after": None})
+    read = [(one["timestamp"], one["profileType"]) for one in (*first["data"], *rest["data"])]
+    assert read == [(at_ms, of) for at_ms in (2, 1) for of in ("column", "system", "table")]
+    assert len({one["id"] for one in (*first["data"], *rest["data"])}) == 6
+    tables = administrator.get("/entity/profiles/table", params={"startTs": 2, "profileType": "table"}).json()["data"]
+    assert [(one["entityReference"]["id"], one["profileData"]["rowCount"]) for one in tables] == [
+        (orders["id"], 3),
+        (people["id"], 2),
+    ]
+    administrator.delete(f"/tables/{people['id']}")
+    assert administrator.get("/entity/profiles/table").json()["paging"]["total"] == 6
+    for path in ("topic", "nothing", "table?profileType=row", "table?after=YWJj", "table?after=MXxh"):
+        assert administrator.get(f"/entity/profiles/{path}").status_code == 400, path
+
+
+def test_profiles_of_all_tables_are_masked_and_leave_out_what_one_may_not_see(
+    served: Served, administrator: httpx.Client, private: Json
+) -> None:
+    administrator.put(f"/tables/{private['id']}/tableProfile", json=_PROFILE)
+    _, alice = served.person("alice")
+    path = "/entity/profiles/table?profileType=column"
+    with alice:
+        seen = {one["profileData"]["name"]: one["profileData"] for one in alice.get(path).json()["data"]}
+        assert seen["email"] == {"name": "email", "timestamp": 1_700_000_000_000, "nullCount": 2}
+        assert seen["id"]["max"] == 41.0
+        whole = administrator.get(path).json()["data"]
+        assert {one["profileData"].get("min") for one in whole} == {"anna@example.org", None}
+    bob_id, bob = served.person("bob")
+    restrict(administrator, bob_id, {"effect": "deny", "resources": ["table"], "condition": "!matchAnyTag('X.Y')"})
+    with bob:
+        assert bob.get(path).json() == {"data": [], "paging": {"total": 0, "before": None, "after": None}}
 
 
 def test_a_sample_shows_nowhere_else(administrator: httpx.Client, private: Json) -> None:

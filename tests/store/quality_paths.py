@@ -9,6 +9,7 @@ from tests.store.catalogues import JANE, ORDERS, Company
 from tests.store.paths import Row, Step
 
 from tocsin.catalogue.observations.joins import put_joins
+from tocsin.catalogue.observations.pipeline_observability import put_entries
 from tocsin.catalogue.observations.profiles import TABLE_PROFILE, put_profile, remove_profile
 from tocsin.catalogue.observations.runs import add_runs, remove_run
 from tocsin.catalogue.observations.samples import put_sample
@@ -24,6 +25,7 @@ _CASE, _PIPELINE = f"{ORDERS}.fresh", "airflow.nightly"
 _RUNS = [{"timestamp": at_ms, "executionStatus": "Successful"} for at_ms in (2, 1)]
 _PROFILE = {"tableProfile": {"timestamp": 1, "rowCount": 2}, "columnProfile": [{"name": "id", "timestamp": 1}]}
 _USE = {"date": "2024-01-15", "count": 3}
+_NAMED = {"type": "pipeline", "fullyQualifiedName": _PIPELINE}
 _METRIC = {"name": "rows", "expression": "count(*)"}
 
 
@@ -135,6 +137,7 @@ QUALITY_ROWS: tuple[Row, ...] = (
     Row("sample", _on_orders(partial(put_sample, sample={"columns": ["id"], "rows": [[1]]})), ()),
     Row("joins", _on_orders(partial(put_joins, request={"startDate": "2024-01-15"})), ()),
     Row("profiler configuration", _on_orders(partial(put_config, config={"profileSample": 5.0})), ()),
+    Row("pipeline observability", _on_orders(partial(put_entries, given=[{"pipeline": _NAMED}])), ()),
     Row("custom metric", _on_orders(partial(put_metric, metric=_METRIC)), (_METRIC_REPORTED,)),
     Row(
         "custom metric taken away",

@@ -303,6 +303,7 @@ def _routes() -> APIRouter:
         threads,
     ):
         lay_out(routes, resource.router, API, asked)
+    lay_out(routes, profiles.of_types, API, asked)
     of_every_collection = (bulk, sheets, listing, history, assets, crud, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
         lay_out(routes, router, f"{API}/{COLLECTION}", asked)

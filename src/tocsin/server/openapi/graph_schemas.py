@@ -194,6 +194,21 @@ GRAPHS: dict[str, Document] = {
         },
         "additionalProperties": False,
     },
+    "EntityProfile": whole(
+        {
+            "id": ID,
+            "entityReference": _REFERENCE,
+            "timestamp": TIME,
+            "profileType": either("table", "column", "system"),
+            "profileData": {"anyOf": [ref(f"{of}Profile") for of in ("Table", "Column", "System")]},
+        }
+    ),
+    "EntityProfilePage": whole(
+        {
+            "data": array(ref("EntityProfile")),
+            "paging": whole({"total": COUNT, "before": nullable(TEXT), "after": nullable(TEXT)}),
+        }
+    ),
     "EntityUsage": {
         "type": "object",
         "required": ["entity", "usage"],

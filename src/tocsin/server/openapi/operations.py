@@ -206,6 +206,7 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(("profiles.read_latest", "profiles.delete"), Operation("Table")),
     "profiles.list_of_table": Operation("TableProfilePage"),
     "profiles.list_of_column": Operation("ColumnProfilePage"),
+    "profiles.list_of_type": Operation("EntityProfilePage"),
     "profiles.list_of_statements": Operation("SystemProfilePage"),
     **dict.fromkeys(("queries.add_used_in", "queries.remove_used_in"), Operation("Event", "References")),
     **dict.fromkeys(("queries.add_users", "queries.add_used_by"), Operation("Event", "Names")),

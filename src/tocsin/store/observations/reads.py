@@ -13,6 +13,7 @@ from tocsin.store.cursors import ReportPage, Window, place_of, place_text
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.entities.owners import owners_of
+from tocsin.store.observations.across import ReportsAcross
 from tocsin.store.observations.tables import attachment, series
 from tocsin.store.vault import vault_of
 
@@ -20,10 +21,16 @@ _ROW = series.c
 
 
 class ObservationReads:
-    """Reads of data stored outside documents; one per engine, safe to share between threads."""
+    """Reads of data stored outside documents; one per engine, safe to share between threads.
+
+    Attributes
+    ----------
+    across : reads of reports of many entities at once
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.across = ReportsAcross(engine)
 
     def page(
         self, entity_id: str, kind: str, window: Window, *, part: str | None = None, status: str | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
+from uuid import uuid5
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.catalogue.observations.profiles import (
     COLUMN_PROFILE,
@@ -24,18 +25,23 @@ from tocsin.model.access import Operation
 from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.notification import NAMESPACE
 from tocsin.model.stored import Key, Stored, Written
+from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.entities.serialize import past
-from tocsin.server.http.request import LATEST_MS, Asked, DocumentBody, PathId, PathText, answer
+from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.store.cursors import ReportPage
+from tocsin.store.observations.across import FoundReport
 
 _TABLE = ENTITY_TYPES["table"]
 Of = Annotated[Literal["table", "column", "system"], Path()]
+_OF_KIND = {kind: of for of, kind in KINDS.items()}
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 
 router = APIRouter(prefix="/tables", tags=["profiles"])
+of_types = APIRouter(prefix="/entity/profiles", tags=["profiles"])
 
 
 @router.put("/{table_id}/tableProfile")
@@ -91,6 +97,24 @@ def list_of_statements(fqn: PathText, caller: Asked, window: WindowAsked) -> Res
     return paged(caller.parts.observations.page(table["id"], SYSTEM_PROFILE, window))
 
 
+@of_types.get("/{entity_type}")
+def list_of_type(
+    entity_type: Annotated[Literal["table"], Path()],
+    caller: Asked,
+    window: WindowAsked,
+    of: Annotated[Literal["table", "column", "system"] | None, Query(alias="profileType")] = None,
+) -> Response:
+    """Return the profiles of all tables in a time range, newest first, masked; ``profileType`` narrows them."""
+    require(caller, Operation.VIEW_DATA_PROFILE, _TABLE)
+    kinds = [KINDS[of]] if of else list(KINDS.values())
+    page = caller.parts.observations.across.page(
+        entity_type, kinds, window, scope_on(caller, entity_type, Operation.VIEW_DATA_PROFILE)
+    )
+    masked = {one.entity["id"]: _masked(one.entity, caller) for one in page.reports if one.kind == COLUMN_PROFILE}
+    data = [_with_table(one, masked.get(one.entity["id"], frozenset())) for one in page.reports]
+    return answer({"data": data, "paging": {"total": page.total, "before": None, "after": page.after}})
+
+
 @router.delete("/{fqn}/{of}/{timestamp}/profile")
 def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
     """Delete a profile of a table, a column (by its FQN) or statements."""
@@ -103,6 +127,24 @@ def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
 
     written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
     return answer(past(_TABLE, written.document, caller))
+
+
+def _masked(table: Document, caller: Caller) -> frozenset[str]:
+    """Return the paths of the columns of a table whose values the caller may not see."""
+    tags = masked_tags_for(caller, table)
+    return masked_columns(caller.parts.catalogue.get("table", Key.by_id(table["id"]), "all"), tags) if tags else tags
+
+
+def _with_table(found: FoundReport, masked: frozenset[str]) -> Document:
+    profile, table_id = found.document, found.entity["id"]
+    is_masked = found.kind == COLUMN_PROFILE and found.part in masked
+    return {
+        "id": str(uuid5(NAMESPACE, f"{table_id}|{found.kind}|{found.part}|{profile['timestamp']}")),
+        "entityReference": found.entity,
+        "timestamp": profile["timestamp"],
+        "profileType": _OF_KIND[found.kind],
+        "profileData": masked_profile(profile) if is_masked else profile,
+    }
 
 
 def _column(fqn: str) -> tuple[str, str]:

@@ -56,7 +56,6 @@ LEFT_OUT = {
     "patch_automation_workflow_response": "Tocsin has no automation workflows",
     "get_ingestion_pipeline_by_name": "it returns None, whatever a server answers (it asks a dict for an attribute)",
     "get_mlmodel_sklearn": "it needs scikit-learn, and asks the server no more than get_service_or_create does",
-    "get_profile_data_by_type": "not served yet",
     "get_query_with_lineage_filter": "it asks nothing: a text for es_get_queries_with_lineage",
     "stream": "it reads the answers of OpenMetadata's AI",
     "email_search_query_es": "it asks nothing: a text for get_reference_by_email",

@@ -33,6 +33,7 @@ from metadata.generated.schema.entity.data.table import (
 from metadata.generated.schema.entity.data.topic import TopicSampleData
 from metadata.generated.schema.entity.services.pipelineService import PipelineServiceType
 from metadata.generated.schema.type.basic import Timestamp
+from metadata.generated.schema.type.entityProfile import ProfileTypeEnum
 from metadata.generated.schema.type.pipelineObservability import LastRunStatus, PipelineObservability
 from metadata.generated.schema.type.usageRequest import UsageRequest
 from speaking import put
@@ -97,6 +98,17 @@ def _statement_profiles(world: World) -> None:
     fqn = text(_profiled(world).fullyQualifiedName)
     listed = world.metadata.get_profile_data(fqn, NOW - 1, NOW + 1, profile_type=SystemProfile)
     assert [one.rowsAffected for one in listed.entities] == [7]
+
+
+@check("get_profile_data_by_type", "the profiles of all tables, and of one kind")
+def _profiles_of_type(world: World) -> None:
+    ids = {id_of(_profiled(world)) for _ in range(2)}
+    listed = world.metadata.get_profile_data_by_type(Table, NOW, NOW, ProfileTypeEnum.column)
+    assert ids <= {id_of_ref(one.entityReference) for one in listed.entities}
+    assert {type(one.profileData) for one in listed.entities} == {ColumnProfile}
+    every = world.metadata.get_profile_data_by_type(Table, NOW, NOW)
+    assert {one.profileType for one in every.entities} == set(ProfileTypeEnum)
+    assert every.total == 3 * listed.total
 
 
 @check("ingest_table_data_model", "the model of dbt, with its SQL")

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pydantic import SecretStr
 from sqlalchemy import Engine
+from sqlalchemy.pool import QueuePool
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.quickspark import make_archive, use_home
 
@@ -32,6 +34,7 @@ _TEMPLATE = "tocsin_template"
 _NUMBERS = itertools.count(1)
 _MEMORY = Path("/dev/shm")
 _ROOM = 4 * 2**30
+_GIVEN_BACK_WITHIN_S = 5.0
 
 
 def pytest_configure() -> None:
@@ -162,7 +165,21 @@ def _opened(url: str) -> Iterator[Engine]:
     engine = open_engine(url, synchronous="NORMAL", pool_size=20)
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     yield engine
+    _wait_for_connections(engine)
     engine.dispose()
+
+
+def _wait_for_connections(engine: Engine) -> None:
+    """Wait a while until threads have given their connections to PostgreSQL back, such as a callback of Spark's.
+
+    One that comes back after ``dispose`` belongs to no pool: it is never closed, and some later test is blamed for it.
+    """
+    deadline = time.monotonic() + _GIVEN_BACK_WITHIN_S
+    pool = engine.pool
+    while isinstance(pool, QueuePool) and engine.dialect.name == "postgresql" and pool.checkedout():
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.02)
 
 
 def _migrated(url: str) -> Engine:

@@ -20,8 +20,8 @@ from tocsin.store.schema import migrate
 from tocsin.store.tables import message
 
 ROUNDS = (4 if WHOLE else 1) * len(POINTS)
-STREAK_POINTS = POINTS if WHOLE else ("before-commit", "after-write", "after-checkpoint")
-"""The two points before anything is written are the same for every query: the other test kills at them."""
+STREAK_POINTS = POINTS if WHOLE else ("after-write", "after-checkpoint")
+"""The points before anything is stored are the same for every query: the other test kills at them."""
 REPORTS = ("Failed",) * 6 + ("Successful",) * 4 + ("Failed",) * 2
 
 

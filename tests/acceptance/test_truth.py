@@ -34,7 +34,7 @@ from tocsin.store.vault import use_vault
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES, SEED = (300, 3) if WHOLE else (60, 3)
-QUESTIONS = Questions() if WHOLE else Questions(explained=120, backtested=5)
+QUESTIONS = Questions() if WHOLE else Questions(explained=60, backtested=3)
 
 pytestmark = [
     pytest.mark.slow,

@@ -73,21 +73,22 @@ def cluster(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     assert driver.returncode == 0, (folder / "errors").read_text()[-3000:]
 
 
+@pytest.mark.postgres
 def test_a_hundred_thousand_followers_of_one_event_pass_by_the_driver(
-    store_engine: Engine, tmp_path: Path, cluster: Cluster
+    postgres_engine: Engine, tmp_path: Path, cluster: Cluster
 ) -> None:
     """Fault scenario 29."""
-    company = SmallCompany(store_engine)
+    company = SmallCompany(postgres_engine)
     company.alert("all", [{"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
     ids = [f"00000000-0000-4000-9000-{number:012}" for number in range(100_000)]
-    with store_engine.begin() as connection:
+    with postgres_engine.begin() as connection:
         people = [{"user_id": one, "name": one, "email": f"{one}@example.com"} for one in ids]
         follows = [{"entity_id": company.ids["orders"], "user_id": one, "entity_type": "table"} for one in ids]
         connection.execute(insert(person), people)
         connection.execute(insert(follow), follows)
     company.describe("orders", "All orders.")
-    done = cluster.tell(store_engine, tmp_path)
-    with store_engine.connect() as connection:
+    done = cluster.tell(postgres_engine, tmp_path)
+    with postgres_engine.connect() as connection:
         count = connection.scalar(select(func.count()).where(notification.c.recipient_id.in_(ids[::10_000])))
         everybody = connection.scalar(select(func.count()).select_from(notification))
     assert (count, everybody) == (10, 100_001)  # cem follows, too

@@ -276,6 +276,8 @@ async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
     use_vault(elsewhere, Settings(secrets_key=SecretStr(new_key())))
     async with working(elsewhere):
         await until(lambda: states(store_engine)[one] == ("awaitingRetry", 1))
+    # What a thread of the worker still holds would come back to no pool, and stay open.
+    await until(lambda: elsewhere.pool.checkedout() == 0)  # type: ignore[attr-defined]
     elsewhere.dispose()
     assert receiver.arrived == []
     with writing(store_engine) as connection:

@@ -152,7 +152,7 @@ Through = tuple[list[Json], dict[str, list[Json]], float]
 def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
     """A long history, its events by entity when sent one by one, and the duration: the reference for other paths."""
     lines = _lines("bqetl_main/states.jsonl.gz")
-    lines = lines if WHOLE else lines[: len(lines) // 8]
+    lines = lines if WHOLE else lines[: len(lines) // 16]
     path = tmp_path_factory.mktemp("doors") / "reference.db"
     return lines, *_through(_writes, _copied(sqlite_template, path), lines)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from checks import (
     events,
+    every_field,
     every_type,
     every_value,
     governance,
@@ -30,6 +31,7 @@ from speaking import connected
 SUBJECTS = (
     server,
     every_type,
+    every_field,
     every_value,
     patches,
     tables,

@@ -11,6 +11,7 @@ from typing import Any
 from checks.checking import World, check, id_of, text, until
 from checks.every_type import new
 from metadata.generated.schema.api.data.createContainer import CreateContainerRequest
+from metadata.generated.schema.api.data.createQuery import CreateQueryRequest
 from metadata.generated.schema.entity.data.container import Container
 from metadata.generated.schema.entity.data.query import Query
 from metadata.generated.schema.entity.data.table import Table, TableType
@@ -114,15 +115,13 @@ def _alias(world: World) -> None:
 
 @check("es_get_queries_with_lineage patch_lineage_processed_flag", "the checksums of queries that are processed")
 def _queries(world: World) -> None:
-    query = new(world, "Query", "query")
+    service = text(new(world, "DatabaseService", "queried").name)
+    query = put(world.metadata, CreateQueryRequest, world.name("query"), {"query": "SELECT 4", "service": service})
     world.metadata.patch_lineage_processed_flag(Query, text(query.fullyQualifiedName))
-    asked = OpenMetadata.get_query_with_lineage_filter("pg")
-    until(
-        lambda: world.metadata.client.get(f"/search/query?q=&index=query_search_index&query_filter={asked}")["hits"][
-            "hits"
-        ]
-    )
-    assert text(world.metadata.get_by_id(Query, query.id).checksum) in world.metadata.es_get_queries_with_lineage("pg")
+    asked = f"/search/query?q=&index=query&query_filter={OpenMetadata.get_query_with_lineage_filter(service)}"
+    until(lambda: world.metadata.client.get(asked)["hits"]["hits"])
+    found = world.metadata.es_get_queries_with_lineage(service)
+    assert found == {text(world.metadata.get_by_id(Query, query.id).checksum)}
 
 
 @check("get_reference_by_email", "a user and a team by their addresses")

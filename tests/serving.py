@@ -46,7 +46,7 @@ uvicorn.server.asyncio = _Impatient()  # type: ignore[assignment]
 
 def _hash_cheaply(secret: bytes, salt: bytes, **asked: Any) -> bytes:
     """Hash a password as asked, but at the least cost: those of tests are no secrets, and every person has one."""
-    return hash_secret(secret, salt, **{**asked, "time_cost": 1, "memory_cost": 8})
+    return hash_secret(secret, salt, **{**asked, "time_cost": 1, "memory_cost": 8, "parallelism": 1})
 
 
 argon2._password_hasher.hash_secret = _hash_cheaply

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, select
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
@@ -76,17 +76,25 @@ class Mutes:
 
 
 def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
-    """Yield what these have muted of these alerts, assets, and threads and tests of assets; asks by the fewer keys."""
+    """Yield what these have muted of these alerts, assets, and threads and tests of assets; asks by the fewer keys.
+
+    Most people have muted nothing, and are asked for it by themselves first.
+    """
+    theirs = _rows(connection, mute.c.who, who) if len(who) <= len(about_ids) else None
+    if theirs == []:
+        return
     about: dict[str, list[str]] = {}
     for thing, asset_id in assets_of(connection, about_ids).items():
         about.setdefault(asset_id, []).append(thing)
     wanted = {*about_ids, *about}
-    column, keys = (mute.c.who, who) if len(who) <= len(wanted) else (mute.c.about_id, wanted)
-    for some in chunked(sorted(keys)):
-        for row in connection.execute(select(mute).where(column.in_(some))):
-            if row.who in who and row.about_id in wanted:
-                found = _mute(row)
-                yield from (replace(found, about_id=one) for one in (found.about_id, *about.get(found.about_id, ())))
+    for row in _rows(connection, mute.c.about_id, wanted) if theirs is None else theirs:
+        if row.who in who and row.about_id in wanted:
+            found = _mute(row)
+            yield from (replace(found, about_id=one) for one in (found.about_id, *about.get(found.about_id, ())))
+
+
+def _rows(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> list[Row[Any]]:  # Any: as below
+    return [row for some in chunked(sorted(keys)) for row in connection.execute(select(mute).where(column.in_(some)))]
 
 
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value

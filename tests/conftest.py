@@ -73,6 +73,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_name_groups(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let pytest see the groups of tests: xdist 3.8 names them in ``_nodeid``, which pytest 9.2 no longer reads."""
+    if getattr(config.option, "loadgroup", False):
+        for item in items:
+            named = getattr(item, "_nodeid", item.nodeid)
+            if named != item.nodeid:
+                item._id = type(item.id).parse(named)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
     """A running PostgreSQL with a migrated template database; skips when there are no binaries."""

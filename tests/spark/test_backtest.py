@@ -257,8 +257,8 @@ def tell_of_an_outage(company: SmallCompany) -> None:
 def test_what_it_triggers_and_what_incidents_hold_back_counts_as_the_pipeline_stored_it(
     spark: SparkSession, linked: SmallCompany, parts: BacktestParts, tmp_path: Path
 ) -> None:
-    with running(spark, linked.engine, tmp_path / "checkpoint", batch=1):
-        tell_of_an_outage(linked)
+    tell_of_an_outage(linked)
+    with running(spark, linked.engine, tmp_path / "checkpoint"):
         until(lambda: caught_up(linked.engine), within_s=240)
     rows = stored(linked.engine).values()
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in rows)

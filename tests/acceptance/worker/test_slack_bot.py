@@ -185,7 +185,7 @@ async def test_a_person_whom_one_alerts_workspace_does_not_know_gets_the_message
 
 @pytest.mark.parametrize("channel", CHANNELS)
 async def test_a_channel_gets_one_message_a_second_and_loses_none(sqlite_engine: Engine, channel: str) -> None:
-    workspace = Workspace()
+    workspace = Workspace(burst=2)  # a machine that stalls may bring two together; all four would still be too many
     await run(sqlite_engine, workspace, bot("External", channel=channel), {("delivered", 1): 4}, changes=4)
     assert [one["channel"] for one in workspace.posts] == [channel] * 4
     assert workspace.calls == {"chat.postMessage": 4}

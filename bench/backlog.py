@@ -24,7 +24,7 @@ from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, scheduled_for
-from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, streaming
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
 from tocsin.store.alerts.directory import SqlDirectory
@@ -79,7 +79,7 @@ def _rows(engine: Engine, count: int, notified_s: float, floor_s: float) -> list
     ]
 
 
-def _count_only(parts: Parts, checkpoint: Path, at_least: int) -> float:
+def _count_only(parts: MatchStreamParts, checkpoint: Path, at_least: int) -> float:
     """Return how long a query takes that reads the whole log and does nothing with it."""
     register_source(parts.session, LogSource)
     read = [0]
@@ -99,7 +99,7 @@ def _count_only(parts: Parts, checkpoint: Path, at_least: int) -> float:
     return time.perf_counter() - started_s
 
 
-def _notify_all(parts: Parts, engine: Engine, report: Report) -> float:
+def _notify_all(parts: MatchStreamParts, engine: Engine, report: Report) -> float:
     """Return the time the pipeline takes to process the whole log."""
     log = EventLog(engine)
     end = log.readable_end()

@@ -22,7 +22,7 @@ from bench.measured import Measurement, Report, scaled
 from bench.running import family, opened, peak_mib, settings_in
 from bench.traffic import Row, Template, append, templates
 from tocsin.clock import SystemClock
-from tocsin.jobs.match_stream import Parts, build, notify, warm_up
+from tocsin.jobs.match_stream import MatchStreamParts, build, notify, warm_up
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
 from tocsin.store.engine import inserting, reading, writing
@@ -55,7 +55,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         return [*found, *_memory(counts[-1])]
 
 
-def _fan_out(parts: Parts, engine: Engine, template: Template, count: int, aim: str) -> Measurement:
+def _fan_out(parts: MatchStreamParts, engine: Engine, template: Template, count: int, aim: str) -> Measurement:
     _add_followers(engine, count, template.row["entity_id"])
     event = template.copied(0, SystemClock().now_ms())
     notified_s = _notify(parts, engine, event)
@@ -87,7 +87,7 @@ def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
             connection.execute(insert(follow), follows)
 
 
-def _notify(parts: Parts, engine: Engine, row: Row) -> float:
+def _notify(parts: MatchStreamParts, engine: Engine, row: Row) -> float:
     """Return how long a micro-batch of this one event takes."""
     (offset,) = append(engine, [row])
     logged = to_arrow([(offset, row["document"], row["derived"])])

@@ -20,7 +20,7 @@ from tocsin.clock import SystemClock
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, warm_up
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.spark.session import interpreting, open_session
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -42,7 +42,7 @@ def peak_kib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _keep_streaks(first: Parts, engine: Engine) -> None:
+def _keep_streaks(first: MatchStreamParts, engine: Engine) -> None:
     """Process all alerts on earlier reports, then end."""
     session, alerts = (
         interpreting(first.session),
@@ -60,7 +60,7 @@ def _keep_streaks(first: Parts, engine: Engine) -> None:
 def tell(session: SparkSession, url: str, checkpoint: str) -> int:
     """Process the whole log of one store; return by how much that raised the driver's peak memory (KiB)."""
     engine = open_engine(url)
-    parts = Parts(
+    parts = MatchStreamParts(
         session=session,
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         store=StoreAddress(url),

@@ -23,7 +23,7 @@ from tests.waiting import until
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, streaming
 from tocsin.jobs.query_progress import Progress
 from tocsin.jobs.resolving import Notify, Resolving, resolving_of
 from tocsin.model.match_result import Pair
@@ -101,7 +101,7 @@ class DyingProgress:
             die()
 
 
-def dying_at(point: str, settings: Settings) -> Parts:
+def dying_at(point: str, settings: Settings) -> MatchStreamParts:
     """Return the pipeline's parts, one of them replaced by one that dies at ``point``."""
     parts = build(settings)
     real = Notifications(open_engine(settings.store_url()))

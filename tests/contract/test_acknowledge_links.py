@@ -13,7 +13,7 @@ from tests.contract.test_explain import alert, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.flow.send.acknowledge_links import AcknowledgeRequest, token_of
+from tocsin.flow.send.acknowledge_links import AcknowledgeLink, token_of
 
 WEEK_MS = 7 * 86_400_000
 
@@ -30,7 +30,7 @@ class Failing(NamedTuple):
     def link(self, *, number: int = 1, after_ms: int = WEEK_MS, key: bytes | None = None) -> str:
         """Return the path of a button."""
         parts = self.served.app.state.parts
-        request = AcknowledgeRequest(self.notification_id, number, parts.clock.now_ms() + after_ms)
+        request = AcknowledgeLink(self.notification_id, number, parts.clock.now_ms() + after_ms)
         return f"/acknowledge/{token_of(request, key or parts.alert_stores.unsubscribe_key)}"
 
     def report(self, administrator: httpx.Client, status: str, at: int) -> None:

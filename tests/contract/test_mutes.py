@@ -11,7 +11,7 @@ from tests.serving import Json, Served
 
 from tocsin.flow.send import mute_links
 from tocsin.flow.send.channels.email.unsubscribe import token_of
-from tocsin.flow.send.mute_links import MuteRequest
+from tocsin.flow.send.mute_links import MuteLink
 
 MAIL = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
 
@@ -81,7 +81,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
     notified = explained(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
     parts = served.app.state.parts
     now_ms, key = parts.clock.now_ms(), parts.alert_stores.unsubscribe_key
-    link = mute_links.token_of(MuteRequest(notified[0]["id"], now_ms + 86_400_000), key)
+    link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms + 86_400_000), key)
     with client, served.client() as nobody:
         page = nobody.get(f"/mute/{link}")
         assert (page.status_code, "until" in page.text, "orders" in page.text) == (200, True, False)
@@ -92,7 +92,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
             (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
             assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", orders["id"], None)
             assert mute["until"] == now_ms + 86_400_000
-        over = mute_links.token_of(MuteRequest(notified[0]["id"], now_ms - 1), key)
+        over = mute_links.token_of(MuteLink(notified[0]["id"], now_ms - 1), key)
         unsubscribing = token_of(notified[0]["id"], key)
         for wrong in (
             over,

@@ -21,8 +21,8 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served, running_server, server_settings
 
 from tocsin.flow.send import mute_links
-from tocsin.flow.send.acknowledge_links import AcknowledgeRequest, token_of
-from tocsin.flow.send.mute_links import MuteRequest
+from tocsin.flow.send.acknowledge_links import AcknowledgeLink, token_of
+from tocsin.flow.send.mute_links import MuteLink
 
 TOKEN, SECRET = "xoxb-1-2-s3cret", "8f742231b10e8888abcd99f0d5c185a5"
 OTHER_SECRET = "0123456789abcdef0123456789abcdef"
@@ -73,11 +73,11 @@ class Failing:
 
     def acknowledging(self, to: str = "direct", *, number: int = 1, after_ms: int = DAY_MS) -> str:
         """Return the value of a button to acknowledge in the message to Ann, or to a channel."""
-        return token_of(AcknowledgeRequest(self.notes[to], number, self.now_ms() + after_ms), self.key)
+        return token_of(AcknowledgeLink(self.notes[to], number, self.now_ms() + after_ms), self.key)
 
     def muting(self, to: str = "direct") -> str:
         """Return the value of a button to mute."""
-        return mute_links.token_of(MuteRequest(self.notes[to], self.now_ms() + DAY_MS), self.key)
+        return mute_links.token_of(MuteLink(self.notes[to], self.now_ms() + DAY_MS), self.key)
 
     def press(self, token: str, who: str = "UANN", *, secret: str = SECRET, after_s: int = 0) -> httpx.Response:
         """Send what Slack sends when a member presses a button."""

@@ -18,7 +18,7 @@ from sqlalchemy import Engine, select
 from tests.history.oracle import Atom, expected_of, said_by
 from tests.whole import WHOLE
 
-from tocsin.catalogue.replay import GroupCommits, Progress, replay
+from tocsin.catalogue.replay import GroupCommits, ReplayProgress, replay
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.flow.capture.diff import diff
@@ -106,7 +106,7 @@ def test_years_of_history_equal_the_oracle(years: Path, sqlite_url: str, capsys:
     engine.dispose()
 
 
-def _replayed(engine: Engine, *paths: Path) -> list[Progress]:
+def _replayed(engine: Engine, *paths: Path) -> list[ReplayProgress]:
     progress = list(replay(_writes(engine), *paths))
     assert progress[-1].read_bytes == progress[-1].total_bytes
     return progress
@@ -127,7 +127,7 @@ def _lines(path: Path) -> Iterator[Atom]:
         yield from map(orjson.loads, lines)
 
 
-def _differences(expected: dict[int, Atom], written: list[Progress]) -> list[tuple[int, Atom, Atom]]:
+def _differences(expected: dict[int, Atom], written: list[ReplayProgress]) -> list[tuple[int, Atom, Atom]]:
     found = []
     states = [one for one in written if "seq" in one.line]
     assert [one.line["seq"] for one in states] == list(expected)
@@ -139,7 +139,7 @@ def _differences(expected: dict[int, Atom], written: list[Progress]) -> list[tup
     return found
 
 
-def _check_the_log_is_complete(engine: Engine, written: list[Progress]) -> None:
+def _check_the_log_is_complete(engine: Engine, written: list[ReplayProgress]) -> None:
     """Check that every event of a line is in the log, in the lines' order; besides only people and late edges."""
     notified = [one.written.event.id for one in written if one.written and one.written.event]
     logged = [(one.event.id, one.event.change_description, one.event.entity_type) for one in _logged(engine)]

@@ -12,7 +12,7 @@ from tests.spark.test_match_stream import DOWNSTREAM_BELL, OWNERS_MAIL, caught_u
 from tests.waiting import until
 
 from tocsin.model.people import SYSTEM
-from tocsin.store.alerts.incident_log import AlertIncidentLog, IncidentFilter
+from tocsin.store.alerts.incident_log import AlertIncidentFilter, AlertIncidentLog
 
 pytestmark = pytest.mark.spark
 
@@ -31,7 +31,7 @@ def test_failures_open_incidents_that_the_next_success_resolves(
     incidents = AlertIncidentLog(store_engine)
 
     def states() -> list[tuple[str, str]]:
-        return [(one.name, one.status.value) for one in incidents.page(IncidentFilter(), limit=10)]
+        return [(one.name, one.status.value) for one in incidents.page(AlertIncidentFilter(), limit=10)]
 
     with running(spark, store_engine, tmp_path / "checkpoint", batch=1):
         for status in ("Failed", "Failed"):
@@ -97,6 +97,6 @@ def test_tasks_of_one_micro_batch_know_the_incidents_of_each_other(
     mailed = [row[4][0] for row in stored(store_engine).values() if row[1] == "Email"]
     roots = [reason.get("downstreamOf") for reason in mailed if reason["subscriptionName"] == "failing"]
     assert sorted(roots, key=str) == [None, *["pg.store.public.orders"] * len(names)]
-    found = AlertIncidentLog(store_engine).page(IncidentFilter(), limit=100)
+    found = AlertIncidentLog(store_engine).page(AlertIncidentFilter(), limit=100)
     first = min(found, key=lambda one: one.opened_offset)  # numbers are those of the order in which tasks store them
     assert [reason["heldBy"] for reason in mailed if reason["subscriptionName"] == "tables"] == [first.name]

@@ -19,7 +19,7 @@ from tests.waiting import until
 from tocsin.cli.lake import answered_by_the_pipeline
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput, Unavailable
-from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, Step, Window
+from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, ReadingStep, Window
 from tocsin.jobs import lake as jobs
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, answers, compact, grow, show_history, sweep
@@ -190,7 +190,7 @@ def test_an_empty_lake_and_an_empty_log_are_an_empty_history(store_engine: Engin
     assert grow(parts).added == 0
     assert show_history(parts).count() == 0
     assert list(Extent((), 0).steps(Window(), 10)) == []
-    assert Step((), 0, 0, 0).segments == ()
+    assert ReadingStep((), 0, 0, 0).segments == ()
 
 
 def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, parts: LakeParts) -> None:

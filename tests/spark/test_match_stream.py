@@ -23,7 +23,7 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, scheduled_for
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, warm_up
+from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
@@ -52,9 +52,9 @@ MAILED = notification.c.channel == "Email"
 HOOK = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
 
 
-def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> Parts:
+def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> MatchStreamParts:
     url = engine.url.render_as_string(hide_password=False)
-    return Parts(
+    return MatchStreamParts(
         session=with_fast_checkpoints(spark),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         store=StoreAddress(url, "NORMAL"),

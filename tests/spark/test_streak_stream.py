@@ -22,7 +22,7 @@ from tocsin.clock import SystemClock
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import match_stream
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import Parts
+from tocsin.jobs.match_stream import MatchStreamParts
 from tocsin.jobs.silences import SilenceParts, look
 from tocsin.jobs.streak_stream import QUERY_NAME, supervised
 from tocsin.jobs.supervision import Ground, running_alongside
@@ -44,7 +44,7 @@ RESOLVING = {"triggerType": "RealTime", "sendResolved": True}
 ANAS = {"owners": [{"type": "user", "name": "ana"}]}
 
 
-def streak_parts(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> Parts:
+def streak_parts(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> MatchStreamParts:
     first = parts_of(spark, engine, checkpoint, batch=batch)
     return replace(
         first, session=interpreting(spark), alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine), at_reports)
@@ -57,7 +57,9 @@ def following(
     return keeping(streak_parts(spark, engine, checkpoint, batch=batch), spark, engine, checkpoint)
 
 
-def keeping(parts: Parts, spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractContextManager[None]:
+def keeping(
+    parts: MatchStreamParts, spark: SparkSession, engine: Engine, checkpoint: Path
+) -> AbstractContextManager[None]:
     # The next query may use the same checkpoint: this one must have ended, however busy the machine is.
     query, begun = supervised(parts), threading.Event()
     begun.set()

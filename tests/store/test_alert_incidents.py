@@ -21,7 +21,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair
 from tocsin.model.stored import Written
 from tocsin.model.subscription import AlertType
-from tocsin.store.alerts.incident_log import AlertIncidentLog, IncidentFilter
+from tocsin.store.alerts.incident_log import AlertIncidentFilter, AlertIncidentLog
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tables import alert_incident
 from tocsin.store.engine import writing
@@ -54,7 +54,7 @@ def shown(engine: Engine) -> list[tuple[object, ...]]:
 
 
 def incidents(company: SmallCompany, **asked: object) -> list[AlertIncident]:
-    found = AlertIncidentLog(company.engine).page(IncidentFilter(**asked), limit=100)  # type: ignore[arg-type]
+    found = AlertIncidentLog(company.engine).page(AlertIncidentFilter(**asked), limit=100)  # type: ignore[arg-type]
     return list(reversed(found))
 
 

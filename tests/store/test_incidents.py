@@ -13,8 +13,8 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.store.cursors import Window
-from tocsin.store.quality.incidents import IncidentFilter, IncidentLog
+from tocsin.store.cursors import ReportWindow
+from tocsin.store.quality.incidents import IncidentLog, IncidentStateFilter
 
 _CASE = f"{ORDERS}.id.not_null"
 
@@ -132,24 +132,24 @@ def test_steps_are_found_by_what_is_asked(shop: Company, store_engine: Engine) -
     _take(shop, "Assigned", {"assignee": shop.ids["jane"]})
     case_id, log = shop.get("testCase", _CASE)["id"], IncidentLog(store_engine)
 
-    def found(wanted: IncidentFilter, window: Window = Window()) -> list[str]:  # noqa: B008  it is frozen
+    def found(wanted: IncidentStateFilter, window: ReportWindow = ReportWindow()) -> list[str]:  # noqa: B008  it is frozen
         return [one["testCaseResolutionStatusType"] for one in log.page(wanted, window).documents]
 
-    assert found(IncidentFilter()) == ["Assigned", "New"]
-    assert found(IncidentFilter(latest=True)) == ["Assigned"]
-    assert found(IncidentFilter(assignee_id=shop.ids["jane"])) == ["Assigned"]
-    assert found(IncidentFilter(status="New", test_case_id=case_id)) == ["New"]
-    assert found(IncidentFilter(tested_id=shop.ids["orders"])) == ["Assigned", "New"]
-    assert found(IncidentFilter(tested_id="")) == []
-    first = log.page(IncidentFilter(), Window(limit=1))
+    assert found(IncidentStateFilter()) == ["Assigned", "New"]
+    assert found(IncidentStateFilter(latest=True)) == ["Assigned"]
+    assert found(IncidentStateFilter(assignee_id=shop.ids["jane"])) == ["Assigned"]
+    assert found(IncidentStateFilter(status="New", test_case_id=case_id)) == ["New"]
+    assert found(IncidentStateFilter(tested_id=shop.ids["orders"])) == ["Assigned", "New"]
+    assert found(IncidentStateFilter(tested_id="")) == []
+    first = log.page(IncidentStateFilter(), ReportWindow(limit=1))
     assert first.total == 2
-    assert found(IncidentFilter(), Window(limit=1, after=first.after)) == ["New"]
+    assert found(IncidentStateFilter(), ReportWindow(limit=1, after=first.after)) == ["New"]
 
 
 def test_a_hard_delete_takes_the_incidents_along(shop: Company, store_engine: Engine) -> None:
     _fail(shop, 1)
     shop.writes.delete("testCase", Key.by_name(_CASE), actor=JANE, hard=True)
-    assert IncidentLog(store_engine).page(IncidentFilter(), Window()).total == 0
+    assert IncidentLog(store_engine).page(IncidentStateFilter(), ReportWindow()).total == 0
 
 
 def test_a_step_after_the_last_one_begins_another_incident(shop: Company) -> None:

@@ -35,7 +35,7 @@ from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People
 from tocsin.worker.attempt import RouteBook, attempt
-from tocsin.worker.build import Parts
+from tocsin.worker.build import WorkerParts
 from tocsin.worker.failure_reports import failure_reports
 
 NAMES = ("first", "second", "third")
@@ -141,7 +141,7 @@ def _end(small: Small, alert_id: str, made: Made) -> None:
 async def _work_off(engine: Engine) -> list[Dispatch]:
     channel, messages = Collecting(), Messages(engine)
     reports = failure_reports(engine, SystemClock())
-    parts = Parts(
+    parts = WorkerParts(
         messages,
         Sessions(engine),
         Routes(engine),

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from sqlalchemy import Engine
 
-from tocsin.catalogue.replay import Progress, replay
+from tocsin.catalogue.replay import ReplayProgress, replay
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import InvalidInput
@@ -46,7 +46,7 @@ def _file(path: Path, *lines: Line) -> Path:
     return path
 
 
-def _replayed(engine: Engine, *paths: Path) -> list[Progress]:
+def _replayed(engine: Engine, *paths: Path) -> list[ReplayProgress]:
     return list(replay(Writes(SqlCatalogue(engine), SystemClock()), *paths))
 
 

@@ -13,7 +13,7 @@ from tocsin.errors import Conflict
 from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.store.engine import reading
-from tocsin.store.outbox.dead_letters import SHOWN_ENTRIES, DeadLetters, Place
+from tocsin.store.outbox.dead_letters import SHOWN_ENTRIES, DeadLetterPlace, DeadLetters
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import MOST_OPEN, Replays
 from tocsin.store.outbox.sessions import Sessions
@@ -82,7 +82,7 @@ def test_dead_letters_are_listed_by_what_is_asked(messages: Messages, store_engi
     assert listed(subscription_ids=frozenset([SUBSCRIPTION])) == [*refused, *sorted(broken, reverse=True)]
     assert listed(subscription_ids=frozenset(["other"])) == listed(subscription_ids=frozenset()) == []
     first = letters.page(Selection(), None, 1)[0]
-    rest = letters.page(Selection(), Place(first.updated_at_ms, first.id), 10)
+    rest = letters.page(Selection(), DeadLetterPlace(first.updated_at_ms, first.id), 10)
     assert [first.id, *(one.id for one in rest)] == listed()
     assert (first.reason, first.notification_count, len(first.entries)) == ("badUrl", 1, 1)
     assert len(first.entries) <= SHOWN_ENTRIES

@@ -11,7 +11,7 @@ from tocsin.catalogue.quality.results import patch_result, remove_result
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Written
-from tocsin.store.cursors import Window
+from tocsin.store.cursors import ReportWindow
 from tocsin.store.observations.reads import ObservationReads
 
 _CASE = f"{ORDERS}.id.not_null"
@@ -104,7 +104,7 @@ def test_a_failed_test_is_a_failure_and_any_other_result_an_update(shop: Company
     ]
     case = shop.get("testCase", _CASE)
     assert (case["testCaseResult"], case["testCaseStatus"], case["version"]) == (results[2], "Aborted", 0.1)
-    page = ObservationReads(store_engine).page(case["id"], "testCaseResult", Window(limit=2))
+    page = ObservationReads(store_engine).page(case["id"], "testCaseResult", ReportWindow(limit=2))
     assert [one["timestamp"] for one in page.documents] == [3, 2]
     assert (page.total, page.documents[0]) == (3, results[2])
 
@@ -207,7 +207,7 @@ def test_a_run_that_is_taken_back_leaves_the_one_before(shop: Company, store_eng
     assert _event(gone) == ("entityUpdated", "fieldsDeleted pipelineStatus")
     assert gone.document["pipelineStatus"] == first
     assert "pipelineStatus" not in forget(1).document
-    assert ObservationReads(store_engine).page(shop.ids["nightly"], "pipelineStatus", Window()).total == 0
+    assert ObservationReads(store_engine).page(shop.ids["nightly"], "pipelineStatus", ReportWindow()).total == 0
     with pytest.raises(NotFound):
         forget(1)
 
@@ -229,7 +229,7 @@ def test_a_run_of_an_ingestion_pipeline_is_known_by_its_id(shop: Company, store_
     assert _event(done) == ("entityUpdated", "fieldsUpdated pipelineStatus")
     assert done.document["pipelineStatuses"]["pipelineState"] == "success"
     assert report({"runId": "b", "pipelineState": "queued", "timestamp": 4}).event is not None
-    page = ObservationReads(store_engine).page(made.document["id"], "pipelineStatus", Window())
+    page = ObservationReads(store_engine).page(made.document["id"], "pipelineStatus", ReportWindow())
     assert [one["runId"] for one in page.documents] == ["b", "a"]
 
 
@@ -264,5 +264,5 @@ def test_rows_that_a_result_brings_along_are_kept_but_never_reported(shop: Compa
     written = shop.writes.add_test_result(_CASE, result, actor=JANE)
     assert written.event is not None
     assert "jane@example.org" not in written.event.model_dump_json()
-    (kept,) = ObservationReads(store_engine).page(written.document["id"], "testCaseResult", Window()).documents
+    (kept,) = ObservationReads(store_engine).page(written.document["id"], "testCaseResult", ReportWindow()).documents
     assert kept["sampleData"] == "jane@example.org"

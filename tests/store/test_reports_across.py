@@ -11,7 +11,7 @@ from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.report import Line, StoredReport
 from tocsin.model.stored import Key
-from tocsin.store.cursors import Window
+from tocsin.store.cursors import ReportWindow
 from tocsin.store.engine import writing
 from tocsin.store.observations.across import ReportsAcross
 from tocsin.store.observations.series import SqlSeries
@@ -37,7 +37,7 @@ def test_reports_of_live_entities_that_may_be_seen_come_in_pages(store_engine: E
             series.put(line, StoredReport(at_ms, {"at": at_ms}))
     reader, seen, after = ReportsAcross(store_engine), [], None
     while True:
-        page = reader.page("table", ("k", "l"), Window(limit=2, after=after), ALWAYS)
+        page = reader.page("table", ("k", "l"), ReportWindow(limit=2, after=after), ALWAYS)
         assert page.total == 5
         seen += [(one.document["at"], one.entity["name"], one.kind, one.part) for one in page.reports]
         after = page.after
@@ -46,10 +46,10 @@ def test_reports_of_live_entities_that_may_be_seen_come_in_pages(store_engine: E
     same_moment = [(2, "orders", "k", "a|x"), (2, "orders", "k", "a|y"), (2, "other", "l", "")]
     assert (seen[0], seen[-1]) == ((4, "other", "k", ""), (1, "orders", "k", "b"))
     assert sorted(seen[1:-1]) == same_moment, "each once"
-    assert [one.document["at"] for one in reader.page("table", ("k",), Window(2, 3), ALWAYS).reports] == [2, 2]
-    tagged = reader.page("table", ("k",), Window(), Tagged("X.Y"))
+    assert [one.document["at"] for one in reader.page("table", ("k",), ReportWindow(2, 3), ALWAYS).reports] == [2, 2]
+    tagged = reader.page("table", ("k",), ReportWindow(), Tagged("X.Y"))
     assert (tagged.reports, tagged.total) == ([], 0)
-    assert reader.page("table", ("k",), Window(), NEVER).total == 0
+    assert reader.page("table", ("k",), ReportWindow(), NEVER).total == 0
     for cursor in ("?", "YWJj", "MXxh"):
         with pytest.raises(InvalidInput):
-            reader.page("table", ("k",), Window(after=cursor), ALWAYS)
+            reader.page("table", ("k",), ReportWindow(after=cursor), ALWAYS)

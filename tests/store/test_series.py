@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from tocsin.errors import InvalidInput
 from tocsin.model.report import Line, StoredReport
-from tocsin.store.cursors import Window
+from tocsin.store.cursors import ReportWindow
 from tocsin.store.engine import writing
 from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.series import SqlAttachments, SqlSeries
@@ -37,19 +37,19 @@ def test_pages_go_back_in_time_and_on_from_their_cursor(store_engine: Engine) ->
     _put(store_engine, Line("t", "other"), 9)
     reader, seen, after = ObservationReads(store_engine), [], None
     while True:
-        page = reader.page("t", "k", Window(limit=2, after=after))
+        page = reader.page("t", "k", ReportWindow(limit=2, after=after))
         seen += [one["at"] for one in page.documents]
         assert page.total == 6
         after = page.after
         if after is None:
             break
     assert seen == [3, 3, 2, 2, 1, 1]
-    assert [one["at"] for one in reader.page("t", "k", Window(2, 3), part="a").documents] == [3, 2]
-    assert reader.page("t", "k", Window(limit=0)).documents == []
-    assert reader.page("t", "k", Window(), status="Failed").total == 0
+    assert [one["at"] for one in reader.page("t", "k", ReportWindow(2, 3), part="a").documents] == [3, 2]
+    assert reader.page("t", "k", ReportWindow(limit=0)).documents == []
+    assert reader.page("t", "k", ReportWindow(), status="Failed").total == 0
     for cursor in ("?", "YWJj", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5fGE"):
         with pytest.raises(InvalidInput):
-            reader.page("t", "k", Window(after=cursor))
+            reader.page("t", "k", ReportWindow(after=cursor))
 
 
 def test_the_latest_is_found_for_many_entities_and_for_every_part(store_engine: Engine) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
 from tocsin.access.nodes import About, Asks, Condition, Question, inherited_keys
-from tocsin.access.rules import Effect, Rule
+from tocsin.access.rules import Rule, RuleEffect
 from tocsin.access.subject import Grant, Subject
 from tocsin.access.visibility_parents import ABOUT, FOUND
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, leaves, negated
@@ -126,8 +126,8 @@ class Permissions:
         if self.subject.is_admin:
             return Reach((), (), ALWAYS)
         rulings = tuple(self._rulings(resource, operation))
-        denials = tuple(one for one in rulings if one.rule.effect is Effect.DENY)
-        allowances = tuple(one for one in rulings if one.rule.effect is Effect.ALLOW)
+        denials = tuple(one for one in rulings if one.rule.effect is RuleEffect.DENY)
+        allowances = tuple(one for one in rulings if one.rule.effect is RuleEffect.ALLOW)
         denied = disjoined(*(one.condition for one in denials))
         allowed = disjoined(*(one.condition for one in allowances))
         scope = conjoined(negated(denied), allowed, self._about(resource, operation))

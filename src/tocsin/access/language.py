@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tocsin.access.nodes import Asks, Condition, Question
 from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.parse import parse
-from tocsin.conditions.syntax import Call, Comparison, Junction, Listing, Name, Negation, Position, Word, Written
+from tocsin.conditions.syntax import Call, Comparison, Junction, LiteralList, Name, Negation, Position, Word, Written
 from tocsin.logic import Constant, conjoined, disjoined, negated
 
 Known = Callable[[str, str], Sequence[str] | None]
@@ -20,7 +20,7 @@ Known = Callable[[str, str], Sequence[str] | None]
 
 
 @dataclass(frozen=True)
-class Function:
+class PolicyFunction:
     """One function: what its arguments name (None: it takes none), and one line of meaning."""
 
     question: Question
@@ -29,21 +29,25 @@ class Function:
 
 
 _ROWS = (
-    Function(Question.IS_OWNER, "the requester owns the entity, directly or through a team; a user owns themselves"),
-    Function(Question.NO_OWNER, "the entity has no owner"),
-    Function(Question.IS_ADMIN, "the requester is an administrator"),
-    Function(Question.IS_BOT, "the requester is a bot"),
-    Function(Question.HAS_DOMAIN, "the requester and the entity share a domain, or neither has one"),
-    Function(Question.NO_DOMAIN, "the entity has no domain"),
-    Function(Question.MATCH_ALL_TAGS, "the entity or one of its columns has all of these tags", "tag"),
-    Function(Question.MATCH_ANY_TAG, "the entity or one of its columns has one of these tags", "tag"),
-    Function(Question.MATCH_ANY_CERTIFICATION, "the entity has one of these certifications", "tag"),
-    Function(Question.MATCH_TEAM, "the requester and an owner belong to the team of the policy or to teams below it"),
-    Function(Question.IN_ANY_TEAM, "the requester belongs to one of these teams or to teams below them", "team"),
-    Function(Question.HAS_ANY_ROLE, "the requester has one of these roles, directly or through a team", "role"),
+    PolicyFunction(
+        Question.IS_OWNER, "the requester owns the entity, directly or through a team; a user owns themselves"
+    ),
+    PolicyFunction(Question.NO_OWNER, "the entity has no owner"),
+    PolicyFunction(Question.IS_ADMIN, "the requester is an administrator"),
+    PolicyFunction(Question.IS_BOT, "the requester is a bot"),
+    PolicyFunction(Question.HAS_DOMAIN, "the requester and the entity share a domain, or neither has one"),
+    PolicyFunction(Question.NO_DOMAIN, "the entity has no domain"),
+    PolicyFunction(Question.MATCH_ALL_TAGS, "the entity or one of its columns has all of these tags", "tag"),
+    PolicyFunction(Question.MATCH_ANY_TAG, "the entity or one of its columns has one of these tags", "tag"),
+    PolicyFunction(Question.MATCH_ANY_CERTIFICATION, "the entity has one of these certifications", "tag"),
+    PolicyFunction(
+        Question.MATCH_TEAM, "the requester and an owner belong to the team of the policy or to teams below it"
+    ),
+    PolicyFunction(Question.IN_ANY_TEAM, "the requester belongs to one of these teams or to teams below them", "team"),
+    PolicyFunction(Question.HAS_ANY_ROLE, "the requester has one of these roles, directly or through a team", "role"),
 )
 
-FUNCTIONS: dict[str, Function] = {row.question.value: row for row in _ROWS}
+FUNCTIONS: dict[str, PolicyFunction] = {row.question.value: row for row in _ROWS}
 """Every function that the condition of a rule may call."""
 
 
@@ -94,7 +98,7 @@ def _called(written: Call, known: Known | None) -> Condition:
 
 
 def _words(argument: Written) -> tuple[Word, ...]:
-    given = argument.words if isinstance(argument, Listing) else (argument,)
+    given = argument.words if isinstance(argument, LiteralList) else (argument,)
     for word in given:
         if not isinstance(word, Word) or not isinstance(word.value, str):
             raise refused("a name must be text in quotes", word.at, expected=("text in quotes",))

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tocsin.access.decide import Permissions
 from tocsin.access.policy_dependencies import Footing, footing_of
-from tocsin.access.rules import Effect, Policy
+from tocsin.access.rules import Policy, RuleEffect
 from tocsin.access.subject import Subject
 from tocsin.access.visibility_parents import ABOUT
 from tocsin.logic import ALWAYS
@@ -146,7 +146,7 @@ class _Openness:
         self._policies = tuple(policies)
         self.footing = footing_of(policy for policy in self._policies if policy.id in used)
         rules = (rule for policy in self._policies if policy.id in used for rule in policy.rules)
-        self._denials = [rule for rule in rules if rule.effect is Effect.DENY]
+        self._denials = [rule for rule in rules if rule.effect is RuleEffect.DENY]
         self._stranger = stranger
         self._known: dict[str, bool] = {}
 

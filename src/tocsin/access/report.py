@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tocsin.access.decide import Permissions, Reach, Ruling
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.rules import Effect
+from tocsin.access.rules import RuleEffect
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -51,7 +51,7 @@ def _rulings(reach: Reach) -> Iterable[Ruling]:
 
 
 def _access(ruling: Ruling, facts: Facts | None) -> str | None:
-    is_denial = ruling.rule.effect is Effect.DENY
+    is_denial = ruling.rule.effect is RuleEffect.DENY
     if facts is not None:
         return ("deny" if is_denial else "allow") if holds(ruling.condition, facts) else None
     if ruling.condition == ALWAYS:

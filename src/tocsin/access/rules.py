@@ -25,7 +25,7 @@ MOST_RULES = 500
 _KEYS = frozenset({"name", "fullyQualifiedName", "description", "effect", "operations", "resources", "condition"})
 
 
-class Effect(StrEnum):
+class RuleEffect(StrEnum):
     """What a rule does with what it is about."""
 
     ALLOW = "allow"
@@ -37,7 +37,7 @@ class Rule:
     """One rule; ``resources`` empty means all of them. ``document`` is the rule as it was written."""
 
     name: str
-    effect: Effect
+    effect: RuleEffect
     operations: frozenset[Operation]
     resources: frozenset[str]
     condition: Condition
@@ -90,7 +90,7 @@ def _rule(document: Document) -> Rule:
     text = document.get("condition")
     return Rule(
         name=document["name"],
-        effect=Effect(document["effect"]),
+        effect=RuleEffect(document["effect"]),
         operations=frozenset(_operation(one) for one in document["operations"]),
         resources=frozenset() if any(_is_all(one) for one in resources) else frozenset(resources),
         condition=checked(text) if text else ALWAYS,
@@ -106,7 +106,7 @@ def _checked(rule: object, place: str, resources: Collection[str], known: Known 
     name = rule.get("name")
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput("a rule needs a name", field=f"{place}.name")
-    if rule.get("effect") not in tuple(Effect):
+    if rule.get("effect") not in tuple(RuleEffect):
         raise InvalidInput("must be allow or deny", field=f"{place}.effect")
     operations = [*dict.fromkeys(_known_operation(one, place) for one in _texts(rule, "operations", place))]
     named = [*dict.fromkeys(_known_resource(one, resources, place) for one in _texts(rule, "resources", place))]

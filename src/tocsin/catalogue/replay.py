@@ -33,7 +33,7 @@ _MADE_WHEN_NAMED = frozenset({"user", "team", "domain"})
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReplayProgress:
     """Progress after one line of a history.
 
     Attributes
@@ -49,7 +49,7 @@ class Progress:
     total_bytes: int
 
 
-def replay(writes: Writes, *paths: Path) -> Iterator[Progress]:
+def replay(writes: Writes, *paths: Path) -> Iterator[ReplayProgress]:
     """Write histories again, yielding after each line.
 
     Raises
@@ -61,7 +61,7 @@ def replay(writes: Writes, *paths: Path) -> Iterator[Progress]:
     total = sum(path.stat().st_size for path in paths)
     for line in heapq.merge(*(file.lines() for file in files), key=_moment):
         written = history.write(line)
-        yield Progress(line, written, sum(file.read_bytes for file in files), total)
+        yield ReplayProgress(line, written, sum(file.read_bytes for file in files), total)
 
 
 @dataclass

@@ -25,7 +25,7 @@ _LONGEST = 50
 """Characters of a value that fits beside another one on a line."""
 
 
-class Step(StrEnum):
+class PlanStep(StrEnum):
     """What happens to an alert."""
 
     CREATE = "create"
@@ -36,10 +36,10 @@ class Step(StrEnum):
     @property
     def done(self) -> str:
         """The word for it when it has happened."""
-        return self.value if self is Step.UNCHANGED else f"{self.value}d"
+        return self.value if self is PlanStep.UNCHANGED else f"{self.value}d"
 
 
-_SIGNS = {Step.CREATE: ("+", "green"), Step.UPDATE: ("~", "yellow"), Step.DELETE: ("-", "red")}
+_SIGNS = {PlanStep.CREATE: ("+", "green"), PlanStep.UPDATE: ("~", "yellow"), PlanStep.DELETE: ("-", "red")}
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class FieldDifference:
 class PlannedAlert:
     """One alert and what happens to it; without ``filed`` it is deleted."""
 
-    step: Step
+    step: PlanStep
     name: str
     id: str
     differences: tuple[FieldDifference, ...] = ()
@@ -71,7 +71,7 @@ class PlannedAlert:
     def to_wire(self, *, is_done: bool) -> Document:
         """Return it as JSON."""
         said: Document = {"name": self.name, "outcome": self.step.done if is_done else self.step.value}
-        known = self.step is not Step.CREATE or is_done
+        known = self.step is not PlanStep.CREATE or is_done
         said |= {"id": self.id} if known else {}
         said |= {"file": self.filed.where} if self.filed else {}
         return said | {"changes": [one.to_wire() for one in self.differences], "remarks": [*self.remarks]}
@@ -117,7 +117,7 @@ def secret_differences(applied: Applied) -> Iterator[FieldDifference]:
 
 def shown(planned: PlannedAlert) -> Iterator[Text]:
     """Yield the lines that people read of it; none if nothing changes."""
-    if planned.step is Step.UNCHANGED:
+    if planned.step is PlanStep.UNCHANGED:
         return
     sign, style = _SIGNS[planned.step]
     where = f"  ({planned.filed.where})" if planned.filed else ""
@@ -128,8 +128,8 @@ def shown(planned: PlannedAlert) -> Iterator[Text]:
 
 def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:
     """Return how many alerts there are of each kind."""
-    counts = {step: sum(one.step is step for one in planned) for step in Step}
-    words = {step: step.done if is_done or step is Step.UNCHANGED else f"to {step}" for step in Step}
+    counts = {step: sum(one.step is step for one in planned) for step in PlanStep}
+    words = {step: step.done if is_done or step is PlanStep.UNCHANGED else f"to {step}" for step in PlanStep}
     return ", ".join(f"{count} {words[step]}" for step, count in counts.items()) + "."
 
 
@@ -142,17 +142,17 @@ def _planned(client: Client, alert: FiledAlert) -> PlannedAlert:
     after, remarks = applied.alert.document, applied.remarks
     if before is None:
         changed = tuple(differences({}, _without_ids(exported(after))))
-        return PlannedAlert(Step.CREATE, alert.name, "", changed, remarks, alert)
+        return PlannedAlert(PlanStep.CREATE, alert.name, "", changed, remarks, alert)
     changed = (*differences(exported(before), exported(after)), *secret_differences(applied))
     is_changed = before["version"] != after["version"] or bool(applied.changed_secrets)
-    step = Step.UPDATE if is_changed else Step.UNCHANGED
+    step = PlanStep.UPDATE if is_changed else PlanStep.UNCHANGED
     return PlannedAlert(step, alert.name, before["id"], changed if is_changed else (), remarks, alert)
 
 
 def _pruned(client: Client, kept: set[str]) -> Iterator[PlannedAlert]:
     for alert in client.list_subscriptions():
         if alert.name not in kept and alert.document.get("provider") != "system":
-            yield PlannedAlert(Step.DELETE, str(alert.name), alert.id)
+            yield PlannedAlert(PlanStep.DELETE, str(alert.name), alert.id)
 
 
 def _as_one(errors: Sequence[InvalidInput | NotFound]) -> InvalidInput | NotFound:

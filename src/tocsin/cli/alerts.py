@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alert_plan import PlannedAlert, Step, located, plan_alerts, shown, summary
+from tocsin.cli.alert_plan import PlannedAlert, PlanStep, located, plan_alerts, shown, summary
 from tocsin.cli.alertfiles import exported, read_alerts, with_escapes
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
@@ -164,14 +164,14 @@ def _show(planned: Sequence[PlannedAlert]) -> None:
 
 
 def _pending(planned: Sequence[PlannedAlert]) -> bool:
-    return any(one.step is not Step.UNCHANGED for one in planned)
+    return any(one.step is not PlanStep.UNCHANGED for one in planned)
 
 
 def _done(client: Client, planned: PlannedAlert) -> PlannedAlert:
     """Do what is planned for an alert; the id of a new one is known afterwards."""
-    if planned.step is Step.DELETE:
+    if planned.step is PlanStep.DELETE:
         client.delete_subscription(planned.id)
-    elif planned.filed is not None and planned.step is not Step.UNCHANGED:
+    elif planned.filed is not None and planned.step is not PlanStep.UNCHANGED:
         try:
             applied = client.apply_subscription(planned.filed.document)
         except (InvalidInput, NotFound) as error:

@@ -36,7 +36,7 @@ _BLANK_ESCAPES = re.compile(r"\\[\s0abtnvfreNLP_]")
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """A place in a file, from 1, and the text of its line."""
 
     line: int
@@ -51,11 +51,11 @@ class YamlDocument:
         self.value = value
         self._text, self._node = text, node
 
-    def place(self, field: str = "") -> Place:
+    def place(self, field: str = "") -> FilePlace:
         """Return the place of a field (``destinations[0].type``), or of the nearest around it that is there."""
         return self._place_of(self._found(field)[0])
 
-    def place_within(self, field: str, line: int, column: int) -> Place:
+    def place_within(self, field: str, line: int, column: int) -> FilePlace:
         """Return where a line and column of a text, from 1, are in the file."""
         node, value = self._found(field)[1:]
         if not isinstance(node, yaml.ScalarNode) or not isinstance(value, str):
@@ -78,14 +78,14 @@ class YamlDocument:
                 break
         return mark, node, value
 
-    def _place_of(self, node: Node) -> Place:
+    def _place_of(self, node: Node) -> FilePlace:
         return self._at(node.start_mark.index)
 
-    def _at(self, index: int) -> Place:
+    def _at(self, index: int) -> FilePlace:
         start = self._text.rfind("\n", 0, index) + 1
         end = self._text.find("\n", index)
         source = self._text[start : end if end >= 0 else len(self._text)]
-        return Place(self._text.count("\n", 0, index) + 1, index - start + 1, source.rstrip("\r"))
+        return FilePlace(self._text.count("\n", 0, index) + 1, index - start + 1, source.rstrip("\r"))
 
 
 def read_yaml(text: str) -> list[YamlDocument]:

@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import httpx
 
 from tocsin.client import calls, queue_calls
-from tocsin.client.call import Call, Page, Pages
+from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
 from tocsin.client.failures import reaching
 from tocsin.client.method import named_after
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _awaited(build: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+def _awaited(build: Callable[P, ApiCall[T]]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
     """Return a method that sends the call that ``build`` makes."""
 
     @named_after(build)
@@ -121,7 +121,7 @@ class AsyncClient:
         self._address = Address(self._address.server, token)
         return token
 
-    async def send(self, call: Call[T]) -> T:
+    async def send(self, call: ApiCall[T]) -> T:
         """Send one call and return its result."""
         with reaching(self._address.server):
             response = await self._http.send(request_of(self._http, call, self._address))
@@ -129,7 +129,7 @@ class AsyncClient:
 
     async def iterate(self, pages: Pages[T]) -> AsyncIterator[T]:
         """Yield the rows of every page, each fetched when it is needed."""
-        call: Call[Page[T]] | None = pages.first
+        call: ApiCall[Page[T]] | None = pages.first
         while call is not None:
             page = await self.send(call)
             for row in page.rows:

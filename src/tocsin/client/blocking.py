@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import httpx
 
 from tocsin.client import calls, queue_calls
-from tocsin.client.call import Call, Page, Pages
+from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
 from tocsin.client.failures import reaching
 from tocsin.client.method import named_after
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _sent(build: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
+def _sent(build: Callable[P, ApiCall[T]]) -> Callable[Concatenate[Client, P], T]:
     """Return a method that sends the call that ``build`` makes."""
 
     @named_after(build)
@@ -131,7 +131,7 @@ class Client:
         self._address = Address(self._address.server, token)
         return token
 
-    def send(self, call: Call[T]) -> T:
+    def send(self, call: ApiCall[T]) -> T:
         """Send one call and return its result."""
         with reaching(self._address.server):
             response = self._http.send(request_of(self._http, call, self._address))
@@ -139,7 +139,7 @@ class Client:
 
     def iterate(self, pages: Pages[T]) -> Iterator[T]:
         """Yield the rows of every page, each fetched when it is needed."""
-        call: Call[Page[T]] | None = pages.first
+        call: ApiCall[Page[T]] | None = pages.first
         while call is not None:
             page = self.send(call)
             yield from page.rows

@@ -18,7 +18,7 @@ JSON_PATCH = "application/json-patch+json"
 
 
 @dataclass(frozen=True)
-class Call(Generic[T]):
+class ApiCall(Generic[T]):
     """One request.
 
     ``path`` is relative to ``/api/v1`` with its parts already quoted; ``read`` turns the response's JSON (None when
@@ -47,9 +47,9 @@ class Page(Generic[T]):
 class Pages(Generic[T]):
     """A list that comes page by page."""
 
-    first: Call[Page[T]]
+    first: ApiCall[Page[T]]
 
-    def following(self, page: Page[T]) -> Call[Page[T]] | None:
+    def following(self, page: Page[T]) -> ApiCall[Page[T]] | None:
         """Return the call for the page after ``page``, or None when it was the last."""
         if page.after is None:
             return None

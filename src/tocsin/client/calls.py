@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tocsin.client.answers import Applied, Change, Entity, LogSlice, Notice
-from tocsin.client.call import JSON_PATCH, Call, Filter, Page, Pages, query_of
+from tocsin.client.call import JSON_PATCH, ApiCall, Filter, Page, Pages, query_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
@@ -44,96 +44,100 @@ def list_tables(**filters: Filter) -> Pages[Entity]:
     return list_entities("table", **filters)
 
 
-def get_by_name(entity_type: str, fqn: str, *, fields: Sequence[str] = (), include: str | None = None) -> Call[Entity]:
+def get_by_name(
+    entity_type: str, fqn: str, *, fields: Sequence[str] = (), include: str | None = None
+) -> ApiCall[Entity]:
     """Return the entity with that fully qualified name."""
     return _read(entity_type, f"name/{_quoted(fqn)}", {"fields": tuple(fields) or None, "include": include})
 
 
 def get_by_id(
     entity_type: str, entity_id: str, *, fields: Sequence[str] = (), include: str | None = None
-) -> Call[Entity]:
+) -> ApiCall[Entity]:
     """Return the entity with that UUID."""
     return _read(entity_type, _quoted(entity_id), {"fields": tuple(fields) or None, "include": include})
 
 
-def create(entity_type: str, document: Document) -> Call[Entity]:
+def create(entity_type: str, document: Document) -> ApiCall[Entity]:
     """Create an entity; raises Conflict when one of that name exists."""
-    return Call("POST", _collection(entity_type), _entity(entity_type), body=document)
+    return ApiCall("POST", _collection(entity_type), _entity(entity_type), body=document)
 
 
-def create_or_update(entity_type: str, document: Document) -> Call[Entity]:
+def create_or_update(entity_type: str, document: Document) -> ApiCall[Entity]:
     """Create an entity, or update the one of that name; absent keys stay unchanged."""
-    return Call("PUT", _collection(entity_type), _entity(entity_type), body=document)
+    return ApiCall("PUT", _collection(entity_type), _entity(entity_type), body=document)
 
 
 def patch(
     entity_type: str, entity_id: str, operations: Sequence[Document], *, if_match: str | None = None
-) -> Call[Entity]:
+) -> ApiCall[Entity]:
     """Apply JSON Patch operations (RFC 6902); ``if_match`` is the ETag the entity must still have."""
     headers = {"Content-Type": JSON_PATCH} | ({"If-Match": if_match} if if_match else {})
     path = f"{_collection(entity_type)}/{_quoted(entity_id)}"
-    return Call("PATCH", path, _entity(entity_type), body=list(operations), headers=headers)
+    return ApiCall("PATCH", path, _entity(entity_type), body=list(operations), headers=headers)
 
 
-def delete(entity_type: str, entity_id: str, *, recursive: bool = False, hard: bool = False) -> Call[None]:
+def delete(entity_type: str, entity_id: str, *, recursive: bool = False, hard: bool = False) -> ApiCall[None]:
     """Delete an entity, softly unless ``hard``; what it contains only when ``recursive``."""
     query = query_of({"recursive": recursive, "hard_delete": hard})
-    return Call("DELETE", f"{_collection(entity_type)}/{_quoted(entity_id)}", _nothing, query)
+    return ApiCall("DELETE", f"{_collection(entity_type)}/{_quoted(entity_id)}", _nothing, query)
 
 
-def restore(entity_type: str, entity_id: str) -> Call[Entity]:
+def restore(entity_type: str, entity_id: str) -> ApiCall[Entity]:
     """Bring a softly deleted entity back."""
-    return Call("PUT", f"{_collection(entity_type)}/restore", _entity(entity_type), body={"id": entity_id})
+    return ApiCall("PUT", f"{_collection(entity_type)}/restore", _entity(entity_type), body={"id": entity_id})
 
 
-def versions(entity_type: str, entity_id: str) -> Call[tuple[Entity, ...]]:
+def versions(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return every version of an entity, newest first; of one that was deleted for good, too."""
     path = f"{_collection(entity_type)}/{_quoted(entity_id)}/versions"
-    return Call("GET", path, lambda answer: tuple(Entity(entity_type, json.loads(one)) for one in answer["versions"]))
+    return ApiCall(
+        "GET", path, lambda answer: tuple(Entity(entity_type, json.loads(one)) for one in answer["versions"])
+    )
 
 
-def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> Call[Document]:
+def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> ApiCall[Document]:
     """Return what changed from version ``from_`` to ``to`` (``"0.3"``); without them, what the last change was."""
     query = {key: value for key, value in (("from", from_), ("to", to)) if value is not None}
-    return Call("GET", f"{_collection(entity_type)}/{_quoted(entity_id)}/diff", _document, query)
+    return ApiCall("GET", f"{_collection(entity_type)}/{_quoted(entity_id)}/diff", _document, query)
 
 
-def as_of(entity_type: str, entity_id: str, moment: datetime) -> Call[Entity]:
+def as_of(entity_type: str, entity_id: str, moment: datetime) -> ApiCall[Entity]:
     """Return an entity as of a point in time, even if it is deleted now; without a time zone it is local time."""
     return _read(entity_type, _quoted(entity_id), {"as_of": int(moment.timestamp() * 1000), "include": "all"})
 
 
 def rollback(
     entity_type: str, entity_id: str, version: str, *, dry_run: bool = False, if_match: str | None = None
-) -> Call[Document]:
+) -> ApiCall[Document]:
     """Bring an entity back to a version, as a new one; with ``dry_run`` only return the changes.
 
     The answer holds ``changeDescription``, ``entity`` and ``leftOut``: what does not come back, and why.
     """
     path = f"{_collection(entity_type)}/{_quoted(entity_id)}/rollback"
     headers = {"If-Match": if_match} if if_match else {}
-    return Call("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
+    return ApiCall("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
 
 
-def add_follower(entity_type: str, entity_id: str, follower_id: str) -> Call[None]:
+def add_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
     """Make the user with UUID ``follower_id`` follow the asset; following twice changes nothing."""
-    return Call("PUT", _follower_path(entity_type, entity_id, follower_id), _nothing)
+    return ApiCall("PUT", _follower_path(entity_type, entity_id, follower_id), _nothing)
 
 
-def remove_follower(entity_type: str, entity_id: str, follower_id: str) -> Call[None]:
+def remove_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
     """Make the user with UUID ``follower_id`` follow the asset no longer."""
-    return Call("DELETE", _follower_path(entity_type, entity_id, follower_id), _nothing)
+    return ApiCall("DELETE", _follower_path(entity_type, entity_id, follower_id), _nothing)
 
 
-def followers(entity_type: str, entity_id: str) -> Call[tuple[Entity, ...]]:
+def followers(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return the users who follow the asset."""
     path = f"{_collection(entity_type)}/{_quoted(entity_id)}/followers"
-    return Call("GET", path, lambda answer: tuple(Entity("user", row) for row in answer["data"]))
+    return ApiCall("GET", path, lambda answer: tuple(Entity("user", row) for row in answer["data"]))
 
 
-def follows(user_id: str) -> Call[tuple[Entity, ...]]:
+def follows(user_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return the assets that the user with UUID ``user_id`` follows."""
-    return Call("GET", f"users/{_quoted(user_id)}/follows", _followed)
+    return ApiCall("GET", f"users/{_quoted(user_id)}/follows", _followed)
 
 
 def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterable[str] = ()) -> Pages[Change]:
@@ -150,90 +154,92 @@ def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
     return _pages(f"users/{_quoted(user_id)}/notifications", filters, _notice)
 
 
-def mark_read(user_id: str, notification_id: str) -> Call[None]:
+def mark_read(user_id: str, notification_id: str) -> ApiCall[None]:
     """Mark one notification of a user as read."""
-    return Call("PUT", f"users/{_quoted(user_id)}/notifications/{_quoted(notification_id)}/read", _nothing)
+    return ApiCall("PUT", f"users/{_quoted(user_id)}/notifications/{_quoted(notification_id)}/read", _nothing)
 
 
-def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> Call[Document]:
+def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> ApiCall[Document]:
     """Return the lineage graph around an asset: ``entity``, ``nodes``, ``upstreamEdges`` and ``downstreamEdges``."""
     query = query_of({"upstream_depth": upstream_depth, "downstream_depth": downstream_depth})
-    return Call("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}", _document, query)
+    return ApiCall("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}", _document, query)
 
 
-def add_lineage(edge: Document) -> Call[Document]:
+def add_lineage(edge: Document) -> ApiCall[Document]:
     """Add an edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""
-    return Call("PUT", "lineage", _document, body={"edge": edge})
+    return ApiCall("PUT", "lineage", _document, body={"edge": edge})
 
 
-def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> Call[None]:
+def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> ApiCall[None]:
     """Remove the edge between two assets."""
     from_, to = (f"{_typed(kind)}/name/{_quoted(fqn)}" for kind, fqn in ((from_type, from_fqn), (to_type, to_fqn)))
-    return Call("DELETE", f"lineage/{from_}/{to}", _nothing)
+    return ApiCall("DELETE", f"lineage/{from_}/{to}", _nothing)
 
 
-def send_lineage_events(events: Sequence[Document]) -> Call[Document]:
+def send_lineage_events(events: Sequence[Document]) -> ApiCall[Document]:
     """Put and remove the edges in the ``lineage`` fields of external change events."""
-    return Call("POST", "lineage/events", _document, body=list(events))
+    return ApiCall("POST", "lineage/events", _document, body=list(events))
 
 
-def impact(entity_type: str, fqn: str, *, depth: int = 5, columns: Sequence[str] = ()) -> Call[Document]:
+def impact(entity_type: str, fqn: str, *, depth: int = 5, columns: Sequence[str] = ()) -> ApiCall[Document]:
     """Return whom a change of an asset, or of some of its columns, would concern: by type, with levels and owners."""
     query = query_of({"depth": depth, "columns": tuple(columns) or None})
-    return Call("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}/impact", _document, query)
+    return ApiCall("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}/impact", _document, query)
 
 
-def event_impact(event_id: str, *, depth: int = 5) -> Call[Document]:
+def event_impact(event_id: str, *, depth: int = 5) -> ApiCall[Document]:
     """Return whom the change of one event concerns."""
-    return Call("GET", f"events/{_quoted(event_id)}/impact", _document, query_of({"depth": depth}))
+    return ApiCall("GET", f"events/{_quoted(event_id)}/impact", _document, query_of({"depth": depth}))
 
 
 def explain(
     event_id: str, *, subscription: str | None = None, user: str | None = None, limit: int | None = None
-) -> Call[Document]:
+) -> ApiCall[Document]:
     """Return why an event was notified or not: by one alert or all, to one user or everybody, each by id or name.
 
     Of all alerts, the first ``limit`` (20, at most 100) are explained, those that matched first.
     """
     query = query_of({"subscription": subscription, "user": user, "limit": limit})
-    return Call("GET", f"events/{_quoted(event_id)}/explain", _document, query)
+    return ApiCall("GET", f"events/{_quoted(event_id)}/explain", _document, query)
 
 
-def mutes(user_id: str) -> Call[Document]:
+def mutes(user_id: str) -> ApiCall[Document]:
     """Return what a user has muted."""
-    return Call("GET", f"users/{_quoted(user_id)}/mutes", _document)
+    return ApiCall("GET", f"users/{_quoted(user_id)}/mutes", _document)
 
 
-def mute(user_id: str, about: Entity, *, until: datetime | None = None, channel: str | None = None) -> Call[Document]:
+def mute(
+    user_id: str, about: Entity, *, until: datetime | None = None, channel: str | None = None
+) -> ApiCall[Document]:
     """Mute an alert or an asset for a user, until a time or for good; ``channel`` is one, or None for all."""
     kind = "alert" if about.entity_type == _SUBSCRIPTION else "asset"
     body: Document = {"kind": kind, "id": about.id, "channel": channel}
     body |= {"type": about.entity_type} if kind == "asset" else {}
     body |= {"until": int(until.timestamp() * 1000)} if until else {}
-    return Call("PUT", f"users/{_quoted(user_id)}/mutes", _document, body=body)
+    return ApiCall("PUT", f"users/{_quoted(user_id)}/mutes", _document, body=body)
 
 
-def unmute(user_id: str, about: Entity) -> Call[None]:
+def unmute(user_id: str, about: Entity) -> ApiCall[None]:
     """Unmute an alert or an asset for a user."""
-    return Call("DELETE", f"users/{_quoted(user_id)}/mutes/{_quoted(about.id)}", _nothing)
+    return ApiCall("DELETE", f"users/{_quoted(user_id)}/mutes/{_quoted(about.id)}", _nothing)
 
 
-def create_subscription(document: Document) -> Call[Entity]:
+def create_subscription(document: Document) -> ApiCall[Entity]:
     """Create an event subscription (an alert)."""
     return create(_SUBSCRIPTION, document)
 
 
-def apply_subscription(document: Document, *, dry_run: bool = False) -> Call[Applied]:
+def apply_subscription(document: Document, *, dry_run: bool = False) -> ApiCall[Applied]:
     """Create an alert or update the one of that name to this state, and return remarks about it.
 
     With ``dry_run`` only return the alert as it would be, and which of its secrets would change.
     """
     read, path = _entity(_SUBSCRIPTION), _collection(_SUBSCRIPTION)
     query = {"dryRun": "true"} if dry_run else {}
-    return Call("PUT", path, lambda row: Applied(read(row)), query, body=document, read_headers=_remarked)
+    return ApiCall("PUT", path, lambda row: Applied(read(row)), query, body=document, read_headers=_remarked)
 
 
-def get_subscription(name: str) -> Call[Entity]:
+def get_subscription(name: str) -> ApiCall[Entity]:
     """Return the event subscription with that name."""
     return get_by_name(_SUBSCRIPTION, name)
 
@@ -243,19 +249,19 @@ def list_subscriptions(**filters: Filter) -> Pages[Entity]:
     return list_entities(_SUBSCRIPTION, **filters)
 
 
-def patch_subscription(subscription_id: str, operations: Sequence[Document]) -> Call[Entity]:
+def patch_subscription(subscription_id: str, operations: Sequence[Document]) -> ApiCall[Entity]:
     """Apply JSON Patch operations to an event subscription."""
     return patch(_SUBSCRIPTION, subscription_id, operations)
 
 
-def delete_subscription(subscription_id: str) -> Call[None]:
+def delete_subscription(subscription_id: str) -> ApiCall[None]:
     """Delete an event subscription for good."""
     return delete(_SUBSCRIPTION, subscription_id, hard=True)
 
 
-def subscription_status(subscription_id: str) -> Call[Document]:
+def subscription_status(subscription_id: str) -> ApiCall[Document]:
     """Return how each destination of an event subscription fares."""
-    return Call("GET", f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/status", _document)
+    return ApiCall("GET", f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/status", _document)
 
 
 def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Document]:
@@ -271,49 +277,49 @@ def list_incidents(**filters: Filter) -> Pages[Document]:
     return _pages("incidents", filters, _document)
 
 
-def get_incident(name: str) -> Call[Document]:
+def get_incident(name: str) -> ApiCall[Document]:
     """Return an incident, by its number (``INC-7``) or id, with its timeline."""
-    return Call("GET", f"incidents/{_quoted(name)}", _document)
+    return ApiCall("GET", f"incidents/{_quoted(name)}", _document)
 
 
-def acknowledge_incident(name: str, *, comment: str | None = None) -> Call[Document]:
+def acknowledge_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
     """Acknowledge an incident."""
     return _incident(name, "acknowledge", comment)
 
 
-def assign_incident(name: str, assignee: Document, *, comment: str | None = None) -> Call[Document]:
+def assign_incident(name: str, assignee: Document, *, comment: str | None = None) -> ApiCall[Document]:
     """Assign an incident to a user or team: a reference with ``type`` and ``id`` or ``name``."""
     return _incident(name, "assign", comment, assignee=assignee)
 
 
-def resolve_incident(name: str, *, comment: str | None = None) -> Call[Document]:
+def resolve_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
     """Resolve an incident by hand."""
     return _incident(name, "resolve", comment)
 
 
 def start_backtest(
     alert: Document, *, since: str | int | None = None, until: str | int | None = None
-) -> Call[Document]:
+) -> ApiCall[Document]:
     """Start a backtest of an alert on past events, and return its state at once.
 
     ``alert`` is one as it would be created, or the ``id`` of a stored one with the keys to change.
     ``since`` and ``until`` are epoch milliseconds, ISO dates, or how long ago (``90d``).
     """
     window = {key: value for key, value in (("since", since), ("until", until)) if value is not None}
-    return Call("POST", _BACKTESTS, _document, {"wait": "0"}, body={**alert, **window})
+    return ApiCall("POST", _BACKTESTS, _document, {"wait": "0"}, body={**alert, **window})
 
 
-def get_backtest(backtest_id: str, *, wait: int = 0) -> Call[Document]:
+def get_backtest(backtest_id: str, *, wait: int = 0) -> ApiCall[Document]:
     """Return the state of a backtest of yours, and its ``result`` once its ``state`` is ``done``.
 
     Waits so many seconds (at most 30) for it to end; returns at once when it does.
     """
-    return Call("GET", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document, query_of({"wait": wait or None}))
+    return ApiCall("GET", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document, query_of({"wait": wait or None}))
 
 
-def cancel_backtest(backtest_id: str) -> Call[Document]:
+def cancel_backtest(backtest_id: str) -> ApiCall[Document]:
     """Cancel a backtest of yours."""
-    return Call("DELETE", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document)
+    return ApiCall("DELETE", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document)
 
 
 def dead_letters(**filters: Filter) -> Pages[Document]:
@@ -324,47 +330,47 @@ def dead_letters(**filters: Filter) -> Pages[Document]:
     return _pages(_DELIVERIES, filters, _document)
 
 
-def delivery(message_id: str) -> Call[Document]:
+def delivery(message_id: str) -> ApiCall[Document]:
     """Return a message with all attempts, and the request that a replay would send."""
-    return Call("GET", f"{_DELIVERIES}/{_quoted(message_id)}", _document)
+    return ApiCall("GET", f"{_DELIVERIES}/{_quoted(message_id)}", _document)
 
 
-def start_replay(**what: str | bool) -> Call[Document]:
+def start_replay(**what: str | bool) -> ApiCall[Document]:
     """Send dead letters again; return the replay, whose ``progress`` ``get_replay`` tells.
 
     ``message`` (id) is a single one, with ``delivered=True`` also one that was delivered; else the filters of
     ``dead_letters``.
     """
-    return Call("POST", f"{_DELIVERIES}/replays", _document, body=dict(what))
+    return ApiCall("POST", f"{_DELIVERIES}/replays", _document, body=dict(what))
 
 
-def get_replay(replay_id: str) -> Call[Document]:
+def get_replay(replay_id: str) -> ApiCall[Document]:
     """Return the state and progress of a replay of yours."""
-    return Call("GET", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
+    return ApiCall("GET", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
 
 
-def cancel_replay(replay_id: str) -> Call[Document]:
+def cancel_replay(replay_id: str) -> ApiCall[Document]:
     """Cancel a replay of yours: what waits is left as it was."""
-    return Call("DELETE", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
+    return ApiCall("DELETE", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
 
 
-def render_template(request: Document) -> Call[Document]:
+def render_template(request: Document) -> ApiCall[Document]:
     """Return what a notification template makes of an event.
 
     ``request`` holds ``templateSubject``, ``templateBody``, ``eventId`` or ``resource``, and perhaps ``channel``.
     """
-    return Call("POST", f"{_collection('notificationTemplate')}/render", _document, body=request)
+    return ApiCall("POST", f"{_collection('notificationTemplate')}/render", _document, body=request)
 
 
-def noise(*, since: str = "30d", limit: int = 10) -> Call[Document]:
+def noise(*, since: str = "30d", limit: int = 10) -> ApiCall[Document]:
     """Return the noisiest alerts of a window: ``30d``, ``12h``, or epoch milliseconds."""
-    return Call("GET", f"{_collection(_SUBSCRIPTION)}/noise", _document, query_of({"since": since, "limit": limit}))
+    return ApiCall("GET", f"{_collection(_SUBSCRIPTION)}/noise", _document, query_of({"since": since, "limit": limit}))
 
 
-def subscription_noise(subscription_id: str, *, since: str = "30d") -> Call[Document]:
+def subscription_noise(subscription_id: str, *, since: str = "30d") -> ApiCall[Document]:
     """Return one alert's noise, with conditions that would have spared some of it."""
     path = f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/noise"
-    return Call("GET", path, _document, query_of({"since": since}))
+    return ApiCall("GET", path, _document, query_of({"since": since}))
 
 
 def events(**filters: Filter) -> Pages[Change]:
@@ -372,38 +378,38 @@ def events(**filters: Filter) -> Pages[Change]:
     return _pages("events", {"format": _FORMAT, **filters}, Change)
 
 
-def read_log(offset: int | str, *, limit: int = 100) -> Call[LogSlice]:
+def read_log(offset: int | str, *, limit: int = 100) -> ApiCall[LogSlice]:
     """Return the events after a log offset; the offset ``latest`` only asks where the log ends."""
-    return Call("GET", "events", _log_slice, query_of({"offset": offset, "limit": limit, "format": _FORMAT}))
+    return ApiCall("GET", "events", _log_slice, query_of({"offset": offset, "limit": limit, "format": _FORMAT}))
 
 
-def add_test_result(test_case_fqn: str, result: Document) -> Call[Document]:
+def add_test_result(test_case_fqn: str, result: Document) -> ApiCall[Document]:
     """Record a run of a test case: ``timestamp`` (epoch ms), ``testCaseStatus`` and what else is known."""
-    return Call("POST", f"dataQuality/testCases/testCaseResults/{_quoted(test_case_fqn)}", _document, body=result)
+    return ApiCall("POST", f"dataQuality/testCases/testCaseResults/{_quoted(test_case_fqn)}", _document, body=result)
 
 
-def add_pipeline_status(pipeline_fqn: str, status: Document) -> Call[Entity]:
+def add_pipeline_status(pipeline_fqn: str, status: Document) -> ApiCall[Entity]:
     """Record a run of a pipeline: ``timestamp`` (epoch ms), ``executionStatus`` and what else is known."""
-    return Call("PUT", f"pipelines/{_quoted(pipeline_fqn)}/status", _entity("pipeline"), body=status)
+    return ApiCall("PUT", f"pipelines/{_quoted(pipeline_fqn)}/status", _entity("pipeline"), body=status)
 
 
-def login(email: str, password: str) -> Call[str]:
+def login(email: str, password: str) -> ApiCall[str]:
     """Return a token for the person with that address."""
     # Upstream's form: the password travels base64-encoded inside the body.
     encoded = base64.b64encode(password.encode()).decode()
-    return Call(
+    return ApiCall(
         "POST", "users/login", lambda answer: str(answer["accessToken"]), body={"email": email, "password": encoded}
     )
 
 
-def logged_in_user() -> Call[Entity]:
+def logged_in_user() -> ApiCall[Entity]:
     """Return the user the token belongs to."""
-    return Call("GET", "users/loggedInUser", _entity("user"))
+    return ApiCall("GET", "users/loggedInUser", _entity("user"))
 
 
-def server_version() -> Call[str]:
+def server_version() -> ApiCall[str]:
     """Return the version of OpenMetadata's API that the server speaks."""
-    return Call("GET", "system/version", lambda answer: str(answer["version"]))
+    return ApiCall("GET", "system/version", lambda answer: str(answer["version"]))
 
 
 def _typed(entity_type: str) -> str:
@@ -427,13 +433,13 @@ def _follower_path(entity_type: str, entity_id: str, follower_id: str) -> str:
     return f"{_collection(entity_type)}/{_quoted(entity_id)}/followers/{_quoted(follower_id)}"
 
 
-def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> Call[Entity]:
-    return Call("GET", f"{_collection(entity_type)}/{key}", _entity(entity_type), query_of(filters))
+def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Entity]:
+    return ApiCall("GET", f"{_collection(entity_type)}/{key}", _entity(entity_type), query_of(filters))
 
 
-def _incident(name: str, action: str, comment: str | None, **more: Document) -> Call[Document]:
+def _incident(name: str, action: str, comment: str | None, **more: Document) -> ApiCall[Document]:
     body = {**more, **({"comment": comment} if comment else {})}
-    return Call("PUT", f"incidents/{_quoted(name)}/{action}", _document, body=body)
+    return ApiCall("PUT", f"incidents/{_quoted(name)}/{action}", _document, body=body)
 
 
 def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T]) -> Pages[T]:
@@ -441,7 +447,7 @@ def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T])
         rows = tuple(view(row) for row in answer["data"])
         return Page(rows, after=(answer.get("paging") or {}).get("after"))
 
-    return Pages(Call("GET", path, page, query_of({"limit": _PAGE, **filters})))
+    return Pages(ApiCall("GET", path, page, query_of({"limit": _PAGE, **filters})))
 
 
 def _entity(entity_type: str) -> Callable[[Document], Entity]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import httpx
 
-from tocsin.client.call import Call
+from tocsin.client.call import ApiCall
 from tocsin.client.failures import failure
 from tocsin.errors import InternalError
 
@@ -55,7 +55,7 @@ def address_of(server: str | None, token: str | None) -> Address:
     return Address(given.removesuffix("/v1").removesuffix("/api"), token or os.environ.get("TOCSIN_TOKEN"))
 
 
-def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], address: Address) -> httpx.Request:
+def request_of(http: httpx.Client | httpx.AsyncClient, call: ApiCall[T], address: Address) -> httpx.Request:
     """Return the HTTP request that asks for ``call``."""
     headers = {"Content-Type": "application/json"} | address.headers() | dict(call.headers)
     content = None if call.body is None else json.dumps(call.body).encode()
@@ -63,7 +63,7 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], address: A
     return http.build_request(call.method, url, params=dict(call.query) or None, headers=headers, content=content)
 
 
-def answer_of(call: Call[T], response: httpx.Response) -> T:
+def answer_of(call: ApiCall[T], response: httpx.Response) -> T:
     """Return what ``call`` asked for; raises a TocsinError when the server refused."""
     if response.status_code >= 300:
         raise failure(response)

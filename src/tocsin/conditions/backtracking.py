@@ -42,7 +42,7 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternation:
     """One of several branches; ``is_exclusive`` when no text begins two of them."""
 
     branches: tuple[Pattern, ...]
@@ -66,7 +66,7 @@ class Atomic:
     part: Pattern
 
 
-Pattern = Characters | Chain | Choice | Repeat | Atomic
+Pattern = Characters | Chain | Alternation | Repeat | Atomic
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _before(pattern: Pattern, rest: Rest) -> Rest:
             return _before_run([ranges], rest)
         case Chain(parts=parts):
             return _before_chain(parts, rest)
-        case Choice():
+        case Alternation():
             return _before_choice(pattern, rest)
         case Repeat():
             return _before_repeat(pattern, rest)
@@ -167,7 +167,7 @@ def _shifted(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
     return ((0,) * width + steps)[:length]
 
 
-def _before_choice(choice: Choice, rest: Rest) -> Rest:
+def _before_choice(choice: Alternation, rest: Rest) -> Rest:
     ways = [_before(branch, rest) for branch in choice.branches]
     first = united(*(way.first for way in ways))
     refusing = sum(way.refusing for way in ways) + len(ways)
@@ -270,7 +270,7 @@ def size(pattern: Pattern) -> int:
     match pattern:
         case Characters():
             return 1
-        case Chain(parts=parts) | Choice(branches=parts):
+        case Chain(parts=parts) | Alternation(branches=parts):
             return sum(map(size, parts)) + 1
         case Repeat(part=part, most=most):
             return size(part) * (1 if isinstance(part, Characters) else most or 1)
@@ -285,7 +285,7 @@ def varies(pattern: Pattern) -> bool:
             return False
         case Chain(parts=parts):
             return any(map(varies, parts))
-        case Choice(branches=branches, is_exclusive=is_exclusive):
+        case Alternation(branches=branches, is_exclusive=is_exclusive):
             return not is_exclusive or any(map(varies, branches))
         case Repeat(part=part, least=least, most=most):
             return least != most or varies(part)
@@ -311,7 +311,7 @@ def _width(pattern: Pattern, among: Callable[..., int], times: Callable[[Repeat]
         case Chain(parts=parts):
             widths = [_width(part, among, times) for part in parts]
             return None if None in widths else sum(one for one in widths if one is not None)
-        case Choice(branches=branches):
+        case Alternation(branches=branches):
             widths = [_width(branch, among, times) for branch in branches]
             return None if None in widths else among(one for one in widths if one is not None)
         case Repeat(part=part):

@@ -39,7 +39,7 @@ class ChangeOperation(StrEnum):
     MODIFY = "modify"
 
 
-class Change(NamedTuple):
+class EventChange(NamedTuple):
     """One change: what it is about, what was done, to what, and (where it has one) with what."""
 
     category: str
@@ -48,7 +48,7 @@ class Change(NamedTuple):
     value: str | None = None
 
 
-PARTS = Change._fields
+PARTS = EventChange._fields
 """The parts of a change, in the order in which facts and ``matchAnyChange`` name them."""
 
 TAG, TIER, TERM = "tag", "tier", "glossaryTerm"
@@ -137,7 +137,7 @@ _REPORTED = {
 }
 
 
-def changes_of(event: ChangeEvent) -> list[Change]:
+def changes_of(event: ChangeEvent) -> list[EventChange]:
     """Return what the changes of ``event`` mean, each once: the whole asset's fate, then added, updated, deleted."""
     described = event.change_description or ChangeDescription()
     is_talk = event.entity_type == THREAD
@@ -149,7 +149,7 @@ def changes_of(event: ChangeEvent) -> list[Change]:
     ):
         for one in fields:
             if not (event.event_type in _WHOLE and one.name in _WHOLE_FIELDS):
-                found += [Change(TALK, operation, ASSET)] if is_talk else _meant(operation, one)
+                found += [EventChange(TALK, operation, ASSET)] if is_talk else _meant(operation, one)
     return _tiers_moved(list(dict.fromkeys(found)))
 
 
@@ -214,34 +214,34 @@ class _Listed(NamedTuple):
 
 
 @lru_cache(maxsize=10_000)
-def _listed_of(change: Change) -> _Listed:
+def _listed_of(change: EventChange) -> _Listed:
     targets, value = prefixes(change.target), plain(change.value or "")
     done = f"{change.category}{SEPARATOR}{change.operation}"
     written = (f"{done}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in targets)
     return _Listed(change.category, change.operation.value, targets, tuple(written))
 
 
-def _whole(event: ChangeEvent) -> Iterator[Change]:
+def _whole(event: ChangeEvent) -> Iterator[EventChange]:
     """Yield what the event says by its type alone."""
     if event.entity_type == THREAD:
         if event.event_type in _TALK:
-            yield Change(TALK, _TALK[event.event_type], ASSET)
+            yield EventChange(TALK, _TALK[event.event_type], ASSET)
         return
     if event.event_type in _WHOLE:
         operation, fate = _WHOLE[event.event_type]
-        yield Change("lifecycle", operation, ASSET, fate)
+        yield EventChange("lifecycle", operation, ASSET, fate)
     if event.event_type in _REPORTED:
-        yield Change(_REPORTED[event.event_type], ChangeOperation.ADD, ASSET, event.event_type.value)
+        yield EventChange(_REPORTED[event.event_type], ChangeOperation.ADD, ASSET, event.event_type.value)
 
 
-def _meant(operation: ChangeOperation, change: FieldChange) -> Iterable[Change]:
+def _meant(operation: ChangeOperation, change: FieldChange) -> Iterable[EventChange]:
     """Return what one field change means."""
     plainly = _meant_plainly(operation, change.name)
     return _meant_by_value(operation, change) if plainly is None else plainly
 
 
 @lru_cache(maxsize=10_000)
-def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[Change] | None:
+def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[EventChange] | None:
     """Return the meaning of a change of this path if it does not depend on the value; else None."""
     above, rest = _cut(name)
     target, key = _target(above), unquoted(rest[0]) if rest else ""
@@ -254,20 +254,20 @@ def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[Change] | Non
     ):
         return None
     value = next(_values(category, key, rest, None), None)
-    return (Change(category, operation, target, value),)
+    return (EventChange(category, operation, target, value),)
 
 
-def _meant_by_value(operation: ChangeOperation, change: FieldChange) -> Iterator[Change]:
+def _meant_by_value(operation: ChangeOperation, change: FieldChange) -> Iterator[EventChange]:
     above, rest = _cut(change.name)
     target, key, value = _target(above), unquoted(rest[0]) if rest else "", _listed(operation, change)
     if operation is not ChangeOperation.MODIFY and len(rest) == 1 and key in _MEMBER_LISTS:
         yield from _members(operation, ".".join(above), key, value)
     elif key in _LABELS:
-        yield from (Change(kind, operation, target, fqn) for kind, fqn in _labels(rest, value))
+        yield from (EventChange(kind, operation, target, fqn) for kind, fqn in _labels(rest, value))
     else:
         category = _category(target, key)
         values = list(_values(category, key, rest, value))
-        yield from (Change(category, operation, target, named) for named in values or (None,))
+        yield from (EventChange(category, operation, target, named) for named in values or (None,))
         if operation is not ChangeOperation.MODIFY and key in _AROUND_LISTS and isinstance(value, dict):
             for inner in sorted(_MEMBER_LISTS & value.keys()):
                 yield from _members(operation, key, inner, value[inner])
@@ -291,7 +291,7 @@ def _cut(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return steps[:at], steps[at:]
 
 
-def _members(operation: ChangeOperation, above: str, key: str, value: object) -> Iterator[Change]:
+def _members(operation: ChangeOperation, above: str, key: str, value: object) -> Iterator[EventChange]:
     """Yield the added or removed members, with their labels and their own members."""
     for member in documents.members(value):
         name = member.get("name")
@@ -299,16 +299,16 @@ def _members(operation: ChangeOperation, above: str, key: str, value: object) ->
         yield moved
         if member.get("tags"):
             labels = _labels(("tags",), member["tags"])
-            yield from (Change(kind, operation, moved.target, fqn) for kind, fqn in labels)
+            yield from (EventChange(kind, operation, moved.target, fqn) for kind, fqn in labels)
         if not _MEMBER_LISTS.isdisjoint(member):
             for inner in sorted(_MEMBER_LISTS & member.keys()):
                 yield from _members(operation, moved.target, inner, member[inner])
 
 
 @lru_cache(maxsize=10_000)
-def _moved(operation: ChangeOperation, above: str, key: str, name: str) -> Change:
+def _moved(operation: ChangeOperation, above: str, key: str, name: str) -> EventChange:
     """Return that the member of the list ``key`` below ``above`` came or went. Many tables have a column ``id``."""
-    return Change("schema", operation, ".".join(filter(None, (above, key, quoted(name)))))
+    return EventChange("schema", operation, ".".join(filter(None, (above, key, quoted(name)))))
 
 
 def _labels(rest: Sequence[str], value: object) -> list[tuple[str, str | None]]:
@@ -351,7 +351,7 @@ def _listed(operation: ChangeOperation, change: FieldChange) -> object:
     return documents.decoded(change.old_value if operation is ChangeOperation.REMOVE else change.new_value)
 
 
-def _tiers_moved(changes: list[Change]) -> list[Change]:
+def _tiers_moved(changes: list[EventChange]) -> list[EventChange]:
     """Return ``changes`` with a tier that went and one that came, of the same target, as one that was modified."""
     of_tier = [one for one in changes if one.category == TIER]
     if len(of_tier) < 2:

@@ -24,10 +24,10 @@ from tocsin.conditions.nodes import (
     Literals,
     Node,
     Operator,
+    PathRoot,
     PathValue,
     Personal,
     Present,
-    Root,
     Test,
     TextTest,
 )
@@ -39,12 +39,12 @@ from tocsin.conditions.syntax import (
     Call,
     Comparison,
     Junction,
-    Listing,
+    LiteralList,
     Method,
     Name,
     Negation,
+    PathStep,
     Position,
-    Step,
     Word,
     Written,
 )
@@ -62,7 +62,7 @@ _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Fields that can have but a few values: what one of them is called, and which there are."""
 
-_OLD_AND_NEW = {"oldValue": Root.OLD, "newValue": Root.NEW}
+_OLD_AND_NEW = {"oldValue": PathRoot.OLD, "newValue": PathRoot.NEW}
 
 
 def check(written: Written) -> Node:
@@ -119,9 +119,9 @@ def _meaning(written: Written) -> Node | Operand | Nothing:
     match written:
         case Word():
             return operands.literal(written)
-        case Listing():
+        case LiteralList():
             return operands.listing(written)
-        case Name() | Step():
+        case Name() | PathStep():
             return operands.settled(_path(written))
         case Call():
             return _called(written)
@@ -139,7 +139,7 @@ def _meaning(written: Written) -> Node | Operand | Nothing:
 def _path(written: Written) -> Operand:
     """Return a name, or steps from one, not yet settled."""
     match written:
-        case Step(of=of):
+        case PathStep(of=of):
             return operands.step(_path(of), written)
         case Name():
             return operands.named(written)
@@ -165,7 +165,7 @@ def _compared(written: Comparison) -> Node:
 
 def _check_negation(written: Comparison) -> None:
     """Refuse ``!eventType == 'a'``, which asks whether a text is not true, and means ``!(eventType == 'a')``."""
-    if not isinstance(written.left, Negation) or not isinstance(written.left.operand, Name | Step):
+    if not isinstance(written.left, Negation) or not isinstance(written.left.operand, Name | PathStep):
         return
     of = _meaning(written.left.operand)
     if isinstance(of, Operand) and of.kind not in (Kind.BOOLEAN, Kind.ANY):
@@ -219,7 +219,7 @@ def _check_known(field: str, given: Iterable[object], written: Written) -> None:
 
 def _place_in(written: Written, value: str) -> Position:
     """Return the position of ``value`` in a literal or a list of them."""
-    words = written.words if isinstance(written, Listing) else ()
+    words = written.words if isinstance(written, LiteralList) else ()
     return next((word.at for word in words if word.value == value), written.at)
 
 

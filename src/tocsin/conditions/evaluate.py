@@ -21,10 +21,10 @@ from tocsin.conditions.nodes import (
     Lowered,
     Node,
     Operator,
+    PathRoot,
     PathValue,
     Personal,
     Present,
-    Root,
     Size,
     Test,
     TextTest,
@@ -94,12 +94,12 @@ def ends(path: PathValue, logged: LoggedEvent) -> list[object]:
 
 
 def _starts(path: PathValue, logged: LoggedEvent) -> list[object]:
-    if path.root is Root.ENTITY:
+    if path.root is PathRoot.ENTITY:
         return [logged.event.entity]
     change = logged.event.change_description or ChangeDescription()
     changes = (*change.fields_added, *change.fields_updated, *change.fields_deleted)
     named = (one for one in changes if one.name == path.change)
-    return [one.old_value if path.root is Root.OLD else one.new_value for one in named]
+    return [one.old_value if path.root is PathRoot.OLD else one.new_value for one in named]
 
 
 def _members(end: object) -> Iterable[object]:

@@ -14,7 +14,7 @@ from math import prod
 
 from tocsin.conditions.changes import ANY_PART, SEPARATOR, plain, set_of
 from tocsin.conditions.fields import FQN_PATH, TESTED_NAMES, has
-from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathValue, Present, Root
+from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathRoot, PathValue, Present
 from tocsin.conditions.paths import quoted
 from tocsin.conditions.streaks import (
     check_verdict,
@@ -108,7 +108,7 @@ def _change(*given: Texts) -> Node:
 def _lies_in(entity_type: str, names_field: str) -> Callable[[Texts], Node]:
     """Return the condition for one of this type by name or FQN: the entity, a descendant, or a thread about either."""
     types = (entity_type, *types_below(entity_type), "testCase")  # whose FQN begins with that of what it tests
-    subject = PathValue(Root.ENTITY, ("entityRef", "type"))  # only threads have one
+    subject = PathValue(PathRoot.ENTITY, ("entityRef", "type"))  # only threads have one
     is_there = disjoined(has("entityType", types), Compare(Operator.EQ, subject, Literals(Kind.TEXT, types)))
     return lambda names: conjoined(has(names_field, names), is_there)
 

@@ -11,7 +11,7 @@ from tocsin.conditions.errors import refused
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.nodes import Kind
-from tocsin.conditions.syntax import Call, Method, Name, Position, Step, Written
+from tocsin.conditions.syntax import Call, Method, Name, PathStep, Position, Written
 from tocsin.conditions.unparse import literal_text, start_of, text_of
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -22,7 +22,7 @@ _ENTITIES = ("entity", *ENTITY_TYPES)
 
 def quoted(written: Written) -> str | None:
     """Return a name, or names joined by dots, as the text that it would be in quotes; None for all else."""
-    bare = text_of(written) if isinstance(written, Name | Step) else "["
+    bare = text_of(written) if isinstance(written, Name | PathStep) else "["
     return None if "[" in bare else literal_text(bare)
 
 
@@ -63,7 +63,7 @@ def _meant(message: str, at: Position, suggestion: str) -> InvalidCondition:
 
 
 def _root(written: Written) -> Name | None:
-    while isinstance(written, Step):
+    while isinstance(written, PathStep):
         written = written.of
     return written if isinstance(written, Name) else None
 
@@ -83,7 +83,7 @@ def _holds_texts(written: Written) -> bool:
     match written:
         case Name(name=name):
             return name in FIELDS and FIELDS[name].kind not in (Kind.NUMBER, Kind.BOOLEAN)
-        case Step():
+        case PathStep():
             root = _root(written)
             return root is not None and root.name in _ENTITIES
         case Call(function=function):

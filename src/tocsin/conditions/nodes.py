@@ -45,7 +45,7 @@ class Test(StrEnum):
     MATCHES = "matches"
 
 
-class Root(StrEnum):
+class PathRoot(StrEnum):
     """Where a path begins: the entity's document, or the old or new value of a changed field."""
 
     ENTITY = "entity"
@@ -75,7 +75,7 @@ class PathValue:
     ``change`` is the changed field's path for the roots ``OLD`` and ``NEW``.
     """
 
-    root: Root
+    root: PathRoot
     steps: tuple[str | int, ...]
     change: str | None = None
 

@@ -11,8 +11,8 @@ from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.examples import call_of
 from tocsin.conditions.fields import FIELDS, NESTED_STATUSES, has
 from tocsin.conditions.functions import FUNCTIONS
-from tocsin.conditions.nodes import FieldValue, Kind, Literals, Lowered, Node, PathValue, Root, Scalar, Value
-from tocsin.conditions.syntax import Listing, Name, Position, Step, Word
+from tocsin.conditions.nodes import FieldValue, Kind, Literals, Lowered, Node, PathRoot, PathValue, Scalar, Value
+from tocsin.conditions.syntax import LiteralList, Name, PathStep, Position, Word
 from tocsin.errors import InvalidCondition
 from tocsin.logic import ALWAYS, conjoined
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -86,7 +86,7 @@ def literal(word: Word) -> Operand | Nothing:
     return Operand(Literals(_kind(word.value), (word.value,)), _kind(word.value), word.at)
 
 
-def listing(written: Listing) -> Operand:
+def listing(written: LiteralList) -> Operand:
     """Return the values of a list of literals; all must be of one type.
 
     Raises
@@ -114,7 +114,7 @@ def named(written: Name) -> Operand:
         return Operand(FieldValue(name), kind, written.at, is_status=kind is Kind.STATUS)
     if name == "entity" or name in ENTITY_TYPES:
         guard = None if name == "entity" else name
-        return Operand(PathValue(Root.ENTITY, ()), Kind.ANY, written.at, guard)
+        return Operand(PathValue(PathRoot.ENTITY, ()), Kind.ANY, written.at, guard)
     if name in FUNCTIONS:
         raise refused(f"{name!r} is a function; write {call_of(name)}", written.at, expected=("(",))
     if name in _CALLED_OTHERWISE:
@@ -122,7 +122,7 @@ def named(written: Name) -> Operand:
     raise unknown("field", name, written.at, _NAMES)
 
 
-def step(of: Operand, written: Step) -> Operand:
+def step(of: Operand, written: PathStep) -> Operand:
     """Return the operand of one step into ``of``.
 
     Raises
@@ -134,7 +134,7 @@ def step(of: Operand, written: Step) -> Operand:
     key = written.key
     if isinstance(key, str) and (not key or _UNWRITABLE & set(key)):
         raise refused("a key in a path cannot be empty or contain quotes or a question mark", written.at)
-    if of.value.root is Root.ENTITY and not of.value.steps:
+    if of.value.root is PathRoot.ENTITY and not of.value.steps:
         _check_first_key(of.guard, key, written.at)
     value = replace(of.value, steps=(*of.value.steps, key))
     return replace(of, value=value, at=of.at, is_status=key in NESTED_STATUSES)
@@ -152,7 +152,7 @@ def settled(operand: Operand) -> Operand:
     value = operand.value
     if operand.guard and isinstance(value, PathValue) and not value.steps:
         raise _no_value(operand.guard, operand.at)
-    if isinstance(value, PathValue) and value.root is Root.ENTITY and len(value.steps) == 1:
+    if isinstance(value, PathValue) and value.root is PathRoot.ENTITY and len(value.steps) == 1:
         field = ALIASES.get(str(value.steps[0]))
         if field:
             return replace(operand, value=FieldValue(field), kind=FIELDS[field].kind)

@@ -164,14 +164,14 @@ class _Builder(Transformer[Token, Written]):
         return syntax.Negation(operand, place_of(token))
 
     def step(self, of: Written, name: Token) -> Written:
-        return syntax.Step(of, str(name), place_of(name))
+        return syntax.PathStep(of, str(name), place_of(name))
 
     def index_step(self, of: Written, key: Token) -> Written:
         if key.type == "TEXT":
-            return syntax.Step(of, _unquoted(key), place_of(key))
+            return syntax.PathStep(of, _unquoted(key), place_of(key))
         if not key.isdigit():
             raise refused("an index must be an integer from 0", place_of(key), expected=("an integer",))
-        return syntax.Step(of, int(key), place_of(key))
+        return syntax.PathStep(of, int(key), place_of(key))
 
     def index(self, key: Token) -> Token:
         return key
@@ -189,7 +189,7 @@ class _Builder(Transformer[Token, Written]):
         return given
 
     def listing(self, bracket: Token, *words: syntax.Word) -> Written:
-        return syntax.Listing(words, place_of(bracket))
+        return syntax.LiteralList(words, place_of(bracket))
 
     def text(self, token: Token) -> Written:
         return syntax.Word(_unquoted(token), place_of(token))

@@ -18,10 +18,10 @@ import re2
 
 from tocsin.conditions.backtracking import (
     ANYTHING,
+    Alternation,
     Atomic,
     Chain,
     Characters,
-    Choice,
     Pattern,
     Ranges,
     Repeat,
@@ -192,7 +192,7 @@ class _Reader:
             branches.append(self._sequence(depth))
         if len(branches) == 1:
             return branches[0]
-        node = Choice(tuple(b.node for b in branches), _exclude_each_other(branches))
+        node = Alternation(tuple(b.node for b in branches), _exclude_each_other(branches))
         return _Piece("|".join(b.text for b in branches), node)
 
     def _sequence(self, depth: int) -> _Piece:

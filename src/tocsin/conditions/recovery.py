@@ -15,8 +15,8 @@ from tocsin.conditions.nodes import (
     Literals,
     Node,
     Operator,
+    PathRoot,
     PathValue,
-    Root,
 )
 from tocsin.conditions.streaks import fields_of, is_of_report, resolved, values_in
 from tocsin.errors import InvalidInput
@@ -79,5 +79,5 @@ def _is_about_report(leaf: Leaf) -> bool:
 
 
 def _is_in_report(path: PathValue) -> bool:
-    first = path.change if path.root is not Root.ENTITY else path.steps[0] if path.steps else None
+    first = path.change if path.root is not PathRoot.ENTITY else path.steps[0] if path.steps else None
     return isinstance(first, str) and first in _REPORTS

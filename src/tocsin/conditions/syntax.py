@@ -25,7 +25,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class LiteralList:
     """A list of literals: ``{'a','b'}``."""
 
     words: tuple[Word, ...]
@@ -41,7 +41,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One step into something: ``.name``, ``['name']`` or ``[0]``."""
 
     of: Written
@@ -95,13 +95,13 @@ class Junction:
     at: Position
 
 
-Written = Word | Listing | Name | Step | Call | Method | Negation | Comparison | Junction
+Written = Word | LiteralList | Name | PathStep | Call | Method | Negation | Comparison | Junction
 
 
 def children(node: Written) -> tuple[Written, ...]:
     """Return the direct children of ``node``."""
     match node:
-        case Step(of=of):
+        case PathStep(of=of):
             return (of,)
         case Call(arguments=arguments):
             return arguments

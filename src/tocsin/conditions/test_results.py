@@ -17,9 +17,9 @@ from tocsin.conditions.nodes import (
     Leaf,
     Lowered,
     Node,
+    PathRoot,
     PathValue,
     Present,
-    Root,
     TextTest,
     Value,
 )
@@ -69,7 +69,7 @@ def _is_missing(value: Value, missing: frozenset[str]) -> bool:
             return _is_missing(of, missing)
         case FieldValue(name=name):
             return name in missing
-        case PathValue(root=Root.ENTITY, steps=steps):
+        case PathValue(root=PathRoot.ENTITY, steps=steps):
             return bool(steps) and steps[0] in _RESULTS
         case PathValue(change=path):
             return bool(path) and str(path).startswith(_RESULTS)

@@ -20,9 +20,9 @@ from tocsin.conditions.nodes import (
     Literals,
     Lowered,
     Node,
+    PathRoot,
     PathValue,
     Personal,
-    Root,
     Size,
     Value,
 )
@@ -145,7 +145,7 @@ def _name(value: Value) -> str:
         case Size(of=of):
             return f"{_name(of)}.size()"
         case PathValue(root=root, steps=steps, change=change):
-            start = root.value if root is Root.ENTITY else f"{root.value}({literal_text(change)})"
+            start = root.value if root is PathRoot.ENTITY else f"{root.value}({literal_text(change)})"
             return start + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
         case Lowered(of=of):
             return _name(of)

@@ -11,12 +11,12 @@ from tocsin.conditions.syntax import (
     Call,
     Comparison,
     Junction,
-    Listing,
+    LiteralList,
     Method,
     Name,
     Negation,
+    PathStep,
     Position,
-    Step,
     Word,
     Written,
     children,
@@ -31,11 +31,11 @@ def text_of(written: Written) -> str:
     match written:
         case Word(value=value):
             return literal_text(value)
-        case Listing(words=words):
+        case LiteralList(words=words):
             return "{" + ", ".join(map(text_of, words)) + "}"
         case Name(name=name):
             return name
-        case Step(of=of, key=key):
+        case PathStep(of=of, key=key):
             return _tight(of) + _step(key)
         case Call(function=function, arguments=arguments):
             return f"{function}({_given(arguments)})"

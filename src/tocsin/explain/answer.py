@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
 from tocsin.explain.matching import MatchTrace
-from tocsin.explain.people import Reached
+from tocsin.explain.people import PossibleRecipient
 from tocsin.flow.send.channels.table import phrase_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.message import MessageStatus
@@ -32,7 +32,7 @@ class AlertTrace:
 
     subscription: EventSubscription
     match: MatchTrace
-    reached: tuple[Reached, ...] = ()
+    reached: tuple[PossibleRecipient, ...] = ()
     is_whole: bool = True
 
 

@@ -60,7 +60,7 @@ class RecipientPath:
 
 
 @dataclass(frozen=True)
-class Reached:
+class PossibleRecipient:
     """One possible recipient of an alert over one channel: all ways, and the stored notification.
 
     ``is_due`` says that, as of now, it would be notified; ``record`` is the stored notification with this alert as a
@@ -116,7 +116,7 @@ def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
 
 def reached_by(
     subscription: EventSubscription, scene: Scene, *, matched: bool, only: str | None = None
-) -> tuple[Reached, ...]:
+) -> tuple[PossibleRecipient, ...]:
     """Return everybody whom ``subscription`` reaches, or ``only`` the user of that id, those to be notified first."""
     closed = frozenset(one.id for one in subscription.destinations if not one.enabled)
     grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
@@ -164,7 +164,7 @@ def _written(question: str) -> str:
 
 def _reached(
     ways: Sequence[Candidate], scene: Scene, known: tuple[frozenset[str], _Answers], *, matched: bool
-) -> Reached:
+) -> PossibleRecipient:
     first = ways[0]
     hidden = _hidden(first, scene)
     key = next((one.key for one in ways if one.key), "")
@@ -183,7 +183,9 @@ def _reached(
     is_due = matched and any(way.obstacle is None for way in stated)
     names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own))
     others, before = (names, ()) if record else ((), names)
-    return Reached(first.channel.value, key, first.target, first.person, stated, is_due, record, others, before)
+    return PossibleRecipient(
+        first.channel.value, key, first.target, first.person, stated, is_due, record, others, before
+    )
 
 
 def _place(reason: Reason) -> tuple[str, str, str | None, str | None]:

@@ -22,7 +22,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, involved_in
-from tocsin.jobs.backtest_counts import RecipientCount, RecipientRow, Tally
+from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
 from tocsin.jobs.backtest_tasks import COUNTED, Count
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.resolving import OF_EVENT, StoreAddress
@@ -121,7 +121,7 @@ class _Run:
     at_reports: Index | None
     alerts: Involved
     held: HeldBackMatches
-    tally: Tally
+    tally: BacktestTally
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
         """Count matches (rows of ``spark/match.matches``) and would-be notifications, a bounded part at a time."""
@@ -224,7 +224,7 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
     alerts = involved_in(alert, parts.subscriptions.list_enabled)
     held = HeldBackMatches(parts.holding, alerts.depending)
-    return _Run(asked, parts, window, viewer, index, reporting, alerts, held, Tally())
+    return _Run(asked, parts, window, viewer, index, reporting, alerts, held, BacktestTally())
 
 
 def _is_all_open(policies: PolicySnapshot) -> bool:

@@ -37,7 +37,7 @@ class RecipientCount:
 
 
 @dataclass
-class Tally:
+class BacktestTally:
     """The counts so far."""
 
     days: Counter[int] = field(default_factory=Counter)

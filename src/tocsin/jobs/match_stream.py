@@ -49,7 +49,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Parts:
+class MatchStreamParts:
     """What the pipeline is made of; ``build`` puts it together."""
 
     session: SparkSession
@@ -65,13 +65,13 @@ class Parts:
     work: Callable[[StoreAddress, Shared, int, int | None], Notify] = Notify
 
 
-def build(settings: Settings) -> Parts:
+def build(settings: Settings) -> MatchStreamParts:
     """Wire the pipeline as ``settings`` say."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     check_and_warn(engine, settings)
     use_vault(engine, settings)
     migrate(engine)
-    return Parts(
+    return MatchStreamParts(
         session=with_fast_checkpoints(session_of(settings)),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         store=StoreAddress(settings.store_url(), settings.sqlite_synchronous),
@@ -91,7 +91,7 @@ def finding_log(engine: Engine) -> FindingLog:
     return FindingLog(SqlCatalogue(engine), SystemClock(), lambda event_id: log.find(event_id) is not None)
 
 
-def notify(events: DataFrame, parts: Parts) -> int:
+def notify(events: DataFrame, parts: MatchStreamParts) -> int:
     """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications."""
     alerts = parts.alerts.read()
     work = _work(alerts, parts)
@@ -102,7 +102,7 @@ def notify(events: DataFrame, parts: Parts) -> int:
     return counts
 
 
-def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: Parts) -> None:
+def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: MatchStreamParts) -> None:
     """Say on the alerts concerned that they are unreadable, or were too slow for ``events`` and are switched off."""
     for subscription_id, reason in alerts.unreadable.items():
         with suppress(NotFound):
@@ -118,14 +118,14 @@ def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: Parts
         )
 
 
-def warm_up(parts: Parts) -> None:
+def warm_up(parts: MatchStreamParts) -> None:
     """Take an event that matches nothing through the stages: the first real one does not wait for what Spark starts."""
     alerts = parts.alerts.read()
     nothing = parts.session.createDataFrame([(None,) * len(schema.EVENTS)], schema.EVENTS)
     _notified(nothing, alerts.index, _work(alerts, parts))
 
 
-def _work(alerts: Alerts, parts: Parts) -> Notify:
+def _work(alerts: Alerts, parts: MatchStreamParts) -> Notify:
     """Return what tasks do with the matches of one micro-batch."""
     now_ms = parts.clock.now_ms()
     oldest_ms = None if parts.max_event_age_ms is None else now_ms - parts.max_event_age_ms
@@ -143,18 +143,18 @@ def _notified(events: DataFrame, index: Index, work: Notify) -> int:
     return sum(in_tasks(matched, work, COUNTS).toArrow()["notified"].to_pylist())
 
 
-def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:
+def streaming(parts: MatchStreamParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
     return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
-def supervised(parts: Parts) -> Supervised:
+def supervised(parts: MatchStreamParts) -> Supervised:
     """Return the query for supervision (``jobs/supervision.py``)."""
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 
 
-def _start(parts: Parts, done: int) -> StreamingQuery:
+def _start(parts: MatchStreamParts, done: int) -> StreamingQuery:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
 
     def process(batch: DataFrame, batch_id: int) -> None:

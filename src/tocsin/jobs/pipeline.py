@@ -14,7 +14,7 @@ import structlog
 
 from tocsin.jobs import background, match_stream, search_stream, streak_stream, supervision
 from tocsin.jobs.intervals import FAILURES
-from tocsin.jobs.match_stream import Parts, build, warm_up
+from tocsin.jobs.match_stream import MatchStreamParts, build, warm_up
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.jobs.supervision import Ground
 from tocsin.settings import Settings
@@ -45,14 +45,14 @@ def main(settings: Settings) -> None:
             parts.session.stop()
 
 
-def _warm_up(parts: Parts) -> None:
+def _warm_up(parts: MatchStreamParts) -> None:
     try:
         warm_up(parts)
     except FAILURES as error:  # only slower at first; what is wrong, the queries find out
         _LOG.warning("not_warmed_up", reason=str(error).splitlines()[0])
 
 
-def _run(settings: Settings, parts: Parts, stopping: threading.Event) -> None:
+def _run(settings: Settings, parts: MatchStreamParts, stopping: threading.Event) -> None:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     notes = WaitNotes(settings.data_dir.absolute())
     notes.make_room()

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import Parts, notify
+from tocsin.jobs.match_stream import MatchStreamParts, notify
 from tocsin.jobs.query_progress import MonitoredQuery, following_the_log, in_few_words
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
@@ -38,7 +38,7 @@ _EVERY = "250 milliseconds"
 _LOG = structlog.get_logger(__name__)
 
 
-def build(settings: Settings, first: Parts) -> Parts:
+def build(settings: Settings, first: MatchStreamParts) -> MatchStreamParts:
     """Build the query from ``settings``, next to the query of ``first``; the store is migrated already."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return replace(
@@ -49,18 +49,18 @@ def build(settings: Settings, first: Parts) -> Parts:
     )
 
 
-def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:
+def streaming(parts: MatchStreamParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
     return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
-def supervised(parts: Parts) -> Supervised:
+def supervised(parts: MatchStreamParts) -> Supervised:
     """Return the query for supervision (``jobs/supervision.py``)."""
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 
 
-def _start(parts: Parts, done: int) -> StreamingQuery:
+def _start(parts: MatchStreamParts, done: int) -> StreamingQuery:
     """Start the query; without a checkpoint it reads all reports for their streaks, and notifies after ``done``."""
     for key, value in STATE_CONF.items():
         parts.session.conf.set(key, value)

@@ -97,7 +97,7 @@ def thread_document(thread: StoredThread, asset: Document, posts: Sequence[Docum
     return {**thread.document, "about": str(link), "entityRef": asset, "posts": list(posts)}
 
 
-class Part(StrEnum):
+class ThreadPart(StrEnum):
     """Which part somebody has in a thread."""
 
     AUTHOR = "author"  # began it, or wrote a post of it
@@ -109,7 +109,7 @@ class Part(StrEnum):
 class PartTaken:
     """A user or a team that has a part in a thread; ``place`` is the post, empty for the thread."""
 
-    part: Part
+    part: ThreadPart
     principal_id: str
     principal_type: str
     place: str = ""

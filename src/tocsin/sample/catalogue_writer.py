@@ -17,7 +17,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.sample.company import BOTS
 from tocsin.sample.steps import (
     BringBack,
-    Change,
+    ChangeStep,
     Connect,
     Create,
     Enlist,
@@ -26,7 +26,7 @@ from tocsin.sample.steps import (
     ReportResult,
     ReportRun,
     Retire,
-    Step,
+    SampleStep,
 )
 
 _BOT_NAMES = frozenset(name for name, _ in BOTS)
@@ -40,7 +40,7 @@ class CatalogueWriter:
     clock: FixedClock
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def write(self, step: Step) -> None:
+    def write(self, step: SampleStep) -> None:
         """Write what happens in a step, at its time and in its actor's name."""
         self.clock.at_ms = step.at_ms
         actor = self._actor(step.actor)
@@ -49,7 +49,7 @@ class CatalogueWriter:
                 self._remember(entity_type, self.writes.create(entity_type, request, actor=actor))
             case Ensure(entity_type, request):
                 self.writes.ensure(entity_type, request, actor=actor)
-            case Change(entity_type, fqn, operations):
+            case ChangeStep(entity_type, fqn, operations):
                 self.writes.patch(entity_type, Key.by_name(fqn), operations, actor=actor)
             case Retire(entity_type, fqn):
                 self.writes.delete(entity_type, Key.by_name(fqn), actor=actor)

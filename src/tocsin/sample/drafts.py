@@ -17,7 +17,7 @@ Operations = tuple[Document, ...]
 
 
 @dataclass
-class Draft:
+class AssetDraft:
     """Current state of an asset during generation of the history."""
 
     asset: Asset
@@ -29,7 +29,7 @@ class Draft:
     tasks: list[Document] = field(default_factory=list)
 
     @classmethod
-    def of(cls, asset: Asset) -> Draft:
+    def of(cls, asset: Asset) -> AssetDraft:
         """Return the draft of an asset as it is created."""
         request = copy.deepcopy(asset.request)
         return cls(
@@ -47,25 +47,25 @@ class Draft:
         return next((place for place, one in enumerate(self.columns) if one["name"] == name), None)
 
 
-def describe(draft: Draft, text: str) -> Operations:
+def describe(draft: AssetDraft, text: str) -> Operations:
     """Give the asset another description."""
     draft.description = text
     return ({"op": "add", "path": "/description", "value": text},)
 
 
-def rename(draft: Draft, title: str) -> Operations:
+def rename(draft: AssetDraft, title: str) -> Operations:
     """Give the asset another title."""
     draft.title = title
     return ({"op": "add", "path": "/displayName", "value": title},)
 
 
-def retag(draft: Draft, tags: list[str]) -> Operations:
+def retag(draft: AssetDraft, tags: list[str]) -> Operations:
     """Give the asset exactly these tags."""
     draft.tags = tags
     return ({"op": "add", "path": "/tags", "value": [tag_label(tag) for tag in tags]},)
 
 
-def hand_over(draft: Draft, owners: list[Document]) -> Operations:
+def hand_over(draft: AssetDraft, owners: list[Document]) -> Operations:
     """Give the asset exactly these owners."""
     draft.owners = owners
     return ({"op": "add", "path": "/owners", "value": owners},)
@@ -76,7 +76,7 @@ def reschedule(schedule: str) -> Operations:
     return ({"op": "add", "path": "/scheduleInterval", "value": schedule},)
 
 
-def add_task(draft: Draft, name: str) -> Operations:
+def add_task(draft: AssetDraft, name: str) -> Operations:
     """Add a task at the end of a pipeline."""
     if any(task["name"] == name for task in draft.tasks):
         return ()
@@ -85,7 +85,7 @@ def add_task(draft: Draft, name: str) -> Operations:
     return ({"op": "add", "path": "/tasks/-", "value": dict(task)},)
 
 
-def add_column(draft: Draft, written: str) -> Operations:
+def add_column(draft: AssetDraft, written: str) -> Operations:
     """Add a column at the end of a table."""
     new = column(written)
     if draft.column_at(new["name"]) is not None:
@@ -94,7 +94,7 @@ def add_column(draft: Draft, written: str) -> Operations:
     return ({"op": "add", "path": "/columns/-", "value": copy.deepcopy(new)},)
 
 
-def drop_column(draft: Draft, name: str) -> Operations:
+def drop_column(draft: AssetDraft, name: str) -> Operations:
     """Drop a column."""
     place = draft.column_at(name)
     if place is None:
@@ -103,7 +103,7 @@ def drop_column(draft: Draft, name: str) -> Operations:
     return ({"op": "remove", "path": f"/columns/{place}"},)
 
 
-def retype_column(draft: Draft, name: str, kind: Document) -> Operations:
+def retype_column(draft: AssetDraft, name: str, kind: Document) -> Operations:
     """Give a column another type: ``kind`` holds ``dataType`` and what belongs to it."""
     place = draft.column_at(name)
     if place is None or kind.items() <= draft.columns[place].items():
@@ -115,7 +115,7 @@ def retype_column(draft: Draft, name: str, kind: Document) -> Operations:
     return ({"op": "replace", "path": f"/columns/{place}", "value": copy.deepcopy(draft.columns[place])},)
 
 
-def describe_column(draft: Draft, name: str, text: str) -> Operations:
+def describe_column(draft: AssetDraft, name: str, text: str) -> Operations:
     """Say what a column means."""
     place = draft.column_at(name)
     if place is None:
@@ -124,7 +124,7 @@ def describe_column(draft: Draft, name: str, text: str) -> Operations:
     return ({"op": "add", "path": f"/columns/{place}/description", "value": text},)
 
 
-def tag_column(draft: Draft, name: str, tag: str) -> Operations:
+def tag_column(draft: AssetDraft, name: str, tag: str) -> Operations:
     """Tag a column."""
     place = draft.column_at(name)
     if place is None:

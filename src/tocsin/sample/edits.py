@@ -14,7 +14,7 @@ from tocsin.sample import drafts, rows
 from tocsin.sample.assets import owner, title_of
 from tocsin.sample.columns import PERSONAL, wider
 from tocsin.sample.company import PEOPLE
-from tocsin.sample.drafts import Draft, Operations
+from tocsin.sample.drafts import AssetDraft, Operations
 
 MODELLED = frozenset({"staging", "marts"})
 SOURCES = frozenset({"public", "billing", "logistics", "support", "marketing", "rental"})
@@ -52,7 +52,7 @@ PERSONAL_COLUMNS = frozenset(
 SCHEDULES = ("0 * * * *", "*/15 * * * *", "0 1 * * *", "30 4 * * *", "0 6 * * 1-5")
 TASKS = ("notify_owners", "publish_metrics", "refresh_cache", "archive_old_rows", "check_freshness")
 
-Make = Callable[[Draft, Random], Operations]
+Make = Callable[[AssetDraft, Random], Operations]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Edit:
     governed: int
 
 
-def edit(draft: Draft, rng: Random, *, governs: bool) -> Operations:
+def edit(draft: AssetDraft, rng: Random, *, governs: bool) -> Operations:
     """Make one edit that fits the asset; nothing when three tries found none."""
     kinds = [kind for kind in EDITS if draft.asset.layer in kind.layers]
     weights = [kind.governed if governs else kind.weight for kind in kinds]
@@ -76,7 +76,7 @@ def edit(draft: Draft, rng: Random, *, governs: bool) -> Operations:
     return ()
 
 
-def _describe_column(draft: Draft, rng: Random) -> Operations:
+def _describe_column(draft: AssetDraft, rng: Random) -> Operations:
     known = _column_descriptions()
     silent = [one["name"] for one in draft.columns if one["name"] in known and "description" not in one]
     if not silent:
@@ -85,24 +85,24 @@ def _describe_column(draft: Draft, rng: Random) -> Operations:
     return drafts.describe_column(draft, name, known[name])
 
 
-def _describe_columns(draft: Draft, rng: Random) -> Operations:
+def _describe_columns(draft: AssetDraft, rng: Random) -> Operations:
     """Describe all columns without a description in one edit."""
     known = _column_descriptions()
     silent = [one["name"] for one in draft.columns if one["name"] in known and "description" not in one]
     return tuple(operation for name in silent for operation in drafts.describe_column(draft, name, known[name]))
 
 
-def _add_note(draft: Draft, rng: Random) -> Operations:
+def _add_note(draft: AssetDraft, rng: Random) -> Operations:
     note = rng.choice(NOTES)
     return () if note in draft.description else drafts.describe(draft, f"{draft.description} {note}")
 
 
-def _take_note_back(draft: Draft, rng: Random) -> Operations:
+def _take_note_back(draft: AssetDraft, rng: Random) -> Operations:
     noted = [note for note in NOTES if f" {note}" in draft.description]
     return drafts.describe(draft, draft.description.replace(f" {rng.choice(noted)}", "")) if noted else ()
 
 
-def _add_tag(draft: Draft, rng: Random) -> Operations:
+def _add_tag(draft: AssetDraft, rng: Random) -> Operations:
     """Add a tag in place of another of the same classification; what matters most is never on its way out."""
     tag = rng.choice(TAGS)
     if tag in draft.tags or (tag == DEPRECATED and "Tier.Tier1" in draft.tags):
@@ -112,7 +112,7 @@ def _add_tag(draft: Draft, rng: Random) -> Operations:
     return drafts.retag(draft, [*others, tag])
 
 
-def _remove_tag(draft: Draft, rng: Random) -> Operations:
+def _remove_tag(draft: AssetDraft, rng: Random) -> Operations:
     removable = [tag for tag in draft.tags if not tag.startswith("Tier.")]
     if not removable:
         return ()
@@ -120,12 +120,12 @@ def _remove_tag(draft: Draft, rng: Random) -> Operations:
     return drafts.retag(draft, [tag for tag in draft.tags if tag != gone])
 
 
-def _tag_column(draft: Draft, rng: Random) -> Operations:
+def _tag_column(draft: AssetDraft, rng: Random) -> Operations:
     personal = [one["name"] for one in draft.columns if one["name"] in PERSONAL_COLUMNS and not one.get("tags")]
     return drafts.tag_column(draft, rng.choice(personal), PERSONAL) if personal else ()
 
 
-def _retier(draft: Draft, rng: Random) -> Operations:
+def _retier(draft: AssetDraft, rng: Random) -> Operations:
     """Rate an asset that was not rated, or one step differently; what matters most stays where it is."""
     rated = next((tag for tag in draft.tags if tag.startswith("Tier.")), None)
     if rated == "Tier.Tier1":
@@ -135,7 +135,7 @@ def _retier(draft: Draft, rng: Random) -> Operations:
     return () if rated == f"Tier.Tier{tier}" else drafts.retag(draft, [f"Tier.Tier{tier}", *others])
 
 
-def _hand_over(draft: Draft, rng: Random) -> Operations:
+def _hand_over(draft: AssetDraft, rng: Random) -> Operations:
     """Replace the owner by a colleague; the team stays, and the most important assets keep their owners."""
     if "Tier.Tier1" in draft.tags:
         return ()
@@ -146,34 +146,34 @@ def _hand_over(draft: Draft, rng: Random) -> Operations:
     return () if owners == draft.owners else drafts.hand_over(draft, owners)
 
 
-def _add_column(draft: Draft, rng: Random) -> Operations:
+def _add_column(draft: AssetDraft, rng: Random) -> Operations:
     return drafts.add_column(draft, rng.choice(later_columns(draft.asset.domain)))
 
 
-def _drop_column(draft: Draft, rng: Random) -> Operations:
+def _drop_column(draft: AssetDraft, rng: Random) -> Operations:
     """Drop a column that came later; what the table began with is in use."""
     later = set(later_columns(draft.asset.domain))
     droppable = [one["name"] for one in draft.columns if one["name"] in later]
     return drafts.drop_column(draft, rng.choice(droppable)) if droppable else ()
 
 
-def _widen_column(draft: Draft, rng: Random) -> Operations:
+def _widen_column(draft: AssetDraft, rng: Random) -> Operations:
     one = rng.choice(draft.columns)
     kind = wider(one)
     return drafts.retype_column(draft, one["name"], kind) if kind else ()
 
 
-def _rename(draft: Draft, rng: Random) -> Operations:
+def _rename(draft: AssetDraft, rng: Random) -> Operations:
     plain = title_of(draft.asset.fqn.rpartition(".")[2])
     title = rng.choice((plain, f"{plain} (new)", f"{plain}, daily", f"{plain} 2"))
     return () if title == draft.title else drafts.rename(draft, title)
 
 
-def _reschedule(_draft: Draft, rng: Random) -> Operations:
+def _reschedule(_draft: AssetDraft, rng: Random) -> Operations:
     return drafts.reschedule(rng.choice(SCHEDULES))
 
 
-def _add_task(draft: Draft, rng: Random) -> Operations:
+def _add_task(draft: AssetDraft, rng: Random) -> Operations:
     return drafts.add_task(draft, rng.choice(TASKS))
 
 

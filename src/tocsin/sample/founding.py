@@ -15,7 +15,7 @@ from tocsin.sample.calendar import MINUTE_MS, Calendar
 from tocsin.sample.company import BOTS, CLASSIFICATIONS, DOMAINS, MAIL_DOMAIN, PEOPLE, TEAMS
 from tocsin.sample.edits import SOURCES
 from tocsin.sample.rows import TestRow
-from tocsin.sample.steps import Act, Connect, Create, Enlist, Ensure, Step
+from tocsin.sample.steps import Act, Connect, Create, Enlist, Ensure, SampleStep
 
 CATALOGUER = "ingestion-bot"
 _SUITES = {
@@ -29,14 +29,14 @@ _LATE = 0.2  # share of the less important tables that the shop added in the cou
 _LEADS = {"raw": CATALOGUER, "staging": "tomas.ferreira", "marts": "tomas.ferreira"}
 
 
-def founding(calendar: Calendar) -> Iterator[Step]:
+def founding(calendar: Calendar) -> Iterator[SampleStep]:
     """Yield the first morning: teams, people, bots, domains, services, databases and schemas."""
     at_ms = calendar.at(0, 5)
     first = (*_bots(), *_teams(), *_people(), *_domains(), *_standards())
     acts: list[tuple[str, Act]] = [(SYSTEM.name, act) for act in first]
     acts += [(CATALOGUER, Create(entity_type, request)) for entity_type, request in places()]
     for place, (actor, act) in enumerate(acts):
-        yield Step(at_ms + place * 1_000, actor, act)
+        yield SampleStep(at_ms + place * 1_000, actor, act)
 
 
 def births(assets: Sequence[Asset], calendar: Calendar, rng: Random) -> dict[str, int]:
@@ -48,32 +48,32 @@ def births(assets: Sequence[Asset], calendar: Calendar, rng: Random) -> dict[str
     return born
 
 
-def arrivals(assets: Sequence[Asset], born: dict[str, int]) -> Iterator[Step]:
+def arrivals(assets: Sequence[Asset], born: dict[str, int]) -> Iterator[SampleStep]:
     """Yield the steps that catalogue each asset and connect it with its inputs."""
     known = {asset.fqn: asset for asset in assets}
     for asset in assets:
         at_ms, actor = born[asset.fqn], _entered_by(asset)
-        yield Step(at_ms, actor, Create(asset.entity_type, asset.request))
+        yield SampleStep(at_ms, actor, Create(asset.entity_type, asset.request))
         for place, fqn in enumerate(asset.inputs, start=1):
             copied = tuple(name for name in _columns(asset) if name in _columns(known[fqn]))
             edge = Connect(known[fqn].entity_type, fqn, asset.entity_type, asset.fqn, asset.made_by, copied)
-            yield Step(at_ms + place * 1_000, actor, edge)
+            yield SampleStep(at_ms + place * 1_000, actor, edge)
 
 
 def _columns(asset: Asset) -> tuple[str, ...]:
     return tuple(column["name"] for column in asset.request.get("columns", ()))
 
 
-def test_cases(tests: Sequence[TestRow], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[Step]:
+def test_cases(tests: Sequence[TestRow], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield how tests are set up, once their tables are there; every table's owner has its tests."""
     for place, (suite, description) in enumerate(_SUITES.items()):
         request = {"name": suite, "description": description, "owners": [{"type": "team", "name": "DataGovernance"}]}
-        yield Step(calendar.at(10, 9) + place * MINUTE_MS, "jonas.lindqvist", Create("testSuite", request))
+        yield SampleStep(calendar.at(10, 9) + place * MINUTE_MS, "jonas.lindqvist", Create("testSuite", request))
     for test in tests:
         day = max(calendar.day_of(born[test.table]), 10) + rng.randint(1, 12)
         at_ms = calendar.by_day(day, rng)
-        yield Step(at_ms, "jonas.lindqvist", Create("testCase", _case(test)))
-        yield Step(at_ms + 1_000, "jonas.lindqvist", Enlist(test.suite, case_fqn(test)))
+        yield SampleStep(at_ms, "jonas.lindqvist", Create("testCase", _case(test)))
+        yield SampleStep(at_ms + 1_000, "jonas.lindqvist", Enlist(test.suite, case_fqn(test)))
 
 
 def case_fqn(test: TestRow) -> str:

@@ -15,11 +15,11 @@ from tocsin.sample.assets import Asset, assets, team_of
 from tocsin.sample.calendar import DAYS, MINUTE_MS, Calendar
 from tocsin.sample.columns import column, wider
 from tocsin.sample.company import DEMO_FOLLOWS, DEMO_PERSON, PEOPLE, PersonRow
-from tocsin.sample.drafts import Draft, Operations
+from tocsin.sample.drafts import AssetDraft, Operations
 from tocsin.sample.edits import SOURCES, edit, later_columns
 from tocsin.sample.founding import CATALOGUER, arrivals, births, case_fqn, founding, test_cases
 from tocsin.sample.rows import PipelineRow
-from tocsin.sample.steps import BringBack, Change, Follow, ReportResult, ReportRun, Retire, Step
+from tocsin.sample.steps import BringBack, ChangeStep, Follow, ReportResult, ReportRun, Retire, SampleStep
 
 _DRIFTS = 46
 _FOLLOWED_BY_STAGING = 0.6
@@ -36,7 +36,7 @@ class Drift:
     kind: str
     column: str
 
-    def applied_to(self, draft: Draft) -> Operations:
+    def applied_to(self, draft: AssetDraft) -> Operations:
         """Change the draft and return the operations; none where the copy has gone its own way."""
         match self.kind:
             case "add":
@@ -110,7 +110,7 @@ _SOURCE_WEIGHT = 3
 
 
 @dataclass(frozen=True)
-class Session:
+class EditingSession:
     """Somebody sits down and edits a few things that belong together."""
 
     at_ms: int
@@ -118,7 +118,7 @@ class Session:
     edit_count: int
 
 
-def history(now_ms: int, seed: int = SEED) -> list[Step]:
+def history(now_ms: int, seed: int = SEED) -> list[SampleStep]:
     """Return the steps of the year before ``now_ms`` (epoch milliseconds), oldest first."""
     rng, calendar = Random(seed), Calendar(now_ms)  # noqa: S311  # a story, not a secret
     catalogue, tests, pipelines = assets(), rows.tests(), rows.pipelines()
@@ -136,11 +136,11 @@ def history(now_ms: int, seed: int = SEED) -> list[Step]:
     return sorted(steps, key=lambda step: step.at_ms)
 
 
-def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[Step]:
+def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield what people and the drifting database change, drawn in the order in which it happens."""
-    open_drafts = {asset.fqn: Draft.of(asset) for asset in catalogue if asset.fqn not in _gone()}
+    open_drafts = {asset.fqn: AssetDraft.of(asset) for asset in catalogue if asset.fqn not in _gone()}
     tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
-    moments: list[Session | Drift] = [*_sessions(calendar, rng), *drifts(catalogue, tested, calendar, rng)]
+    moments: list[EditingSession | Drift] = [*_sessions(calendar, rng), *drifts(catalogue, tested, calendar, rng)]
     free_at_ms = 0  # one after another: an edit must find what the one before it left
     for moment in sorted(moments, key=lambda one: one.at_ms):
         at_ms = max(moment.at_ms, free_at_ms)
@@ -150,44 +150,48 @@ def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar,
             yield step
 
 
-def _moment_steps(moment: Session | Drift, present: dict[str, Draft], at_ms: int, rng: Random) -> Iterator[Step]:
+def _moment_steps(
+    moment: EditingSession | Drift, present: dict[str, AssetDraft], at_ms: int, rng: Random
+) -> Iterator[SampleStep]:
     match moment:
-        case Session():
+        case EditingSession():
             yield from _session_steps(moment, list(present.values()), at_ms, rng)
         case Drift(fqn=fqn) if fqn in present:
             operations = moment.applied_to(present[fqn])
             if operations:
-                yield Step(at_ms, moment.actor, Change("table", fqn, operations))
+                yield SampleStep(at_ms, moment.actor, ChangeStep("table", fqn, operations))
 
 
-def _sessions(calendar: Calendar, rng: Random) -> Iterator[Session]:
+def _sessions(calendar: Calendar, rng: Random) -> Iterator[EditingSession]:
     for day in calendar.workdays():
         if rng.random() < _BUSY_DAYS:
             for _ in range(1 + int(rng.expovariate(1.6))):
                 person = rng.choices(PEOPLE, [one.busyness for one in PEOPLE])[0]
                 count = min(1 + int(rng.expovariate(0.45)), _MOST_EDITS_AT_ONCE)
-                yield Session(calendar.by_day(day, rng), person, count)
+                yield EditingSession(calendar.by_day(day, rng), person, count)
 
 
-def _session_steps(session: Session, present: list[Draft], at_ms: int, rng: Random) -> Iterator[Step]:
+def _session_steps(session: EditingSession, present: list[AssetDraft], at_ms: int, rng: Random) -> Iterator[SampleStep]:
     draft = _chosen(present, session.person, rng)
     for _ in range(session.edit_count):
         operations = edit(draft, rng, governs=session.person.team == "DataGovernance")
         if operations:
-            yield Step(at_ms, session.person.name, Change(draft.asset.entity_type, draft.asset.fqn, operations))
+            yield SampleStep(
+                at_ms, session.person.name, ChangeStep(draft.asset.entity_type, draft.asset.fqn, operations)
+            )
         if operations and rng.random() < _FOLLOWS_WHAT_IS_EDITED:
-            yield Step(at_ms + 5_000, session.person.name, Follow(draft.asset.entity_type, draft.asset.fqn))
+            yield SampleStep(at_ms + 5_000, session.person.name, Follow(draft.asset.entity_type, draft.asset.fqn))
         at_ms += rng.randint(1, 9) * MINUTE_MS
         if rng.random() > _STAYS_WITH_IT:
             draft = _chosen(present, session.person, rng)
 
 
-def _chosen(present: list[Draft], person: PersonRow, rng: Random) -> Draft:
+def _chosen(present: list[AssetDraft], person: PersonRow, rng: Random) -> AssetDraft:
     """Return the asset that a person edits: mostly their own, and preferably an important one."""
     return rng.choices(present, [_pull(draft, person) for draft in present])[0]
 
 
-def _pull(draft: Draft, person: PersonRow) -> int:
+def _pull(draft: AssetDraft, person: PersonRow) -> int:
     owners = {one["name"] for one in draft.owners}
     own = 8 if person.name in owners else 4 if person.team in owners else 1
     matters = 3 if "Tier.Tier1" in draft.tags else 1
@@ -195,17 +199,17 @@ def _pull(draft: Draft, person: PersonRow) -> int:
     return own * matters * known * _LAYER_WEIGHTS.get(draft.asset.layer, _SOURCE_WEIGHT)
 
 
-def _follows(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[Step]:
+def _follows(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield who starts to follow what: the demo person what the documents name, others what they work with."""
     by_fqn = {asset.fqn: asset for asset in catalogue}
     for fqn in DEMO_FOLLOWS:
         day = calendar.day_of(born[fqn]) + 3
-        yield Step(calendar.by_day(day, rng), DEMO_PERSON, Follow(by_fqn[fqn].entity_type, fqn))
+        yield SampleStep(calendar.by_day(day, rng), DEMO_PERSON, Follow(by_fqn[fqn].entity_type, fqn))
     for person in PEOPLE:
         near = [asset for asset in catalogue if _works_with(person, asset) and asset.fqn not in _gone()]
         for asset in rng.sample(near, k=min(len(near), rng.randint(1, 4))):
             day = calendar.day_of(born[asset.fqn]) + rng.randint(1, 30)
-            yield Step(calendar.by_day(day, rng), person.name, Follow(asset.entity_type, asset.fqn))
+            yield SampleStep(calendar.by_day(day, rng), person.name, Follow(asset.entity_type, asset.fqn))
 
 
 def _works_with(person: PersonRow, asset: Asset) -> bool:
@@ -215,12 +219,12 @@ def _works_with(person: PersonRow, asset: Asset) -> bool:
     return team_of(asset.domain) == person.team or person.team in owners or "Tier.Tier1" in str(asset.request["tags"])
 
 
-def _retirements(catalogue: Sequence[Asset], calendar: Calendar) -> Iterator[Step]:
+def _retirements(catalogue: Sequence[Asset], calendar: Calendar) -> Iterator[SampleStep]:
     types = {asset.fqn: asset.entity_type for asset in catalogue}
     for fqn, actor, day in _RETIRED:
-        yield Step(calendar.at(day, 15), actor, Retire(types[fqn], fqn))
+        yield SampleStep(calendar.at(day, 15), actor, Retire(types[fqn], fqn))
     for fqn, actor, day in _BROUGHT_BACK:
-        yield Step(calendar.at(day, 10), actor, BringBack(types[fqn], fqn))
+        yield SampleStep(calendar.at(day, 10), actor, BringBack(types[fqn], fqn))
 
 
 def _gone() -> frozenset[str]:
@@ -235,22 +239,22 @@ _FAILED_TESTS = 0.05
 _FAILED_RUNS = 0.06
 
 
-def results(cases: Sequence[str], calendar: Calendar, rng: Random) -> Iterator[Step]:
+def results(cases: Sequence[str], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield the daily results of test cases (FQNs); one test has failed for days, others now and then."""
     for day in range(DAYS - _TESTED_DAYS, DAYS):
         for place, fqn in enumerate(cases):
             at_ms = calendar.at(day, 7) + place * 2_000
             failed = fqn == _FAILING or rng.random() < _FAILED_TESTS
-            yield Step(at_ms, "quality-bot", ReportResult(fqn, _result(at_ms, failed=failed)))
+            yield SampleStep(at_ms, "quality-bot", ReportResult(fqn, _result(at_ms, failed=failed)))
 
 
-def runs(pipelines: Sequence[PipelineRow], calendar: Calendar, rng: Random) -> Iterator[Step]:
+def runs(pipelines: Sequence[PipelineRow], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield a run a day of each pipeline."""
     for day in range(DAYS - _RUN_DAYS, DAYS):
         for place, row in enumerate(pipelines):
             at_ms = calendar.at(day, 6) + place * MINUTE_MS
             failed_at = rng.randrange(len(row.tasks)) if rng.random() < _FAILED_RUNS else None
-            yield Step(at_ms, "airflow-bot", ReportRun(f"airflow.{row.name}", _run(row, at_ms, failed_at)))
+            yield SampleStep(at_ms, "airflow-bot", ReportRun(f"airflow.{row.name}", _run(row, at_ms, failed_at)))
 
 
 def _result(at_ms: int, *, failed: bool) -> Document:

@@ -26,7 +26,7 @@ from tocsin.sample.catalogue_writer import CatalogueWriter
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.history import SEED, history
 from tocsin.sample.hook import hook_url
-from tocsin.sample.steps import Create, Step
+from tocsin.sample.steps import Create, SampleStep
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -96,14 +96,14 @@ class _OneTransaction:
 
 
 def _write_steps(
-    past: list[Step], transaction: Transaction, now_ms: int, *, home_url: str | None, progress: Progress | None
+    past: list[SampleStep], transaction: Transaction, now_ms: int, *, home_url: str | None, progress: Progress | None
 ) -> None:
     clock = FixedClock(now_ms)
-    ids = Ids(Random(SEED), clock)  # noqa: S311  # a story, not a secret
+    ids = SeededIds(Random(SEED), clock)  # noqa: S311  # a story, not a secret
     writes = Writes(_OneTransaction(transaction), clock, ids.entity, event_id=ids.event, is_history=True)
     writer = CatalogueWriter(writes, clock)
     # Alerts come last: events before an alert notify nobody.
-    present = [Step(now_ms, _STEWARD, Create(ENTITY_TYPE, alert)) for alert in alerts(home_url, ids.entity)]
+    present = [SampleStep(now_ms, _STEWARD, Create(ENTITY_TYPE, alert)) for alert in alerts(home_url, ids.entity)]
     steps = [*past, *present]
     for done, step in enumerate(steps, start=1):
         writer.write(step)
@@ -135,7 +135,7 @@ _VARIANT = 0b10 << 62
 
 
 @dataclass(frozen=True)
-class Ids:
+class SeededIds:
     """A source of ids that depend on nothing but its random numbers and its clock."""
 
     rng: Random

@@ -35,7 +35,7 @@ class Enlist:
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangeStep:
     """Something is changed, by the operations of a JSON Patch."""
 
     entity_type: str
@@ -95,11 +95,11 @@ class ReportRun:
     status: Document
 
 
-Act = Create | Ensure | Enlist | Change | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
+Act = Create | Ensure | Enlist | ChangeStep | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
 
 
 @dataclass(frozen=True)
-class Step:
+class SampleStep:
     """One act of one person or bot (by name; ``system`` for Tocsin itself) at one moment, epoch milliseconds."""
 
     at_ms: int

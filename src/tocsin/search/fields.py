@@ -12,7 +12,7 @@ from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, conjoined
 from tocsin.model import fqn as names
 from tocsin.model.phrases import nearest
-from tocsin.search.nodes import Compare, Fact, Node, Words
+from tocsin.search.nodes import CompareColumn, IndexedFact, Node, Words
 from tocsin.search.tokens import token_of, words_of
 
 NAMES = ("name", "display_name")
@@ -32,7 +32,7 @@ PART = "part"
 
 
 @dataclass(frozen=True)
-class Field:
+class SearchField:
     """How one field is found.
 
     Attributes
@@ -76,29 +76,29 @@ ONLY_EXISTS = ("schemaDefinition", "description", "displayName", "tags", "tier",
 """Fields of which, besides the scalar facts, it is known whether they hold anything."""
 
 _WORDS = {
-    "name": Field("name", words=("name",)),
-    "displayName": Field("displayName", words=("display_name",)),
-    "description": Field("description", words=("description",)),
-    "columns.name": Field("columns.name", words=("members",)),
-    "columnNames": Field("columns.name", words=("members",)),
-    "columns.description": Field("columns.description", words=("member_texts",)),
+    "name": SearchField("name", words=("name",)),
+    "displayName": SearchField("displayName", words=("display_name",)),
+    "description": SearchField("description", words=("description",)),
+    "columns.name": SearchField("columns.name", words=("members",)),
+    "columnNames": SearchField("columns.name", words=("members",)),
+    "columns.description": SearchField("columns.description", words=("member_texts",)),
 }
 _WHOLE = {
-    "fullyQualifiedName": Field("fullyQualifiedName", column="fqn_key", has_facts=True),
-    "name.keyword": Field("name", column="name_key", has_facts=True),
-    "displayName.keyword": Field("displayName", column="display_key", has_facts=True),
-    "id": Field("id", column="entity_id"),
-    "entityType": Field("entityType", has_facts=True),
-    "deleted": Field("deleted", column="deleted"),
-    "updatedAt": Field("updatedAt", column="updated_at_ms"),
+    "fullyQualifiedName": SearchField("fullyQualifiedName", column="fqn_key", has_facts=True),
+    "name.keyword": SearchField("name", column="name_key", has_facts=True),
+    "displayName.keyword": SearchField("displayName", column="display_key", has_facts=True),
+    "id": SearchField("id", column="entity_id"),
+    "entityType": SearchField("entityType", has_facts=True),
+    "deleted": SearchField("deleted", column="deleted"),
+    "updatedAt": SearchField("updatedAt", column="updated_at_ms"),
 }
-_FACTS = {name: Field(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS)} | {
-    f"{key}.{part}": Field(f"{key}.{part}", has_facts=True) for key in REFERENCES for part in REFERENCE_KEYS
+_FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS)} | {
+    f"{key}.{part}": SearchField(f"{key}.{part}", has_facts=True) for key in REFERENCES for part in REFERENCE_KEYS
 }
 _TAGS = {
-    "tags.tagFQN": Field("tags.tagFQN", has_facts=True),
-    "columns.tags.tagFQN": Field("columns.tags.tagFQN", has_facts=True),
-    "tier.tagFQN": Field("tier.tagFQN", has_facts=True),
+    "tags.tagFQN": SearchField("tags.tagFQN", has_facts=True),
+    "columns.tags.tagFQN": SearchField("columns.tags.tagFQN", has_facts=True),
+    "tier.tagFQN": SearchField("tier.tagFQN", has_facts=True),
 }
 _SHORT = {
     "fqn": "fullyQualifiedName",
@@ -120,7 +120,7 @@ _SHORT = {
 }
 _WRITTEN = _WORDS | _WHOLE | _FACTS | _TAGS
 
-FIELDS: dict[str, Field] = _WRITTEN | {short: _WRITTEN[name] for short, name in _SHORT.items()}
+FIELDS: dict[str, SearchField] = _WRITTEN | {short: _WRITTEN[name] for short, name in _SHORT.items()}
 """Every field by each name it may be written as."""
 
 SORTED_BY = {
@@ -146,7 +146,7 @@ COUNTED_BY = {
 """Fields one may count by, and the entry's column of each."""
 
 
-def field_of(name: str) -> Field:
+def field_of(name: str) -> SearchField:
     """Return how the field of that name is found; ``.keyword`` asks for the whole value.
 
     Raises
@@ -167,10 +167,10 @@ def holds(name: str) -> Node:
     if key in _ALWAYS_THERE:
         return ALWAYS
     head = key.split(".")[0]
-    return Fact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_as(head))
+    return IndexedFact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_as(head))
 
 
-def has_words(field: Field, text: str, *, is_prefix: bool = False) -> Node:
+def has_words(field: SearchField, text: str, *, is_prefix: bool = False) -> Node:
     """Return what is true of the entries that have the words of ``text``, one after the other, in the field.
 
     Raises
@@ -187,14 +187,14 @@ def equals(name: str, value: str | int | bool) -> Node:
     """Return what is true of the entries whose field is ``value`` as a whole; of a field of words, has its words."""
     field = FIELDS.get(f"{name}.keyword") or field_of(name)
     if field.column == "deleted":
-        return Compare("deleted", "=", _truth(value))
+        return CompareColumn("deleted", "=", _truth(value))
     if field.column == "updated_at_ms":
-        return Compare("updated_at_ms", "=", whole_number(value))
+        return CompareColumn("updated_at_ms", "=", whole_number(value))
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if field.has_facts:
-        return Fact(token_of(field.name, text), _inherited_as(field.name.split(".")[0]))
+        return IndexedFact(token_of(field.name, text), _inherited_as(field.name.split(".")[0]))
     if field.column:
-        return Compare(field.column, "=", text)
+        return CompareColumn(field.column, "=", text)
     return has_words(field, text)
 
 
@@ -213,7 +213,7 @@ def resembles(name: str, pattern: str) -> Node:
     if pattern.count("*") > MOST_WILDCARDS:
         raise InvalidInput(f"a pattern may contain at most {MOST_WILDCARDS} stars")
     if field.column in ("fqn_key", "name_key", "display_key"):
-        return conjoined(*_whole_parts(field, pattern), Compare(field.column, "like", pattern.lower()))
+        return conjoined(*_whole_parts(field, pattern), CompareColumn(field.column, "like", pattern.lower()))
     if field.words and pattern.endswith("*") and not has_wildcard(pattern[:-1].lstrip("*")):
         return has_words(field, unescaped(pattern.strip("*")), is_prefix=True)
     raise InvalidInput(f"the field {name!r} matches only whole values; patterns are not supported")
@@ -274,7 +274,7 @@ def _truth(value: object) -> bool:
     return text == "true"
 
 
-def _whole_parts(field: Field, pattern: str) -> list[Node]:
+def _whole_parts(field: SearchField, pattern: str) -> list[Node]:
     """Return, of a pattern of FQNs, the parts that are written out: they narrow the search before it compares."""
     if field.column != "fqn_key":
         return []
@@ -282,4 +282,6 @@ def _whole_parts(field: Field, pattern: str) -> list[Node]:
         parts = names.split(pattern)
     except InvalidInput:
         return []
-    return [Fact(token_of(PART, part)) for part in parts if "*" not in part and "?" not in part and "\\" not in part]
+    return [
+        IndexedFact(token_of(PART, part)) for part in parts if "*" not in part and "?" not in part and "\\" not in part
+    ]

@@ -14,7 +14,7 @@ import orjson
 from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.search.fields import equals, field_of, has_words, holds, resembles, whole_number
-from tocsin.search.nodes import Comparator, Compare, Node
+from tocsin.search.nodes import Comparator, CompareColumn, Node
 from tocsin.search.parse import default_fields, parse
 
 LONGEST_FILTER = 20_000
@@ -149,7 +149,7 @@ class _Reader:
         if unknown:
             _refuse(place, f"unsupported key {unknown[0]!r} in range; valid keys: {', '.join(_RANGE)}")
         given = [key for key in _RANGE if bounds.get(key) is not None]
-        return conjoined(*(Compare(column, _RANGE[key], whole_number(bounds[key])) for key in given))
+        return conjoined(*(CompareColumn(column, _RANGE[key], whole_number(bounds[key])) for key in given))
 
     def _query_string(self, body: Json, place: str) -> Node:
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):

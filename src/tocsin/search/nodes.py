@@ -24,7 +24,7 @@ class Words(Formula["Leaf"]):
 
 
 @dataclass(frozen=True, slots=True)
-class Fact(Formula["Leaf"]):
+class IndexedFact(Formula["Leaf"]):
     """An exact value: ``token`` is what ``token_of`` makes of field and value.
 
     ``inherited_as`` is the key under which descendants without a value of their own inherit it: owners, domains.
@@ -38,12 +38,12 @@ class Fact(Formula["Leaf"]):
 class Below(Formula["Leaf"]):
     """It has no own value under the key of the fact, and an ancestor of one of these types has the fact."""
 
-    fact: Fact
+    fact: IndexedFact
     types: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(Formula["Leaf"]):
+class CompareColumn(Formula["Leaf"]):
     """A column of the entry compares so with ``value``; for ``like`` a pattern with ``*``, ``?`` and backslashes."""
 
     column: str
@@ -51,7 +51,7 @@ class Compare(Formula["Leaf"]):
     value: str | int | bool
 
 
-Leaf = Words | Fact | Below | Compare
+Leaf = Words | IndexedFact | Below | CompareColumn
 Node = Formula[Leaf]
 
 ANY_ENTRY = token_of("any", "entry")

@@ -16,7 +16,7 @@ from tocsin.logic import ALWAYS, conjoined, disjoined, negated
 from tocsin.search.fields import (
     FIELDS,
     WORD_COLUMNS,
-    Field,
+    SearchField,
     equals,
     field_of,
     has_words,
@@ -25,14 +25,14 @@ from tocsin.search.fields import (
     unescaped,
     whole_number,
 )
-from tocsin.search.nodes import Compare, Node
+from tocsin.search.nodes import CompareColumn, Node
 from tocsin.search.tokens import words_of
 
 LONGEST_QUERY = 4_000
 MOST_TERMS = 100
 DEEPEST_QUERY = 16
 
-ANYWHERE = Field("anything", words=WORD_COLUMNS)
+ANYWHERE = SearchField("anything", words=WORD_COLUMNS)
 """What a word without a field is looked for in."""
 
 _TOKEN = re.compile(
@@ -64,7 +64,7 @@ class _Token:
     column: int
 
 
-def parse(text: str, *, default: Field = ANYWHERE) -> Query:
+def parse(text: str, *, default: SearchField = ANYWHERE) -> Query:
     """Return the query of ``text``; an empty text and ``*`` match everything.
 
     Raises
@@ -80,10 +80,10 @@ def parse(text: str, *, default: Field = ANYWHERE) -> Query:
     return Query(node, tuple(parser.free) if parser.is_ranked else ())
 
 
-def default_fields(named: Sequence[str]) -> Field:
+def default_fields(named: Sequence[str]) -> SearchField:
     """Return the field that combines all the named ones, which must be fields of words."""
     columns = [column for name in named for column in FIELDS.get(name.split("^")[0], ANYWHERE).words]
-    return Field("anything", words=tuple(dict.fromkeys(columns)) or WORD_COLUMNS)
+    return SearchField("anything", words=tuple(dict.fromkeys(columns)) or WORD_COLUMNS)
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -104,7 +104,7 @@ class _Parser:
     """Goes through the tokens once, left to right."""
 
     tokens: list[_Token]
-    default: Field
+    default: SearchField
     at: int = 0
     free: list[str] = field(default_factory=list)
     is_ranked: bool = True
@@ -247,7 +247,7 @@ def _about(name: str, text: str, *, is_phrase: bool) -> Node:
         return holds(text)
     found = field_of(name)
     if found.column == "updated_at_ms" and (compared := _COMPARED.fullmatch(text)):
-        return Compare(found.column, compared[1], whole_number(compared[2]))  # type: ignore[arg-type]  # as matched
+        return CompareColumn(found.column, compared[1], whole_number(compared[2]))  # type: ignore[arg-type]  # as matched
     is_whole = name.endswith(".keyword") or not found.words
     if is_phrase:
         return equals(name, unescaped(text)) if is_whole else has_words(found, unescaped(text))

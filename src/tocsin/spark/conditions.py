@@ -25,10 +25,10 @@ from tocsin.conditions.nodes import (
     Literals,
     Lowered,
     Node,
+    PathRoot,
     PathValue,
     Personal,
     Present,
-    Root,
     Scalar,
     Size,
     Test,
@@ -54,7 +54,7 @@ _WHOLE_BEGINS, _WHOLE_ENDS = r"(?s)\A(?:", r")\z"
 _NO_CHANGES = f"cast(array() AS {_CHANGES})"
 
 
-class Slot(str):
+class Placeholder(str):
     """Placeholder for a constant in a condition: the name of the column or variable that holds it."""
 
 
@@ -77,8 +77,8 @@ def expression(node: Node) -> Expression:
 
 
 def literal(value: Scalar) -> Expression:
-    """Return ``value`` as SQL writes it; a ``Slot`` as the name it is."""
-    if isinstance(value, Slot):
+    """Return ``value`` as SQL writes it; a ``Placeholder`` as the name it is."""
+    if isinstance(value, Placeholder):
         return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -245,7 +245,7 @@ def _passes(test: Test, text: Expression, wanted: str) -> Expression:
         case Test.INCLUDES:
             return f"contains({text}, {literal(wanted)})"
         case Test.MATCHES:
-            whole = literal(wanted if isinstance(wanted, Slot) else whole_pattern(wanted))
+            whole = literal(wanted if isinstance(wanted, Placeholder) else whole_pattern(wanted))
             return f"(length({text}) <= {MAX_VALUE} AND rlike({text}, {whole}))"
 
 
@@ -295,7 +295,7 @@ def _starts(path: PathValue) -> tuple[Expression, tuple[str | int, ...]]:
 
     The entity is an object, never a list, so the first step into it needs no look at members.
     """
-    if path.root is Root.ENTITY:
+    if path.root is PathRoot.ENTITY:
         return f"array({_at(DOCUMENT, entity_path(*path.steps[:1]))})", path.steps[1:]
     lists = (
         f"coalesce({_at(DOCUMENT, f'$.changeDescription.{key}', _CHANGES)}, {_NO_CHANGES})"
@@ -306,15 +306,15 @@ def _starts(path: PathValue) -> tuple[Expression, tuple[str | int, ...]]:
 
 
 def entity_path(key: str | int | None = None) -> str:
-    """Return the path from the document to the entity, or to its value under ``key``; a ``Slot`` unchanged."""
-    if isinstance(key, Slot):
+    """Return the path from the document to the entity, or to its value under ``key``; a ``Placeholder`` unchanged."""
+    if isinstance(key, Placeholder):
         return key
     return "$.entity" if key is None else f"$.entity['{key}']"
 
 
 def key_path(key: str) -> str:
-    """Return the path from an object to its value under ``key``; a ``Slot`` unchanged."""
-    return key if isinstance(key, Slot) else f"$['{key}']"
+    """Return the path from an object to its value under ``key``; a ``Placeholder`` unchanged."""
+    return key if isinstance(key, Placeholder) else f"$['{key}']"
 
 
 def _at(variant: Expression, path: str, kind: str = "variant") -> Expression:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.types import DateType, StructField, StructType
 
 from tocsin.clock import to_datetime
-from tocsin.flow.eventlog.lake import ALWAYS, Extent, Segment, Step, Window
+from tocsin.flow.eventlog.lake import ALWAYS, Extent, ReadingStep, Segment, Window
 from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import IS_REPORT, with_streaks
@@ -95,7 +95,7 @@ def between(session: SparkSession, place: HistoryLocation, extent: Extent, after
     return stored.union(logged(session, place, start, through)) if through > start else stored
 
 
-def part(session: SparkSession, place: HistoryLocation, step: Step, window: Window = ALWAYS) -> DataFrame:
+def part(session: SparkSession, place: HistoryLocation, step: ReadingStep, window: Window = ALWAYS) -> DataFrame:
     """Return the events of one step that happened in ``window``, as ``EVENTS``: one row per event."""
     if not step.segments:
         return _within(logged(session, place, step.after, step.through), window)

@@ -24,9 +24,9 @@ from tocsin.conditions.nodes import (
     Lowered,
     Node,
     Operator,
+    PathRoot,
     PathValue,
     Present,
-    Root,
     Scalar,
     Size,
     Test,
@@ -38,7 +38,7 @@ from tocsin.conditions.patterns import literal_inside
 from tocsin.spark.conditions import (
     DOCUMENT,
     Expression,
-    Slot,
+    Placeholder,
     entity_path,
     expression,
     inner_pattern,
@@ -58,14 +58,14 @@ TEST = pa.struct(
 )
 """One test: its shape by number, the constants it is asked with, of which one must pass, and where it looks."""
 
-_SLOT, _GUARD = Slot("constant"), Slot("guard")
+_SLOT, _GUARD = Placeholder("constant"), Placeholder("guard")
 _ALL = "t.texts"
 _AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
 """Texts that look in JSON as they are, whoever wrote it."""
 
 
 @dataclass(frozen=True)
-class Shape:
+class ConditionSignature:
     """A signature: a test without its constants.
 
     Attributes
@@ -130,8 +130,8 @@ class Shapes:
     """Numbers the shapes it meets; a number once given stays."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Shape, int] = {}
-        self._shapes: list[Shape] = []
+        self._numbers: dict[ConditionSignature, int] = {}
+        self._shapes: list[ConditionSignature] = []
         self._expressions: list[Expression] = []
         self._guards: list[Expression | None] = []
 
@@ -174,7 +174,7 @@ class Shapes:
         """Return whether a test with one of these signatures reads the document."""
         return any(DOCUMENT in self._expressions[number] for number in numbers)
 
-    def _number(self, shape: Shape) -> int:
+    def _number(self, shape: ConditionSignature) -> int:
         number = self._numbers.setdefault(shape, len(self._numbers))
         if number == len(self._expressions):
             self._shapes.append(shape)
@@ -194,49 +194,53 @@ def _by_number(name: str, numbers: Sequence[int], expressions: Sequence[Expressi
     return f"if({name} < {numbers[middle]}, {low}, {high})"
 
 
-def _taken_apart(term: Fact | Node) -> tuple[Shape, Sequence[Scalar], tuple[str, ...]]:
+def _taken_apart(term: Fact | Node) -> tuple[ConditionSignature, Sequence[Scalar], tuple[str, ...]]:
     """Return the shape of ``term``, its constants and the steps of its paths."""
     steps: list[str] = []
     match term:
         case Fact(field=field, value=value):
-            return Shape(Has(field, (_SLOT,)), "texts"), (value,), ()
+            return ConditionSignature(Has(field, (_SLOT,)), "texts"), (value,), ()
         case Has(field=field, values=values):
-            return Shape(Has(field, (_SLOT,)), "texts"), values, ()
+            return ConditionSignature(Has(field, (_SLOT,)), "texts"), values, ()
         case TextTest(test=test, value=value, texts=texts):
             asked = [whole_pattern(text) for text in texts] if test is Test.MATCHES else texts
-            return Shape(TextTest(test, _stepless(value, steps), (_SLOT,)), "texts"), asked, tuple(steps)
+            return ConditionSignature(TextTest(test, _stepless(value, steps), (_SLOT,)), "texts"), asked, tuple(steps)
         case Compare(operator=operator, left=left, right=Literals(kind=kind, values=values)) if slot := _SLOTS.get(
             kind
         ):
             compared = Compare(operator, _stepless(left, steps), Literals(kind, (_SLOT,)))
-            return Shape(compared, slot), values, tuple(steps)
+            return ConditionSignature(compared, slot), values, tuple(steps)
         case Compare(operator=operator, left=left, right=right):
-            return Shape(Compare(operator, _stepless(left, steps), _stepless(right, steps))), (), tuple(steps)
+            return (
+                ConditionSignature(Compare(operator, _stepless(left, steps), _stepless(right, steps))),
+                (),
+                tuple(steps),
+            )
         case Contains(value=value, members=Literals(kind=kind, values=values)) if slot := _SLOTS.get(kind):
             contains = Contains(_stepless(value, steps), Literals(kind, (_SLOT,)))
-            return Shape(contains, slot), values, tuple(steps)
+            return ConditionSignature(contains, slot), values, tuple(steps)
         case Contains(value=value, members=members):
-            return Shape(Contains(_stepless(value, steps), members)), (), tuple(steps)
+            return ConditionSignature(Contains(_stepless(value, steps), members)), (), tuple(steps)
         case Present(value=value):
-            return Shape(Present(_stepless(value, steps))), (), tuple(steps)
+            return ConditionSignature(Present(_stepless(value, steps))), (), tuple(steps)
         case Filled(value=value):
-            return Shape(Filled(_stepless(value, steps))), (), tuple(steps)
+            return ConditionSignature(Filled(_stepless(value, steps))), (), tuple(steps)
         case _:
-            return Shape(term), (), ()
+            return ConditionSignature(term), (), ()
 
 
 def _stepless(value: Value, steps: list[str]) -> Value:
     """Return ``value`` with slots for the steps of its paths, which are added to ``steps``."""
 
-    def slot(step: str) -> Slot:
+    def slot(step: str) -> Placeholder:
         steps.append(step)
-        return Slot(f"t.paths[{len(steps) - 1}]")
+        return Placeholder(f"t.paths[{len(steps) - 1}]")
 
     match value:
         case Lowered(of=of) | Size(of=of):
             return replace(value, of=_stepless(of, steps))
         case PathValue(root=root, steps=path, change=change):
-            first = path[:1] if root is Root.ENTITY else ()
+            first = path[:1] if root is PathRoot.ENTITY else ()
             keys = [*map(entity_path, first), *(s if isinstance(s, int) else key_path(s) for s in path[len(first) :])]
             kept = tuple(key if isinstance(key, int) else slot(key) for key in keys)
             return PathValue(root, kept, None if change is None else slot(change))

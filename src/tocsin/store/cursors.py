@@ -17,7 +17,7 @@ _LATEST_MS = 2**62
 
 
 @dataclass(frozen=True)
-class Window:
+class ReportWindow:
     """Which reports are wanted: between two moments (both included), one page of them."""
 
     start_ms: int = 0

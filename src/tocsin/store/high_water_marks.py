@@ -39,22 +39,22 @@ _LOG = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Trace:
+class UseTrace:
     """A file or folder that shows that a store was used; ``seen`` is how far its log was then, None if unknown."""
 
     path: Path
     seen: LogPosition | None = None
 
 
-def traces(settings: Settings) -> list[Trace]:
+def traces(settings: Settings) -> list[UseTrace]:
     """Return the evidence in the data folder and the lake's about the store that was used with them."""
     found = [*_marks(settings.data_dir.absolute() / MARK_FILE), *_checkpoints(settings.checkpoint_dir())]
     lake, key = settings.lake_folder(), settings.data_dir.absolute() / KEY_FILE
-    found += [Trace(lake)] if any(lake.glob("segment=*")) else []
-    return found + ([Trace(key)] if key.is_file() else [])
+    found += [UseTrace(lake)] if any(lake.glob("segment=*")) else []
+    return found + ([UseTrace(key)] if key.is_file() else [])
 
 
-def lost(connection: Connection, known: Sequence[Trace]) -> Iterator[str]:
+def lost(connection: Connection, known: Sequence[UseTrace]) -> Iterator[str]:
     """Yield, a sentence each, what ``known`` has seen of the log and the log does not hold.
 
     ``known`` must have been read before the connection's snapshot was taken: they are never ahead of the log then.
@@ -147,23 +147,23 @@ def _keep_marking(engine: Engine, settings: Settings, stopping: threading.Event,
             _LOG.debug("log_not_marked", reason=type(error).__name__)
 
 
-def _marks(path: Path) -> list[Trace]:
+def _marks(path: Path) -> list[UseTrace]:
     try:
         text = path.read_text(errors="replace")
     except FileNotFoundError:
         return []
     try:
-        return [Trace(path, LogPosition.of_json(json.loads(text)))]
+        return [UseTrace(path, LogPosition.of_json(json.loads(text)))]
     except (ValueError, KeyError, TypeError, AttributeError):
-        return [Trace(path)]
+        return [UseTrace(path)]
 
 
-def _checkpoints(folder: Path) -> Iterator[Trace]:
+def _checkpoints(folder: Path) -> Iterator[UseTrace]:
     """Yield how far each query has planned to read; a checkpoint that was set aside is no trace any more."""
     for offsets in sorted(folder.glob(f"*/{_OFFSETS}")):
         seen = planned(offsets.parent)
         if seen is not None and seen.offset and "." not in offsets.parent.name:
-            yield Trace(offsets.parent, seen)
+            yield UseTrace(offsets.parent, seen)
 
 
 def planned(checkpoint: Path) -> LogPosition | None:
@@ -178,7 +178,7 @@ def planned(checkpoint: Path) -> LogPosition | None:
     return None
 
 
-def _problems(engine: Engine, known: list[Trace]) -> list[str]:
+def _problems(engine: Engine, known: list[UseTrace]) -> list[str]:
     """Return what the store has lost; raises StoreDamaged where that is everything."""
     with reading(engine) as connection:
         used = [one for one in known if one.seen is not None or _is_new(connection)]
@@ -205,7 +205,7 @@ def is_empty(connection: Connection) -> bool:
     return _is_new(connection) or not any(connection.execute(select(one).limit(1)).first() for one in columns)
 
 
-def _refusal(engine: Engine, used: list[Trace]) -> str:
+def _refusal(engine: Engine, used: list[UseTrace]) -> str:
     address = engine.url.render_as_string(hide_password=True)
     seen = [one.seen for one in used if one.seen is not None]
     far = f" up to {max(seen, key=lambda one: one.offset)}" if seen else ""

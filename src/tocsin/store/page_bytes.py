@@ -14,7 +14,7 @@ _FETCHED_AT_ONCE = 20
 T = TypeVar("T")
 
 
-class Portion(list[T]):
+class BoundedList(list[T]):
     """What was read; ``is_cut`` where more was asked for, and would have been too large together."""
 
     is_cut = False
@@ -25,9 +25,9 @@ def portion(
     query: Select[Any],  # Any: whatever it selects, a ``document`` among it, perhaps with ``document_bytes``
     made_of: Callable[[Row[Any]], T],  # Any: as above
     most_bytes: int | None,
-) -> Portion[T]:
+) -> BoundedList[T]:
     """Return the results of the query's rows: the first, and further ones while their documents fit."""
-    found, size = Portion[T](), 0
+    found, size = BoundedList[T](), 0
     if most_bytes is None:
         found.extend(map(made_of, connection.execute(query)))
         return found

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import structlog
 
-from tocsin.flow.send.acknowledge_links import Links, buttons_of
+from tocsin.flow.send.acknowledge_links import LinkSigner, buttons_of
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.dispatch import Answered, Dispatch, Route, narrowed
 from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
@@ -23,8 +23,8 @@ from tocsin.flow.send.report_wording import is_recovery
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.send.starring import starred
 from tocsin.flow.send.templates.choice import Routes, worded
-from tocsin.flow.send.templates.message_text import Place
-from tocsin.flow.track.attempts import Finished, Step, next_step
+from tocsin.flow.send.templates.message_text import MessagePlace
+from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.message import (
     Attempt,
     Delivered,
@@ -39,7 +39,7 @@ from tocsin.model.message import (
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination
 from tocsin.store.faults import fault_of
-from tocsin.worker.build import Parts
+from tocsin.worker.build import WorkerParts
 
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
@@ -57,7 +57,7 @@ Reading = tuple[float, asyncio.Future[dict[str, Route]]]
 class RouteBook:
     """Where messages lead, read from the store at most once a second per subscription."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: WorkerParts) -> None:
         self._parts = parts
         self._readings: dict[str, Reading] = {}
 
@@ -84,7 +84,7 @@ class _Try:
     template_error: str = ""
 
 
-async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
+async def attempt(parts: WorkerParts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
     """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
 
     Returns None, and has sent nothing, where ``is_held`` says that another worker may have the message by now.
@@ -140,7 +140,7 @@ async def _answered(ask: Callable[[], T]) -> T:
         await asyncio.sleep(_AGAIN_AFTER_S)
 
 
-async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
+async def _tried(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
     """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
     if dispatch.message.channel not in parts.senders:
         detail = f"{dispatch.message.channel} is not supported yet"
@@ -165,7 +165,7 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     return replace(made, dropped=dropped)
 
 
-async def _sent(parts: Parts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
+async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
     """Send a message to one of the destinations that its reasons name."""
     now_ms = parts.clock.now_ms()
     channel = parts.senders[permitted.message.channel]
@@ -175,7 +175,7 @@ async def _sent(parts: Parts, permitted: Dispatch, route: Route, routes: Routes)
         sends_arrays=route.sends_arrays,
         addresses=await _addresses(parts, permitted, route.destination),
         answers=await _answers(parts, permitted, route.destination),
-        buttons=buttons_of(permitted, Links(parts.base_url, parts.link_key), now_ms=now_ms),
+        buttons=buttons_of(permitted, LinkSigner(parts.base_url, parts.link_key), now_ms=now_ms),
     )
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
@@ -184,11 +184,11 @@ async def _sent(parts: Parts, permitted: Dispatch, route: Route, routes: Routes)
     return _Try(outcome, permitted.entries, template_error=problem)
 
 
-async def _worded(parts: Parts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
+async def _worded(parts: WorkerParts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
     """Return a message in the words of templates, and what was wrong with one; in a thread, as it may take a while."""
     if dispatch.message.channel not in WORDED:
         return dispatch, ""
-    place = Place(dispatch.message.channel, parts.base_url)
+    place = MessagePlace(dispatch.message.channel, parts.base_url)
 
     def work() -> tuple[Dispatch, str]:
         return worded(dispatch, routes, parts.routes.system_templates(), place)
@@ -196,14 +196,14 @@ async def _worded(parts: Parts, dispatch: Dispatch, routes: Routes) -> tuple[Dis
     return await _answered(work)
 
 
-async def _permitted(parts: Parts, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+async def _permitted(parts: WorkerParts, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
     """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
     if parts.permitted.is_certain(dispatch):
         return dispatch, ()
     return await _answered(lambda: parts.permitted.now(dispatch, now_ms=parts.clock.now_ms()))
 
 
-async def _addresses(parts: Parts, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
+async def _addresses(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
     """Return the addresses of the owners whom the message can mention; nothing is asked where it mentions nobody."""
     if len(dispatch.entries) > 1 or not CHANNELS[destination.type].mentions(destination):
         return {}
@@ -211,7 +211,7 @@ async def _addresses(parts: Parts, dispatch: Dispatch, destination: Destination)
     return await _answered(lambda: parts.people.addresses(owners)) if owners else {}
 
 
-async def _answers(parts: Parts, dispatch: Dispatch, destination: Destination) -> Answered | None:
+async def _answers(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Answered | None:
     """Return the message that this one answers, where the channel shows that."""
     if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
         return None
@@ -259,7 +259,7 @@ def _lies_with_destination(outcome: Outcome) -> bool:
     )
 
 
-def _step(parts: Parts, made: Attempt, retries: int, before: int) -> Step:
+def _step(parts: WorkerParts, made: Attempt, retries: int, before: int) -> NextStep:
     """Return what follows an attempt; those made before a replay do not count."""
     number = made.number - before
     wait = wait_s(made.outcome, number, jitter=parts.jitter()) if isinstance(made.outcome, Retry) else 0.0

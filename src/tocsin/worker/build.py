@@ -48,7 +48,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Parts:
+class WorkerParts:
     """What a worker works with.
 
     ``jitter`` gives numbers in [0, 1), ``intervals_s`` by channel the least time between two messages to one address.
@@ -84,7 +84,7 @@ def make_store(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def build(settings: Settings) -> AsyncIterator[Parts]:
+async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
     """Yield the parts of a worker from ``settings``, over an existing store; close them afterwards."""
     with _opened(settings) as engine:
         async with AsyncExitStack() as stack:
@@ -104,9 +104,9 @@ def _opened(settings: Settings) -> Iterator[Engine]:
         engine.dispose()
 
 
-def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) -> Parts:
+def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
     """Return the parts of a worker over an open store and open senders, by channel."""
-    return Parts(
+    return WorkerParts(
         messages=Messages(engine),
         sessions=Sessions(engine),
         routes=Routes(engine),

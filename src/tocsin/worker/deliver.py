@@ -29,7 +29,7 @@ from tocsin.settings import Settings
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
 from tocsin.store.startup import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
-from tocsin.worker.build import Parts, build, make_store
+from tocsin.worker.build import WorkerParts, build, make_store
 from tocsin.worker.lanes import Lanes
 from tocsin.worker.leases import Leases, Watch
 
@@ -69,7 +69,7 @@ async def _until_signalled(settings: Settings) -> None:
 class Worker:
     """One worker: its claims, and its concurrent tasks: claim, record, renew its session, report what fails."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: WorkerParts) -> None:
         self._parts = parts
         self._leases = Leases(parts.limits.lease_s)
         self._sessions = count(1)

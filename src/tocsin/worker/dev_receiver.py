@@ -33,7 +33,7 @@ _WHY = re.compile(r"You receive this because (.+?)\.?\s*$", re.M)
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ReceivedMessage:
     """One thing that arrived: ``kind`` is mail or webhook, ``line`` is what is printed of it."""
 
     kind: str
@@ -49,7 +49,7 @@ class Receiver:
         self._show = show
         self._secret = secret
         self._clock = clock or SystemClock()
-        self._kept: deque[Arrival] = deque(maxlen=KEPT_COUNT)
+        self._kept: deque[ReceivedMessage] = deque(maxlen=KEPT_COUNT)
 
     def received(self) -> list[dict[str, object]]:
         """Return what arrived as plain values, oldest first."""
@@ -100,7 +100,7 @@ class Receiver:
         return web.json_response({"received": self.received()})
 
     def _keep(self, kind: str, line: str, **fields: object) -> None:
-        arrival = Arrival(kind, self._clock.now_ms(), clean_line(line, limit=400), fields)
+        arrival = ReceivedMessage(kind, self._clock.now_ms(), clean_line(line, limit=400), fields)
         self._kept.append(arrival)
         self._show(arrival.line)
 

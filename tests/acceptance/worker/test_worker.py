@@ -42,7 +42,7 @@ from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.people.identities import People
 from tocsin.store.tables import attempt, entity, message
 from tocsin.store.vault import new_key, use_vault
-from tocsin.worker.build import Limits, Parts
+from tocsin.worker.build import Limits, WorkerParts
 from tocsin.worker.deliver import Worker
 from tocsin.worker.failure_reports import failure_reports
 
@@ -96,7 +96,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
     """Run a worker on ``engine`` while the context lasts."""
     stop = asyncio.Event()
     async with webhook_sender(egress_of(("127.0.0.0/8",))) as webhook:
-        parts = Parts(
+        parts = WorkerParts(
             messages=Messages(engine),
             sessions=Sessions(engine),
             routes=Routes(engine),

@@ -187,7 +187,7 @@ async def test_the_async_client_pages_and_raises_likewise(small_server: SmallSer
 
 
 def requests() -> dict[str, Callable[..., object]]:
-    kinds = ("Call", "Pages")
+    kinds = ("ApiCall", "Pages")
     return {
         name: build
         for module in (calls, queue_calls)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tocsin.conditions.backtracking import (
+    Alternation,
     Atomic,
     Chain,
     Characters,
-    Choice,
     Pattern,
     Repeat,
     UnboundedError,
@@ -56,7 +56,7 @@ class _Matcher:
                     yield at + 1
             case Chain(parts=parts):
                 yield from self._chained(parts, at)
-            case Choice(branches=branches):
+            case Alternation(branches=branches):
                 for branch in branches:
                     yield from self._ends(branch, at)
             case Repeat():

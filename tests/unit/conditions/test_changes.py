@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.changes import ASSET, Change, ChangeOperation, changes_of, derived_changes
+from tocsin.conditions.changes import ASSET, ChangeOperation, EventChange, changes_of, derived_changes
 from tocsin.model.change import ChangeEvent
 from tocsin.model.list_identity import REFERENCE_LISTS
 
@@ -64,7 +64,7 @@ def test_a_change_is_described_by_its_subject(
     operation: ChangeOperation, name: str, value: object, expected: tuple[str, str, str | None]
 ) -> None:
     category, target, named = expected
-    assert changes_of(event((operation, name, value))) == [Change(category, operation, target, named)]
+    assert changes_of(event((operation, name, value))) == [EventChange(category, operation, target, named)]
 
 
 @pytest.mark.parametrize("key", REFERENCE_LISTS)
@@ -79,30 +79,30 @@ def test_what_a_list_of_references_gains_or_loses_is_named(key: str, operation: 
 
 def test_a_chart_is_called_by_its_fqn() -> None:
     gained = event((ADD, "charts", [{"fullyQualifiedName": "bi.total"}]))
-    assert changes_of(gained) == [Change("schema", ADD, ASSET, "bi.total")]
+    assert changes_of(gained) == [EventChange("schema", ADD, ASSET, "bi.total")]
 
 
 def test_a_column_brings_its_tags_and_its_own_columns() -> None:
     column = {"name": "at", "tags": [{"tagFQN": "A.b"}], "children": [{"name": "zip", "tags": [{"tagFQN": "C.d"}]}]}
     assert changes_of(event((ADD, "columns", [column]))) == [
-        Change("schema", ADD, "columns.at"),
-        Change("tag", ADD, "columns.at", "A.b"),
-        Change("schema", ADD, "columns.at.children.zip"),
-        Change("tag", ADD, "columns.at.children.zip", "C.d"),
+        EventChange("schema", ADD, "columns.at"),
+        EventChange("tag", ADD, "columns.at", "A.b"),
+        EventChange("schema", ADD, "columns.at.children.zip"),
+        EventChange("tag", ADD, "columns.at.children.zip", "C.d"),
     ]
 
 
 def test_a_schema_brings_its_fields() -> None:
     schema = {"schemaText": "{}", "schemaFields": [{"name": "x"}]}
     assert changes_of(event((ADD, "messageSchema", schema))) == [
-        Change("schema", ADD, ASSET),
-        Change("schema", ADD, "messageSchema.schemaFields.x"),
+        EventChange("schema", ADD, ASSET),
+        EventChange("schema", ADD, "messageSchema.schemaFields.x"),
     ]
 
 
 def test_a_tier_that_goes_while_one_comes_is_modified() -> None:
     moved = event((REMOVE, "tags", [{"tagFQN": "Tier.Tier1"}]), (ADD, "tags", [{"tagFQN": "Tier.Tier2"}]))
-    assert changes_of(moved) == [Change("tier", MODIFY, ASSET, "Tier.Tier2")]
+    assert changes_of(moved) == [EventChange("tier", MODIFY, ASSET, "Tier.Tier2")]
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_a_tier_that_goes_while_one_comes_is_modified() -> None:
 )
 def test_the_fate_of_an_asset_is_one_change(event_type: str, operation: ChangeOperation, fate: str) -> None:
     notified = event((MODIFY, "deleted", True), (REMOVE, "entity", {}), event_type=event_type)
-    assert changes_of(notified) == [Change("lifecycle", operation, ASSET, fate)]
+    assert changes_of(notified) == [EventChange("lifecycle", operation, ASSET, fate)]
 
 
 def test_what_happens_to_a_thread_is_conversation() -> None:
     posted = event((ADD, "posts", [{"message": "a"}]), event_type="postCreated", entityType="thread")
-    assert changes_of(posted) == [Change("conversation", ADD, ASSET)]
+    assert changes_of(posted) == [EventChange("conversation", ADD, ASSET)]
     begun = event(event_type="threadCreated", entityType="thread")
-    assert changes_of(begun) == [Change("conversation", ADD, ASSET)]
+    assert changes_of(begun) == [EventChange("conversation", ADD, ASSET)]
 
 
 def test_targets_are_kept_with_everything_above_them() -> None:

@@ -69,7 +69,7 @@ def test_a_word_that_begins_like_a_keyword_is_a_name() -> None:
 
 def test_a_key_may_be_called_like_a_keyword() -> None:
     step = parse("entity.matches.in")
-    assert isinstance(step, syntax.Step)
+    assert isinstance(step, syntax.PathStep)
     assert step.key == "in"
 
 

@@ -13,10 +13,10 @@ from tocsin.flow.capture import json_patch
 from tocsin.sample.assets import assets
 from tocsin.sample.calendar import DAY_MS, Calendar
 from tocsin.sample.company import DEMO_FOLLOWS, DEMO_PERSON, PEOPLE
-from tocsin.sample.drafts import Draft
+from tocsin.sample.drafts import AssetDraft
 from tocsin.sample.edits import edit
 from tocsin.sample.history import history
-from tocsin.sample.steps import Change, Connect, Create, Follow, ReportResult, ReportRun, Retire, Step
+from tocsin.sample.steps import ChangeStep, Connect, Create, Follow, ReportResult, ReportRun, Retire, SampleStep
 
 NOW_MS = 1_790_000_000_000
 
@@ -24,16 +24,16 @@ pytestmark = pytest.mark.xdist_group("sample history")  # one worker has what al
 
 
 @pytest.fixture(scope="module")
-def year() -> list[Step]:
+def year() -> list[SampleStep]:
     return history(NOW_MS)
 
 
-def test_the_same_seed_generates_the_same_history(year: list[Step]) -> None:
+def test_the_same_seed_generates_the_same_history(year: list[SampleStep]) -> None:
     assert history(NOW_MS) == year
     assert history(NOW_MS, seed=1) != year
 
 
-def test_the_story_fills_the_year_before_now_in_order(year: list[Step]) -> None:
+def test_the_story_fills_the_year_before_now_in_order(year: list[SampleStep]) -> None:
     times = [step.at_ms for step in year]
     assert times == sorted(times)
     assert NOW_MS - 367 * DAY_MS < times[0] < NOW_MS - 364 * DAY_MS
@@ -46,17 +46,17 @@ def test_nothing_lies_in_the_future_at_any_time_of_day(hour: int) -> None:
     assert max(step.at_ms for step in history(now_ms)) < now_ms
 
 
-def test_there_are_about_1500_steps_of_every_kind(year: list[Step]) -> None:
+def test_there_are_about_1500_steps_of_every_kind(year: list[SampleStep]) -> None:
     counts = Counter(type(step.act).__name__ for step in year)
     assert 1_300 <= counts.total() <= 1_700
-    assert counts["Change"] > 300
+    assert counts["ChangeStep"] > 300
     assert counts["Follow"] > 80
     assert set(counts) == {
         *(
             "Create",
             "Ensure",
             "Enlist",
-            "Change",
+            "ChangeStep",
             "Retire",
             "BringBack",
             "Connect",
@@ -67,11 +67,11 @@ def test_there_are_about_1500_steps_of_every_kind(year: list[Step]) -> None:
     }
 
 
-def test_tables_change_in_all_the_ways_that_people_ask_about(year: list[Step]) -> None:
+def test_tables_change_in_all_the_ways_that_people_ask_about(year: list[SampleStep]) -> None:
     changed = {
         (operation["op"], operation["path"].split("/")[-1 if "columns" not in operation["path"] else 1])
         for step in year
-        if isinstance(step.act, Change)
+        if isinstance(step.act, ChangeStep)
         for operation in step.act.operations
     }
     assert {
@@ -84,7 +84,7 @@ def test_tables_change_in_all_the_ways_that_people_ask_about(year: list[Step]) -
     } <= changed
 
 
-def test_nothing_is_changed_before_it_is_there_or_after_it_is_gone(year: list[Step]) -> None:
+def test_nothing_is_changed_before_it_is_there_or_after_it_is_gone(year: list[SampleStep]) -> None:
     there = {asset.fqn: False for asset in assets()}
     names = {(asset.entity_type, asset.request["name"], _parent(asset.request)): asset.fqn for asset in assets()}
     for step in year:
@@ -93,19 +93,19 @@ def test_nothing_is_changed_before_it_is_there_or_after_it_is_gone(year: list[St
                 there[names[entity_type, request["name"], _parent(request)]] = True
             case Retire(_, fqn):
                 there[fqn] = False
-            case Change(_, fqn) | Follow(_, fqn):
+            case ChangeStep(_, fqn) | Follow(_, fqn):
                 assert there[fqn], step
             case Connect() as edge:
                 assert there[edge.from_fqn], step
                 assert there[edge.to_fqn], step
 
 
-def test_the_demo_person_follows_what_the_documents_name(year: list[Step]) -> None:
+def test_the_demo_person_follows_what_the_documents_name(year: list[SampleStep]) -> None:
     followed = {step.act.fqn for step in year if isinstance(step.act, Follow) and step.actor == DEMO_PERSON}
     assert set(DEMO_FOLLOWS) <= followed
 
 
-def test_bots_report_and_people_edit(year: list[Step]) -> None:
+def test_bots_report_and_people_edit(year: list[SampleStep]) -> None:
     people = {person.name for person in PEOPLE}
     for step in year:
         if isinstance(step.act, ReportResult | ReportRun):
@@ -114,23 +114,23 @@ def test_bots_report_and_people_edit(year: list[Step]) -> None:
             assert step.actor in people
 
 
-def test_some_tests_and_runs_failed_lately(year: list[Step]) -> None:
+def test_some_tests_and_runs_failed_lately(year: list[SampleStep]) -> None:
     results = [step.act.result["testCaseStatus"] for step in year if isinstance(step.act, ReportResult)]
     runs = [step.act.status["executionStatus"] for step in year if isinstance(step.act, ReportRun)]
     assert 0.02 < results.count("Failed") / len(results) < 0.2
     assert 0.01 < runs.count("Failed") / len(runs) < 0.2
 
 
-def test_people_work_on_workdays(year: list[Step]) -> None:
+def test_people_work_on_workdays(year: list[SampleStep]) -> None:
     calendar = Calendar(NOW_MS)
-    edited = [step for step in year if isinstance(step.act, Change) and not step.actor.endswith("-bot")]
+    edited = [step for step in year if isinstance(step.act, ChangeStep) and not step.actor.endswith("-bot")]
     assert all(calendar.is_workday(calendar.day_of(step.at_ms)) for step in edited)
 
 
 def test_an_edit_changes_the_draft_as_its_operations_change_the_entity() -> None:
     rng = Random(7)
     for asset in assets():
-        draft = Draft.of(asset)
+        draft = AssetDraft.of(asset)
         document = copy.deepcopy(asset.request)
         for _ in range(12):
             document = json_patch.apply(asset.entity_type, document, edit(draft, rng, governs=rng.random() < 0.5))
@@ -146,7 +146,7 @@ def test_every_change_finds_what_the_one_before_it_left_whatever_day_it_is(days_
     """Workdays depend on the day of the week, so every start day gives another history."""
     entities = {asset.fqn: copy.deepcopy(asset.request) for asset in assets()}
     for step in history(NOW_MS + days_later * DAY_MS + days_later * 7_000_000):
-        if isinstance(step.act, Change):
+        if isinstance(step.act, ChangeStep):
             fqn, before = step.act.fqn, entities[step.act.fqn]
             entities[fqn] = json_patch.apply(step.act.entity_type, before, step.act.operations)
             assert entities[fqn] != before, step

@@ -6,7 +6,7 @@ from random import Random
 from uuid import UUID
 
 from tocsin.clock import FixedClock
-from tocsin.sample.load import Ids
+from tocsin.sample.load import SeededIds
 
 
 def test_the_same_seed_gives_the_same_ids() -> None:
@@ -20,7 +20,7 @@ def test_an_entity_has_a_random_looking_id() -> None:
 
 def test_an_event_has_an_id_that_holds_its_time() -> None:
     clock = FixedClock(1_700_000_000_123)
-    event = UUID(Ids(Random(1), clock).event())
+    event = UUID(SeededIds(Random(1), clock).event())
     assert event.version == 7
     assert event.variant == UUID(int=1 << 63, version=4).variant
     assert event.int >> 80 == clock.now_ms()
@@ -28,7 +28,7 @@ def test_an_event_has_an_id_that_holds_its_time() -> None:
 
 def test_events_of_later_moments_sort_behind() -> None:
     clock = FixedClock(1_700_000_000_000)
-    ids = Ids(Random(1), clock)
+    ids = SeededIds(Random(1), clock)
     drawn = []
     for _ in range(50):
         clock.advance(1)
@@ -36,5 +36,5 @@ def test_events_of_later_moments_sort_behind() -> None:
     assert drawn == sorted(drawn)
 
 
-def _ids() -> Ids:
-    return Ids(Random(1987), FixedClock(1_700_000_000_000))
+def _ids() -> SeededIds:
+    return SeededIds(Random(1987), FixedClock(1_700_000_000_000))

@@ -11,7 +11,7 @@ from tocsin.logic import ALWAYS, And, Not, Or
 from tocsin.search.fields import WORD_COLUMNS
 from tocsin.search.filters import filter_of
 from tocsin.search.indexes import NOT_SEARCHED, SEARCHED, index_of, types_of
-from tocsin.search.nodes import Fact, Node, Words
+from tocsin.search.nodes import IndexedFact, Node, Words
 from tocsin.search.parse import parse
 from tocsin.search.tokens import name_of, token_of, words_of
 
@@ -39,8 +39,8 @@ def anywhere(*words: str, is_prefix: bool = False) -> Node:
         ('"ord*"', anywhere("ord")),
         (r"a\:b", anywhere("a", "b")),
         ("android Oracle Notes", And((anywhere("android"), anywhere("oracle"), anywhere("notes")))),
-        ("tag:PII.Sensitive", Fact(token_of("tags.tagFQN", "PII.Sensitive"))),
-        ("email:a@b-c.org", Fact(token_of("email", "a@b-c.org"))),
+        ("tag:PII.Sensitive", IndexedFact(token_of("tags.tagFQN", "PII.Sensitive"))),
+        ("email:a@b-c.org", IndexedFact(token_of("email", "a@b-c.org"))),
         ("name:ord*", Words(("name",), ("ord",), True)),
         ('name:"a b"', Words(("name",), ("a", "b"))),
     ],
@@ -118,7 +118,7 @@ def test_any_filter_is_read_or_refused(body: object) -> None:
 def test_should_counts_where_nothing_must() -> None:
     one, other = '{"term":{"tableType":"View"}}', '{"term":{"isBot":true}}'
     assert isinstance(filter_of(f'{{"bool":{{"should":[{one},{other}]}}}}'), Or)
-    assert filter_of(f'{{"bool":{{"must":[{one}],"should":[{other}]}}}}') == Fact(token_of("tableType", "View"))
+    assert filter_of(f'{{"bool":{{"must":[{one}],"should":[{other}]}}}}') == IndexedFact(token_of("tableType", "View"))
 
 
 def test_names_come_apart_without_accents() -> None:

@@ -16,7 +16,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.mentions import mentions_in, texts_of
 from tocsin.model.stored import Key, missing
-from tocsin.model.thread import Part, PartTaken, StoredThread
+from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
 
 def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
@@ -48,14 +48,14 @@ def reacting(record: Record, old: list[Document], new: list[Document]) -> list[D
 
 def set_author(record: Record, thread_id: str, *, place: str = "") -> None:
     """Keep that the actor wrote the thread, or the post that ``place`` names."""
-    taken = PartTaken(Part.AUTHOR, record.actor.id, "user", place)
-    record.transaction.threads.set_parts(thread_id, Part.AUTHOR, place, [taken])
+    taken = PartTaken(ThreadPart.AUTHOR, record.actor.id, "user", place)
+    record.transaction.threads.set_parts(thread_id, ThreadPart.AUTHOR, place, [taken])
 
 
 def set_of_thread(record: Record, thread: StoredThread) -> None:
     """Store the assignees of a thread, and the people its own texts mention."""
-    taken = [PartTaken(Part.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
-    record.transaction.threads.set_parts(thread.id, Part.ASSIGNEE, "", taken)
+    taken = [PartTaken(ThreadPart.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
+    record.transaction.threads.set_parts(thread.id, ThreadPart.ASSIGNEE, "", taken)
     set_mentions(record, thread.id, texts_of(thread.document))
 
 
@@ -73,8 +73,8 @@ def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, pla
     for one in named:
         who = record.transaction.reference(one.kind, Key.by_name(one.name))
         if who is not None and not who.get("deleted"):
-            found[who["id"]] = PartTaken(Part.MENTION, who["id"], one.kind, place)
-    record.transaction.threads.set_parts(thread_id, Part.MENTION, place, list(found.values()))
+            found[who["id"]] = PartTaken(ThreadPart.MENTION, who["id"], one.kind, place)
+    record.transaction.threads.set_parts(thread_id, ThreadPart.MENTION, place, list(found.values()))
 
 
 def _user(record: Record, user_id: str) -> Document:

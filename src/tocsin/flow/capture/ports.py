@@ -19,7 +19,7 @@ from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
 from tocsin.model.report import IncidentStep, Line, StoredReport
 from tocsin.model.stored import CapturedEvent, Key, Stored
-from tocsin.model.thread import Part, PartTaken, StoredThread
+from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
 
 class Collision(Conflict):
@@ -210,7 +210,7 @@ class ThreadRows(Protocol):
         """Remove a post and whom it mentions."""
         ...
 
-    def set_parts(self, thread_id: str, part: Part, place: str, taken: Sequence[PartTaken]) -> None:
+    def set_parts(self, thread_id: str, part: ThreadPart, place: str, taken: Sequence[PartTaken]) -> None:
         """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
         ...
 

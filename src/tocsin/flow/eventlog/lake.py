@@ -52,7 +52,7 @@ ALWAYS = Window()
 
 
 @dataclass(frozen=True)
-class Step:
+class ReadingStep:
     """One part of a long reading: offsets above ``after``, through ``through``; of ``segments``, or else of the log."""
 
     segments: tuple[Segment, ...]
@@ -73,7 +73,7 @@ class Extent:
         """Return the offset up to which the lake is complete; 0 when there is none."""
         return self.segments[-1].through if self.segments else 0
 
-    def steps(self, window: Window, most: int) -> Iterator[Step]:
+    def steps(self, window: Window, most: int) -> Iterator[ReadingStep]:
         """Yield what must be read for ``window``, in the order of the log, about ``most`` events at a time."""
         together: list[Segment] = []
         for segment in filter(window.meets, self.segments):
@@ -83,7 +83,7 @@ class Extent:
             together.append(segment)
         yield from _cut(together, most)
         for after, through in _ranges(self.lake_end, self.log_end, most):
-            yield Step((), after, through, through - after)
+            yield ReadingStep((), after, through, through - after)
 
 
 def worth_merging(segments: Sequence[Segment], full: int) -> tuple[Segment, ...]:
@@ -117,7 +117,7 @@ def _runs(segments: Sequence[Segment], full: int) -> list[list[Segment]]:
     return runs[::-1]
 
 
-def _cut(together: Sequence[Segment], most: int) -> Iterator[Step]:
+def _cut(together: Sequence[Segment], most: int) -> Iterator[ReadingStep]:
     """Yield the steps through segments that are read together: a large one takes several."""
     if not together:
         return
@@ -129,7 +129,7 @@ def _cut(together: Sequence[Segment], most: int) -> Iterator[Step]:
     for number, (after, through) in enumerate(ranges):
         share = count * (number + 1) // len(ranges) - count * number // len(ranges)
         met = tuple(one for one in together if one.after < through and one.through > after)
-        yield Step(met, after, through, share)
+        yield ReadingStep(met, after, through, share)
 
 
 def _ranges(start: int, end: int, width: int) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,7 @@ from tocsin.model.subscription import EventSubscription, FilteringRules
 from tocsin.model.thread import THREAD, ThreadType
 
 
-class Kind(StrEnum):
+class RemarkKind(StrEnum):
     """What is worth a remark."""
 
     ALWAYS_TRUE = "alwaysTrue"
@@ -56,7 +56,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 class Remark:
     """A warning; ``field`` is the place in the alert, empty for a single condition."""
 
-    kind: Kind
+    kind: RemarkKind
     message: str
     field: str = ""
 
@@ -89,11 +89,14 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
     found = [*_of_rules(subscription.filtering_rules)]
     if not subscription.destinations:
         found.append(
-            Remark(Kind.NO_DESTINATIONS, "The alert has no destinations, so it notifies nobody", "destinations")
+            Remark(RemarkKind.NO_DESTINATIONS, "The alert has no destinations, so it notifies nobody", "destinations")
         )
     if not plan.resources:
-        return (*found, Remark(Kind.NO_RESOURCES, "The alert has no resources, so it matches nothing", _RESOURCES))
-    is_reported = any(remark.kind not in (Kind.UNKNOWN_WORD, Kind.NO_DESTINATIONS) for remark in found)
+        return (
+            *found,
+            Remark(RemarkKind.NO_RESOURCES, "The alert has no resources, so it matches nothing", _RESOURCES),
+        )
+    is_reported = any(remark.kind not in (RemarkKind.UNKNOWN_WORD, RemarkKind.NO_DESTINATIONS) for remark in found)
     return (*found, *_of_plan(plan, is_reported=is_reported))
 
 
@@ -115,12 +118,12 @@ def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
         known, target = _WORDS.get(name, ()), target_asked(name, word)
         if name == "tier" and not word.startswith(TIER_PREFIX):
             says = f"tiers begin with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
-            yield Remark(Kind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {says}", field)
+            yield Remark(RemarkKind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {says}", field)
         if target is not None and (parts(target) or ("",))[0] not in TARGETS:
             says = f"a target is asset, or begins with a list of members; did you mean {_as_target(target)}?"
-            yield Remark(Kind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
+            yield Remark(RemarkKind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
         if known and word not in {canonical(name, one) for one in known}:
-            yield Remark(Kind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
+            yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
 
 
 def _as_tier(word: str) -> str:
@@ -139,9 +142,9 @@ def _as_target(asked: str) -> str:
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
     match certainty(node):
         case Certainty.ALWAYS:
-            yield Remark(Kind.ALWAYS_TRUE, "This condition is always true", field)
+            yield Remark(RemarkKind.ALWAYS_TRUE, "This condition is always true", field)
         case Certainty.NEVER:
-            yield Remark(Kind.NEVER_TRUE, "This condition is never true", field)
+            yield Remark(RemarkKind.NEVER_TRUE, "This condition is never true", field)
         case _:
             return
 
@@ -150,10 +153,10 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
     node = plan.node or ALWAYS
     if is_never(node):
         if not is_reported:
-            yield Remark(Kind.NEVER_TRUE, "The rules together are never true", _RULES)
+            yield Remark(RemarkKind.NEVER_TRUE, "The rules together are never true", _RULES)
     elif is_never(conjoined(plan.about, node)):
         named = ", ".join(plan.resources)
-        yield Remark(Kind.OUTSIDE_RESOURCES, f"The rules require an event that is no {named}", _RESOURCES)
+        yield Remark(RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {named}", _RESOURCES)
     else:
         yield from _of_index(plan, _RULES)
 
@@ -167,4 +170,4 @@ def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
             f" {', '.join(plan.resources)}."
         )
     if why is not None:
-        yield Remark(Kind.UNINDEXED, why, field)
+        yield Remark(RemarkKind.UNINDEXED, why, field)

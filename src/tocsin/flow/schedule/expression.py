@@ -34,7 +34,7 @@ DayRule = Callable[[int, int], frozenset[int]]
 
 
 @dataclass(frozen=True)
-class Field:
+class CronField:
     """One field: what it is called, the numbers it takes and the names of some; ``first`` is the number of the first.
 
     Weekdays are counted from Sunday: 0 in Unix, where 7 is Sunday, too; 1 in Quartz.
@@ -86,14 +86,14 @@ class Field:
         return frozenset((one - self.least) % size + self.least for one in range(first, last + size + 1, step))
 
 
-_SECOND, _MINUTE, _HOUR = Field("second", 0, 59), Field("minute", 0, 59), Field("hour", 0, 23)
-_DAY, _MONTH = Field("day of month", 1, 31), Field("month", 1, 12, tuple(_MONTHS), 1)
-_YEAR = Field("year", 1970, _LAST_YEAR)
-_UNIX_WEEKDAY = Field("day of week", 0, 7, tuple(_WEEKDAYS), 0)
-_QUARTZ_WEEKDAY = Field("day of week", 1, 7, tuple(_WEEKDAYS), 1)
+_SECOND, _MINUTE, _HOUR = CronField("second", 0, 59), CronField("minute", 0, 59), CronField("hour", 0, 23)
+_DAY, _MONTH = CronField("day of month", 1, 31), CronField("month", 1, 12, tuple(_MONTHS), 1)
+_YEAR = CronField("year", 1970, _LAST_YEAR)
+_UNIX_WEEKDAY = CronField("day of week", 0, 7, tuple(_WEEKDAYS), 0)
+_QUARTZ_WEEKDAY = CronField("day of week", 1, 7, tuple(_WEEKDAYS), 1)
 
 
-def wrong(what: str, field: Field | None = None) -> InvalidInput:
+def wrong(what: str, field: CronField | None = None) -> InvalidInput:
     """Return the error of an expression, with the field that is wrong."""
     place = f", in the field {field.name}" if field else ""
     return InvalidInput(f"is not a cron expression: {what}{place}", field=FIELD)
@@ -188,7 +188,7 @@ def _expression(texts: Sequence[str], days: DayRule) -> Expression:
     )
 
 
-def _set(text: str, field: Field) -> frozenset[int]:
+def _set(text: str, field: CronField) -> frozenset[int]:
     if "?" in text:
         raise wrong("? is only for days", field)
     return frozenset().union(*(field.numbers(part) for part in text.split(",")))
@@ -206,7 +206,7 @@ def _union(rules: Sequence[DayRule]) -> DayRule:
     return lambda year, month: frozenset().union(*(rule(year, month) for rule in rules))
 
 
-def _parts(text: str, field: Field) -> list[str]:
+def _parts(text: str, field: CronField) -> list[str]:
     if "?" in text and text != "?":
         raise wrong("? stands alone", field)
     return text.upper().split(",")
@@ -255,11 +255,11 @@ def _nearest_workday(year: int, month: int, day: int) -> int:
     return day
 
 
-def _days_of_week(text: str, field: Field) -> DayRule:
+def _days_of_week(text: str, field: CronField) -> DayRule:
     return _union([_weekday_rule(part, field) for part in _parts(text, field)])
 
 
-def _weekday_rule(part: str, field: Field) -> DayRule:
+def _weekday_rule(part: str, field: CronField) -> DayRule:
     if part == "L":
         return _on_weekdays({_SATURDAY})
     if found := _LAST_OF_WEEKDAY.fullmatch(part):

@@ -24,7 +24,7 @@ MOST_BUTTONS = 3
 """Most incidents that a message about one failure offers to acknowledge: one for each alert that opened one."""
 
 
-class AcknowledgeRequest(NamedTuple):
+class AcknowledgeLink(NamedTuple):
     """What a token asks for: to acknowledge an incident for the recipient of a notification, until a time."""
 
     notification_id: str
@@ -32,14 +32,14 @@ class AcknowledgeRequest(NamedTuple):
     until_ms: int
 
 
-class Links(NamedTuple):
+class LinkSigner(NamedTuple):
     """What makes links: where they lead, and the key that signs them; without a key nobody is known by a link."""
 
     base_url: str
     key: bytes
 
 
-def buttons_of(dispatch: Dispatch, links: Links, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
+def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
     """Return the buttons of a message, by the ids of the notifications in it; none where no incident is open."""
     until_ms = now_ms + VALID_FOR_MS
     return {
@@ -49,26 +49,26 @@ def buttons_of(dispatch: Dispatch, links: Links, *, now_ms: int) -> Mapping[str,
     }
 
 
-def _button(entry: Entry, incident: OpenIncident, links: Links, until_ms: int) -> Button:
-    token = token_of(AcknowledgeRequest(entry.notification_id, incident.number, until_ms), links.key)
+def _button(entry: Entry, incident: OpenIncident, links: LinkSigner, until_ms: int) -> Button:
+    token = token_of(AcknowledgeLink(entry.notification_id, incident.number, until_ms), links.key)
     is_personal = entry.recipient_id is not None and links.key
     place = f"api/v1/acknowledge/{token}" if is_personal else f"#/incidents/{incident.name}"
     return Button(f"Acknowledge {incident.name}", f"{links.base_url}/{place}", token)
 
 
-def token_of(request: AcknowledgeRequest, key: bytes) -> str:
+def token_of(request: AcknowledgeLink, key: bytes) -> str:
     """Return the token for a request."""
     said = f"{request.notification_id}.{request.incident_number}.{request.until_ms}"
     return f"{said}.{_signature(said, key)}"
 
 
-def request_of(token: str, key: bytes, now_ms: int) -> AcknowledgeRequest | None:
+def request_of(token: str, key: bytes, now_ms: int) -> AcknowledgeLink | None:
     """Return what a token asks for; None for what was not signed with ``key``, or is over."""
     said, _, signature = token.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(said, key).encode()):
         return None
     notification_id, number, until = said.split(".")
-    request = AcknowledgeRequest(notification_id, int(number), int(until))
+    request = AcknowledgeLink(notification_id, int(number), int(until))
     return request if now_ms < request.until_ms else None
 
 

@@ -15,31 +15,31 @@ MUTED_FOR_MS = 86_400_000
 """So long after a message an asset is muted by its link."""
 
 
-class MuteRequest(NamedTuple):
+class MuteLink(NamedTuple):
     """What a token asks for: to mute the asset of a notification for its recipient until a time."""
 
     notification_id: str
     until_ms: int
 
 
-def link_of(request: MuteRequest, key: bytes, base_url: str) -> str:
+def link_of(request: MuteLink, key: bytes, base_url: str) -> str:
     """Return the address to follow, or to post to, at the server at ``base_url``."""
     return f"{base_url}/api/v1/mute/{token_of(request, key)}"
 
 
-def token_of(request: MuteRequest, key: bytes) -> str:
+def token_of(request: MuteLink, key: bytes) -> str:
     """Return the token for a request."""
     said = f"{request.notification_id}.{request.until_ms}"
     return f"{said}.{_signature(said, key)}"
 
 
-def request_of(token: str, key: bytes, now_ms: int) -> MuteRequest | None:
+def request_of(token: str, key: bytes, now_ms: int) -> MuteLink | None:
     """Return what a token asks for; None for what was not signed with ``key``, or is over."""
     said, _, signature = token.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(said, key).encode()):
         return None
     notification_id, _, until = said.partition(".")
-    request = MuteRequest(notification_id, int(until))
+    request = MuteLink(notification_id, int(until))
     return request if now_ms < request.until_ms else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, Change, ChangeOperation, changes_of, kind_of
+from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.report_wording import is_headed_by_report, report_line
 from tocsin.flow.send.text_blocks import CONTROL, ChangeLine, clean_line, cut
@@ -166,7 +166,7 @@ def semantic_changes(event: ChangeEvent) -> list[Document]:
     ]
 
 
-def description_of(change: Change) -> str:
+def description_of(change: EventChange) -> str:
     """Return a change in words: ``tag PII.Sensitive added to column email``."""
     value, verb = change.value or "", _DONE[change.operation]
     where = "" if change.target == ASSET else _subject(_path(change.target))
@@ -180,7 +180,7 @@ def description_of(change: Change) -> str:
     return f"{clean_line(f'{_spaced(change.category)} {value}')} {verb}"
 
 
-def _described_asset(change: Change, value: str) -> str | None:
+def _described_asset(change: EventChange, value: str) -> str | None:
     """Return how people say this change of the asset itself; None when they say it as they say others."""
     match change.category:
         case "lifecycle" if value in _FATES:

@@ -21,7 +21,7 @@ from tocsin.model.message import (
 
 
 @dataclass(frozen=True)
-class Step:
+class NextStep:
     """Where a message goes after an attempt; ``due_at_ms`` is None when it goes nowhere any more.
 
     ``wait_ms`` is how long the wait is until then: a clock that is set meanwhile does not make it longer.
@@ -41,13 +41,13 @@ class Finished:
 
     message: Message
     attempt: Attempt
-    step: Step
+    step: NextStep
     entries: tuple[Entry, ...] = ()
     is_probe: bool = False
     counts: bool = True
 
 
-def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> Step:
+def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> NextStep:
     """Return what follows ``attempt``: the end, or another attempt ``wait_s`` after it ended.
 
     ``retries`` counts the attempts after the first, so a message is tried ``1 + retries`` times at most. What was sent
@@ -55,15 +55,15 @@ def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> Step:
     """
     match attempt.outcome:
         case Delivered():
-            return Step(MessageStatus.DELIVERED)
+            return NextStep(MessageStatus.DELIVERED)
         case Rejected():
-            return Step(MessageStatus.FAILED)
+            return NextStep(MessageStatus.FAILED)
         case Retry(reason=reason) if attempt.number > retries and reason is not OutcomeReason.GONE:
-            return Step(MessageStatus.RETRY_LIMIT_REACHED)
+            return NextStep(MessageStatus.RETRY_LIMIT_REACHED)
         case Retry():
             ended_at_ms = attempt.started_at_ms + attempt.duration_ms
             wait_ms = round(wait_s * 1000)
-            return Step(MessageStatus.AWAITING_RETRY, ended_at_ms + wait_ms, wait_ms)
+            return NextStep(MessageStatus.AWAITING_RETRY, ended_at_ms + wait_ms, wait_ms)
 
 
 def reason_of(outcome: Outcome) -> OutcomeReason:

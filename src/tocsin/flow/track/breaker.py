@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tocsin.flow.track.attempts import Finished, Step, reason_of
+from tocsin.flow.track.attempts import Finished, NextStep, reason_of
 from tocsin.model.entity import Document
 from tocsin.model.message import Attempt, Delivered, MessageStatus, OutcomeReason, Rejected, Retry
 
@@ -98,7 +98,7 @@ def as_probe(finished: Finished) -> Finished:
     if not (has_failed(attempt) and isinstance(attempt.outcome, Retry)):
         return replace(finished, is_probe=True)
     waiting = MessageStatus.AWAITING_RETRY if tried else MessageStatus.PENDING
-    step = Step(waiting, attempt.started_at_ms + attempt.duration_ms)
+    step = NextStep(waiting, attempt.started_at_ms + attempt.duration_ms)
     return replace(finished, step=step, is_probe=True, counts=False)
 
 

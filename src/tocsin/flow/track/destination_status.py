@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tocsin.flow.track.attempts import Step, reason_of
+from tocsin.flow.track.attempts import NextStep, reason_of
 from tocsin.flow.track.breaker import Breaker, breaker_after, stopped_at
 from tocsin.flow.track.failing import Failing, failing_after
 from tocsin.model.entity import Document
@@ -80,7 +80,7 @@ def concerns_destination(attempt: Attempt) -> bool:
 
 
 def standing_after(
-    before: DestinationStatus, attempt: Attempt, step: Step, *, channel: str, configured_at_ms: int | None = None
+    before: DestinationStatus, attempt: Attempt, step: NextStep, *, channel: str, configured_at_ms: int | None = None
 ) -> DestinationStatus:
     """Return the destination's status after ``attempt`` over ``channel``, which led to ``step``.
 
@@ -112,7 +112,7 @@ def standing_after(
     )
 
 
-def _state(attempt: Attempt, step: Step) -> SubscriptionState:
+def _state(attempt: Attempt, step: NextStep) -> SubscriptionState:
     """Return the status to show: an unreachable receiver has failed, although it is retried."""
     is_away = reason_of(attempt.outcome) is OutcomeReason.CONNECTION_FAILED
     return SubscriptionState.FAILED if is_away and step.due_at_ms is not None else _STATES[step.status]

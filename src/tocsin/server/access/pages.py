@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 MOST_LOOKED_AT = 20_000
 """Entries one request looks at; whoever may see hardly any of them goes on with the cursor."""
@@ -28,7 +28,7 @@ class Read(Generic[T]):
 
 
 def visible_page(
-    read: Callable[[T | None, int], Portion[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
+    read: Callable[[T | None, int], BoundedList[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
 ) -> Read[T]:
     """Return a page of at most ``limit`` visible entries.
 

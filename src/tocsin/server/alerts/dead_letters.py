@@ -14,7 +14,7 @@ from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch, narrowed
 from tocsin.flow.send.rehearsal import Rehearsed, rehearsal
 from tocsin.flow.send.templates.choice import worded
-from tocsin.flow.send.templates.message_text import Place
+from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.send.wording import headline
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
@@ -169,7 +169,7 @@ def _worded(dispatch: Dispatch, caller: Caller) -> Dispatch:
     stored = caller.parts.alert_stores.routes
     keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
     routes = {alert: stored.of(alert) for alert, _ in keys}
-    place = Place(dispatch.message.channel, caller.parts.settings.base_url())
+    place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url())
     found = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
     return worded(dispatch, found, stored.system_templates(), place)[0]
 

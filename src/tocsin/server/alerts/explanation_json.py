@@ -13,7 +13,7 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
-from tocsin.explain.people import Reached, RecipientPath
+from tocsin.explain.people import PossibleRecipient, RecipientPath
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.flow.send.text_blocks import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
@@ -162,7 +162,7 @@ def _short(value: object) -> object:
     return value if isinstance(value, bool | int | float) else cut(orjson.dumps(value).decode(), limit=_LONGEST_VALUE)
 
 
-def _reached(one: Reached) -> Document:
+def _reached(one: PossibleRecipient) -> Document:
     return {
         "id": one.person.id if one.person else None,
         "name": one.name,

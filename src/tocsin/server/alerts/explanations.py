@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import MatchTrace, match_trace
-from tocsin.explain.people import Reached, Scene, reached_by, rows_of
+from tocsin.explain.people import PossibleRecipient, Scene, reached_by, rows_of
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.cascade import cascades_of, links_of, with_triggered
 from tocsin.flow.match.local import matches
@@ -39,7 +39,7 @@ _ALERT = "eventsubscription"
 
 
 @dataclass(frozen=True)
-class Question:
+class ExplanationScope:
     """Scope of an explanation: the event, one alert or all that the caller may see, one person or everybody.
 
     ``shown`` is the event without the parts hidden from the requester; alerts are evaluated on the whole event.
@@ -65,7 +65,7 @@ class PagedExplanation:
     shown: LoggedEvent
 
 
-def explain(question: Question, caller: Caller) -> PagedExplanation:
+def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     """Return the explanation, as far as the caller may see it.
 
     Raises
@@ -151,7 +151,7 @@ def _traced(
     return trace if is_open else trace.without_rules()
 
 
-def _is_narrowed(question: Question, caller: Caller, tended: frozenset[str]) -> bool:
+def _is_narrowed(question: ExplanationScope, caller: Caller, tended: frozenset[str]) -> bool:
     """Return whether there may be more to it than the caller may know: of others, by alerts that they may not edit."""
     about_me = question.person is not None and question.person.id == caller.actor.id
     asked_of = None if question.subscription is None else question.subscription.id
@@ -167,7 +167,7 @@ def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
     return min(at, log.progress(STREAK_STREAM))
 
 
-def _alerts(question: Question, caller: Caller) -> list[EventSubscription]:
+def _alerts(question: ExplanationScope, caller: Caller) -> list[EventSubscription]:
     if question.subscription is not None:
         return [question.subscription]
     return [] if question.gone is not None else visible_alerts(caller)
@@ -208,8 +208,8 @@ def _matches(alert: EventSubscription, logged: LoggedEvent) -> bool:
 
 
 def _reached(
-    question: Question, caller: Caller, of: tuple[Sequence[EventSubscription], frozenset[str], frozenset[str]]
-) -> dict[str, tuple[Reached, ...]]:
+    question: ExplanationScope, caller: Caller, of: tuple[Sequence[EventSubscription], frozenset[str], frozenset[str]]
+) -> dict[str, tuple[PossibleRecipient, ...]]:
     """Return whom the alerts reach: of those that did not match, only whether it is who was asked about."""
     alerts, matching, tended = of
     logged, parts = question.logged, caller.parts
@@ -233,7 +233,7 @@ def _reached(
     }
 
 
-def _records(question: Question, caller: Caller) -> dict[str, NotificationRecord]:
+def _records(question: ExplanationScope, caller: Caller) -> dict[str, NotificationRecord]:
     """Return what is stored: of one person what can be theirs, in the app, by mail, or as a name of many."""
     logged, records, person = question.logged, caller.parts.alert_stores.records, question.person
     if person is None:
@@ -243,7 +243,9 @@ def _records(question: Question, caller: Caller) -> dict[str, NotificationRecord
     return records.of_user(logged.offset, person.id) | records.by_id(named)
 
 
-def _notified(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[NotificationRecord, ...], int]:
+def _notified(
+    question: ExplanationScope, caller: Caller, tended: frozenset[str]
+) -> tuple[tuple[NotificationRecord, ...], int]:
     """Return what is stored that the caller may know of, and how much it is."""
     alert = question.gone if question.subscription is None else question.subscription.id
     me = caller.actor

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tocsin.flow.match.plan import ALL_RESOURCES
-from tocsin.flow.match.remarks import Kind, Remark, of_alert
+from tocsin.flow.match.remarks import Remark, RemarkKind, of_alert
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import AlertType, EventSubscription
@@ -83,7 +83,7 @@ def _not_offered(subscription: EventSubscription) -> Iterator[Remark]:
                 says = (
                     f"{key[:-1]} {name} is not available for {', '.join(resources)}, so the condition may never be true"
                 )
-                yield Remark(Kind.NOT_OFFERED, says, f"input.{key}[{index}].name")
+                yield Remark(RemarkKind.NOT_OFFERED, says, f"input.{key}[{index}].name")
 
 
 def functions() -> list[Document]:

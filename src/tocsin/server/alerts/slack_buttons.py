@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.clock import to_datetime
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
 from tocsin.flow.send import acknowledge_links, mute_links
-from tocsin.flow.send.acknowledge_links import AcknowledgeRequest
+from tocsin.flow.send.acknowledge_links import AcknowledgeLink
 from tocsin.flow.send.channels.slack.interactions import Press, Signed, is_genuine
-from tocsin.flow.send.mute_links import MuteRequest
+from tocsin.flow.send.mute_links import MuteLink
 from tocsin.flow.send.wording import asset_of
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification
@@ -38,7 +38,7 @@ class SlackButton(NamedTuple):
     """
 
     token: str
-    request: AcknowledgeRequest | MuteRequest
+    request: AcknowledgeLink | MuteLink
     notification: Notification
     destination: Destination
     alerts: frozenset[str]
@@ -98,7 +98,7 @@ def _done(button: SlackButton, caller: Caller) -> str:
     recipient = button.notification.recipient_id
     if recipient not in (None, caller.actor.id):
         raise Forbidden(_OF_ANOTHER)
-    if isinstance(button.request, MuteRequest):
+    if isinstance(button.request, MuteLink):
         return _muted(button.request, button.notification, caller)
     incident = button_of(button.token, caller.parts).incident
     if incident.subscription_id not in button.alerts:
@@ -106,7 +106,7 @@ def _done(button: SlackButton, caller: Caller) -> str:
     return acknowledge(incident.name, caller)
 
 
-def _muted(request: MuteRequest, notification: Notification, caller: Caller) -> str:
+def _muted(request: MuteLink, notification: Notification, caller: Caller) -> str:
     logged = caller.parts.log.find(notification.event_id)
     if logged is None or notification.recipient_id is None:
         raise Forbidden(_OF_ANOTHER)

@@ -10,7 +10,7 @@ from uuid import UUID
 from tocsin.errors import InvalidInput, InvalidTemplate
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.templates.html_text import to_html
-from tocsin.flow.send.templates.message_text import Place, rendered
+from tocsin.flow.send.templates.message_text import MessagePlace, rendered
 from tocsin.flow.send.templates.parse import parse
 from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent, EventType
@@ -62,7 +62,7 @@ def entry_of(request: Document, caller: Caller) -> Entry:
     return Entry(NOBODY, 0, _event_of(request, caller))
 
 
-def preview(template: Template, entry: Entry, place: Place) -> tuple[Document, RichText | None]:
+def preview(template: Template, entry: Entry, place: MessagePlace) -> tuple[Document, RichText | None]:
     """Return upstream's ``notificationTemplateRenderResponse``, with the rendered texts if the template is valid."""
     validation = validated(template)
     if not validation["isValid"]:

@@ -15,7 +15,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import LATEST_MS, Caller, Timestamp, answer
-from tocsin.store.cursors import ReportPage, Window
+from tocsin.store.cursors import ReportPage, ReportWindow
 
 MOST_READ = 10_000
 """Reports on one page."""
@@ -40,9 +40,9 @@ async def window_of(
     end: Annotated[Timestamp, Query(alias="endTs")] = LATEST_MS,
     limit: Annotated[int, Query(ge=0, le=MOST_READ)] = MOST_READ,
     after: Annotated[str | None, Query(max_length=8000)] = None,
-) -> Window:
+) -> ReportWindow:
     """Return which reports are asked for."""
-    return Window(start, end, limit, after or None)
+    return ReportWindow(start, end, limit, after or None)
 
 
 def paged(page: ReportPage) -> Response:
@@ -51,4 +51,4 @@ def paged(page: ReportPage) -> Response:
     return answer({"data": page.documents, "paging": paging})
 
 
-WindowAsked = Annotated[Window, Depends(window_of)]
+WindowAsked = Annotated[ReportWindow, Depends(window_of)]

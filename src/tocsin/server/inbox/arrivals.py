@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from tocsin.errors import LogDiverged
-from tocsin.store.outbox.inbox import Arrival, Reach
+from tocsin.store.outbox.inbox import Arrival, InboxProgress
 
 PAGE = 500
 MOST_NOTED = 100_000
@@ -23,7 +23,7 @@ _Place = tuple[int, str]
 class Arrivals(Protocol):
     """What is asked of the inbox (``store/outbox/inbox.py``)."""
 
-    def reach(self) -> Reach:
+    def reach(self) -> InboxProgress:
         """Return the progress of notifications."""
         ...
 

@@ -21,7 +21,7 @@ from tocsin.clock import Clock
 from tocsin.errors import LogDiverged, TooManyRequests
 from tocsin.model.people import Actor
 from tocsin.server.inbox.arrivals import PAGE, Arrivals, Arriving
-from tocsin.server.login.tokens import Session
+from tocsin.server.login.tokens import StreamSession
 from tocsin.store.faults import fault_of
 from tocsin.store.outbox.inbox import Arrival, InboxEntry
 
@@ -50,7 +50,7 @@ class Entries(Arrivals, Protocol):
         ...
 
 
-class Sessions(Protocol):
+class TokenSessions(Protocol):
     """What the loop asks about tokens (``store/people/tokens.py``)."""
 
     def access_revision(self) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ class StreamLimits:
 class Streams:
     """The listeners of one process, and the one loop that feeds them."""
 
-    def __init__(self, inbox: Entries, sessions: Sessions, clock: Clock, limits: StreamLimits) -> None:
+    def __init__(self, inbox: Entries, sessions: TokenSessions, clock: Clock, limits: StreamLimits) -> None:
         self._inbox, self._sessions, self._clock, self._limits = inbox, sessions, clock, limits
         self._listeners: dict[str, set[_Listener]] = defaultdict(set)
         self._open: Counter[str] = Counter()
@@ -102,7 +102,7 @@ class Streams:
     def _is_full(self, actor: Actor) -> bool:
         return self._open[actor.id] >= self._limits.per_person or self._open.total() >= self._limits.in_all
 
-    async def listen(self, user_id: str, last_seen: int | None, session: Session) -> AsyncIterator[InboxEntry]:
+    async def listen(self, user_id: str, last_seen: int | None, session: StreamSession) -> AsyncIterator[InboxEntry]:
         """Yield this person's notifications from now on, and first those after offset ``last_seen``.
 
         It ends when the token of the session does.
@@ -245,7 +245,7 @@ class ending_with_the_store:  # noqa: N801  read as a word of a with statement
 class _Listener:
     """One open connection: what waits to be sent to it; None ends it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: StreamSession) -> None:
         self.session = session
         self.checked = False
         self.queue: asyncio.Queue[InboxEntry | None] = asyncio.Queue()

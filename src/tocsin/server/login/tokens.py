@@ -58,7 +58,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Session:
+class StreamSession:
     """The token that a stream was opened with, whose it was then, and until when it works."""
 
     token_id: str
@@ -121,10 +121,10 @@ class Tokens:
         """Return the id of the token in a header that ``actor`` has accepted."""
         return str(self._accepted(authorization)["jti"])
 
-    def session(self, authorization: str | None, actor: Actor) -> Session:
+    def session(self, authorization: str | None, actor: Actor) -> StreamSession:
         """Return what has to be rechecked for as long as the response to this header is streamed."""
         claims = self._accepted(authorization)
-        return Session(str(claims["jti"]), actor, _expires_at_ms(claims))
+        return StreamSession(str(claims["jti"]), actor, _expires_at_ms(claims))
 
     def _accepted(self, authorization: str | None) -> dict[str, Any]:  # Any: a claim's value
         return self._claims((authorization or "").partition(" ")[2].strip())

@@ -25,7 +25,7 @@ from tocsin.server.openapi.event_schemas import EVENTS
 from tocsin.server.openapi.examples import examples
 from tocsin.server.openapi.graph_schemas import GRAPHS
 from tocsin.server.openapi.json_schema import TEXT, array, page, ref
-from tocsin.server.openapi.operations import OPERATIONS, Operation, has
+from tocsin.server.openapi.operations import OPERATIONS, OpenApiOperation, has
 from tocsin.server.openapi.parameters import parameters_of
 from tocsin.server.openapi.people_schemas import PEOPLE
 from tocsin.server.openapi.requests import REQUESTS
@@ -148,7 +148,7 @@ def _summary(description: str) -> str:
     return re.split(r"(?<=[^.])[.;:](?:\s|$)", description.splitlines()[0].replace("``", "`"), maxsplit=1)[0]
 
 
-def _for(table: Operation, row: EntityType | None) -> Operation:
+def _for(table: OpenApiOperation, row: EntityType | None) -> OpenApiOperation:
     """Return an operation with the names of the schemas of one type."""
     if row is None:
         return table
@@ -161,7 +161,7 @@ def _answers(row: EntityType | None, name: str) -> list[str]:
     return [one for one in (table.answer, table.body) if one is not None]
 
 
-def _successes(table: Operation, route: APIRoute, name: str) -> Document:
+def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
     statuses = table.also or (str(route.status_code or 200),)
     content = {} if table.answer is None else {"content": {table.media: {"schema": ref(table.answer)}}}
     headers = {"headers": _ETAG} if name in _TAGGED else {"headers": _LOCATION} if "302" in statuses else {}

@@ -24,7 +24,7 @@ from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 Kinds = dict[EventType, frozenset[str] | None]
 Format = Literal["openmetadata", "tocsin", "cloudEvents"]
@@ -148,7 +148,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
         return answer({"data": [], "paging": {"offset": start}})
     selection, fields = query.selection(), query.fields()
 
-    def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
+    def read(last: LoggedEvent | None, most: int) -> BoundedList[LoggedEvent]:
         return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:

@@ -41,7 +41,7 @@ _UNSHOWN = frozenset({"connection", "changeDescription", "incrementalChangeDescr
 """Keys that a search never shows."""
 
 
-class Page(BaseModel):
+class SearchPage(BaseModel):
     """Which hits are wanted, of which indexes; unknown parameters are ignored, as upstream does."""
 
     model_config = ConfigDict(populate_by_name=True, frozen=True)
@@ -61,7 +61,7 @@ class Page(BaseModel):
         return Search(query, types_of(self.index), deleted=self.deleted, offset=self.start, size=self.size)
 
 
-class Asking(Page):
+class Asking(SearchPage):
     """What may be asked of a search by query."""
 
     q: str = Field(default="", max_length=parse.LONGEST_QUERY)
@@ -91,7 +91,7 @@ class Asking(Page):
         return SORTED_BY[self.sort_field]
 
 
-class ByField(Page):
+class ByField(SearchPage):
     """What may be asked of a search by one field."""
 
     field_name: str = Field(alias="fieldName", min_length=1, max_length=200)

@@ -16,7 +16,7 @@ from tocsin.model.message import SUPPRESSED, MessageStatus
 from tocsin.store.alerts.tables import firing
 from tocsin.store.engine import reading
 from tocsin.store.outbox.dead_letters import joined_with_last
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import (
     GIVEN_UP_MESSAGE,
@@ -47,7 +47,7 @@ class FailedEvent:
     updated_at_ms: int
 
 
-class Place(NamedTuple):
+class DeliveryPlace(NamedTuple):
     """A place in an alert's log, which begins with the highest offset; within an event it is ordered by id."""
 
     log_offset: int
@@ -58,7 +58,7 @@ class Place(NamedTuple):
 class LogEntry:
     """One notification of an alert and the last attempt at its message; without a message it is in the app."""
 
-    place: Place
+    place: DeliveryPlace
     event: ChangeEvent
     channel: str
     recipient: str
@@ -147,8 +147,8 @@ class AlertDeliveries:
         return [events[offset] for offset in wanted if offset in events]
 
     def log(
-        self, subscription_id: str, window_ms: tuple[int, int], *, limit: int, after: Place | None
-    ) -> Portion[LogEntry]:
+        self, subscription_id: str, window_ms: tuple[int, int], *, limit: int, after: DeliveryPlace | None
+    ) -> BoundedList[LogEntry]:
         """Return at most ``limit`` notifications of events that happened in a window, the newest events first."""
         note, row, tried = notification.c, message.c, attempt.c
         query = (
@@ -170,7 +170,7 @@ class AlertDeliveries:
         ordered = query.order_by(firing.c.log_offset.desc(), note.id).limit(limit)
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            return Portion(_log_entry(one, texts) for one in connection.execute(ordered))
+            return BoundedList(_log_entry(one, texts) for one in connection.execute(ordered))
 
 
 def _failed(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects
@@ -190,7 +190,7 @@ def _unsent(offsets: Sequence[int]) -> Select[Any]:  # Any: an offset
 
 def _log_entry(row: Any, texts: Texts) -> LogEntry:  # Any: SQLAlchemy's row
     return LogEntry(
-        place=Place(row.log_offset, row.id),
+        place=DeliveryPlace(row.log_offset, row.id),
         event=ChangeEvent.model_validate_json(texts.of(row)),
         channel=row.channel,
         recipient=row.target or row.recipient,

@@ -21,7 +21,7 @@ from tocsin.store.alerts.tables import firing
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import LOGGED, logged_of, readable_end
-from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.snapshots import Texts
 from tocsin.store.tables import attempt, change_event, notification
 
@@ -93,7 +93,7 @@ class AlertHistory:
     def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
         self._engine, self._page_bytes = engine, page_bytes
 
-    def page(self, asked: HistoryAsked, *, limit: int, before: HistoryPlace | None = None) -> Portion[HistoryEntry]:
+    def page(self, asked: HistoryAsked, *, limit: int, before: HistoryPlace | None = None) -> BoundedList[HistoryEntry]:
         """Return at most ``limit`` entries and a page full, newest first, from the one after ``before`` on."""
         with reading(self._engine) as connection:
             found = {**_about(connection, asked, limit, before), **_firings(connection, asked, limit, before)}
@@ -105,7 +105,7 @@ class AlertHistory:
             at = {one.offset: one.event for one in events}
             shown = [one for one in places if one.log_offset in at]
             counts = _with_suppressed(connection, asked.subscription_id, {one: found[one] for one in shown})
-        entries = Portion(_entry(one, at[one.log_offset], counts[one]) for one in shown)
+        entries = BoundedList(_entry(one, at[one.log_offset], counts[one]) for one in shown)
         entries.is_cut = events.is_cut
         return entries
 

@@ -13,13 +13,13 @@ from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, Incide
 from tocsin.store.alerts.incidents import incident_of, steps_of
 from tocsin.store.alerts.tables import alert_incident, alert_incident_step
 from tocsin.store.engine import reading
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 _ROW = alert_incident.c
 
 
 @dataclass(frozen=True)
-class IncidentFilter:
+class AlertIncidentFilter:
     """Filters of incidents; None is no filter. ``unresolved`` leaves out those that are over."""
 
     status: IncidentStatus | None = None
@@ -43,7 +43,7 @@ class AlertIncidentLog:
             row = connection.execute(select(alert_incident).where(condition)).one_or_none()
         return None if row is None else incident_of(row)
 
-    def page(self, wanted: IncidentFilter, *, limit: int, before: int | None = None) -> Portion[AlertIncident]:
+    def page(self, wanted: AlertIncidentFilter, *, limit: int, before: int | None = None) -> BoundedList[AlertIncident]:
         """Return at most ``limit`` incidents, newest first, with numbers below ``before``."""
         asked = (
             (_ROW.status, wanted.status and wanted.status.value),
@@ -58,7 +58,7 @@ class AlertIncidentLog:
             query = query.where(_ROW.number < before)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(_ROW.number.desc()).limit(limit)).all()
-        return Portion(map(incident_of, rows))
+        return BoundedList(map(incident_of, rows))
 
     def steps(self, incident_id: str) -> list[AlertIncidentStep]:
         """Return what was done to an incident, in order."""

@@ -24,7 +24,7 @@ from tocsin.store import tables
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import STORED, reference_of, stored_of
 from tocsin.store.entities import changes, projections
-from tocsin.store.entities.changes import Change
+from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
 from tocsin.store.entities.write import SqlTransaction, held, lookups, reference_on
 
@@ -57,7 +57,7 @@ class _Known(NamedTuple):
 class _Kept:
     """What waits to be written."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[EntityChange] = field(default_factory=list)
     events: list[CapturedEvent] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
 
@@ -156,11 +156,11 @@ class SqlBatch(SqlTransaction):
 
     def insert(self, new: Stored) -> None:
         """Add an entity and its first version."""
-        self._keep(Change(None, new))
+        self._keep(EntityChange(None, new))
 
     def update(self, old: Stored, new: Stored) -> None:
         """Replace an entity; a new version is kept when the version number differs."""
-        self._keep(Change(old, new))
+        self._keep(EntityChange(old, new))
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
         """Add events to the log, in this order."""
@@ -194,7 +194,7 @@ class SqlBatch(SqlTransaction):
     def _kept_types(self) -> set[str]:
         return self._before.types | self._row.types
 
-    def _keep(self, change: Change) -> None:
+    def _keep(self, change: EntityChange) -> None:
         new = change.new
         self.touched.add(new.entity_type)
         self._row.changes.append(change)

@@ -32,10 +32,10 @@ from tocsin.store.entities import projections
 from tocsin.store.entities.batch import Rehearsal, SqlBatch
 from tocsin.store.entities.counts import Totals
 from tocsin.store.entities.inheritance import heritage_on
-from tocsin.store.entities.listing import Listing, Page, page_of
+from tocsin.store.entities.listing import EntityPage, Listing, page_of
 from tocsin.store.entities.relations import related
 from tocsin.store.entities.write import SqlTransaction, by_value, called, lies_under, lookups
-from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.people import teams
 from tocsin.store.snapshots import VERSION_TEXT, Texts
 
@@ -119,7 +119,7 @@ class SqlCatalogue:
             raise missing(entity_type, key)
         return found.document
 
-    def list_entities(self, entity_type: str, listing: Listing) -> Page:
+    def list_entities(self, entity_type: str, listing: Listing) -> EntityPage:
         """Return one page of entities of a type, in FQN order."""
         with reading(self._engine) as connection:
             return page_of(connection, entity_type, listing, totals=self._totals, most_bytes=self._page_bytes)
@@ -169,7 +169,7 @@ class SqlCatalogue:
             projections.add_memberships(connection, "team", documents)
         return documents
 
-    def versions(self, entity_id: str) -> Portion[Document]:
+    def versions(self, entity_id: str) -> BoundedList[Document]:
         """Return the versions an entity ever had, newest first, as many as fit a page; of one that is gone, too.
 
         Raises

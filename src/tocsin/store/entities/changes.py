@@ -38,7 +38,7 @@ _VERSION = ("entity_id", "version_tenths", "updated_at_ms", *(column.name for co
 _INSERT_VERSION = Prepared(insert(tables.entity_version), _VERSION)
 
 
-class Change(NamedTuple):
+class EntityChange(NamedTuple):
     """One change of one entity: its state before (None if it is created) and after."""
 
     old: Stored | None
@@ -50,7 +50,7 @@ class Change(NamedTuple):
         return self.old is None or self.old.version != self.new.version
 
 
-def write(connection: Connection, changes: Sequence[Change], relations: RelationChanges) -> None:
+def write(connection: Connection, changes: Sequence[EntityChange], relations: RelationChanges) -> None:
     """Write the rows of these changes, which are in the order in which they happened; note their ``relations``."""
     relations.note(connection, changes)
     texts = [to_text(projections.without_memberships(change.new)) for change in changes]
@@ -85,11 +85,11 @@ def _named_new(row: Row, keys: tuple[str, ...]) -> Row:
     return {f"new_{key}": row[key] for key in keys}
 
 
-def whole(changes: Sequence[Change]) -> list[Change]:
+def whole(changes: Sequence[EntityChange]) -> list[EntityChange]:
     """Return one change per entity, from its first to its last state, of changes that make a version."""
-    found: dict[str, Change] = {}
+    found: dict[str, EntityChange] = {}
     for change in changes:
         if change.is_version:
             first = found.get(change.new.id, change)
-            found[change.new.id] = Change(first.old, change.new)
+            found[change.new.id] = EntityChange(first.old, change.new)
     return list(found.values())

@@ -27,7 +27,7 @@ Condition = Any  # Any: SQLAlchemy's condition
 
 
 @dataclass(frozen=True)
-class Question:
+class FilterQuestion:
     """What one parameter asks for, of which type, on which store, and what the other parameters say."""
 
     value: str
@@ -36,14 +36,14 @@ class Question:
     others: Mapping[str, str]
 
 
-Filter = Callable[[Question], Condition]
+Filter = Callable[[FilterQuestion], Condition]
 
 _ENTITY = tables.entity.c
 _LINK = re.compile(r"<#E::\w+::(?P<fqn>.+?)(?:::columns::(?P<column>.+?))?>")
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-def _within(asked: Question) -> Condition:
+def _within(asked: FilterQuestion) -> Condition:
     if not _ID.fullmatch(asked.value):
         return lies_under(asked.value)
     above = tables.entity.alias("above")
@@ -51,25 +51,25 @@ def _within(asked: Question) -> Condition:
     return and_(_ENTITY.fqn > fqn + ".", _ENTITY.fqn < fqn + "/")
 
 
-def _directly_under(asked: Question) -> Condition:
+def _directly_under(asked: FilterQuestion) -> Condition:
     above = tables.entity.alias()
     is_it = or_(above.c.fqn == asked.value, above.c.id == asked.value)
     return _ENTITY.parent_id.in_(select(above.c.id).where(is_it))
 
 
-def _on_top(asked: Question) -> Condition:
+def _on_top(asked: FilterQuestion) -> Condition:
     above = tables.entity.alias()
     has_one = exists().where(above.c.id == _ENTITY.parent_id, above.c.entity_type == asked.entity_type)
     return not_(has_one) if _truth(asked) else true()
 
 
-def _under_a(asked: Question) -> Condition:
+def _under_a(asked: FilterQuestion) -> Condition:
     above = tables.entity.alias()
     return _ENTITY.parent_id.in_(select(above.c.id).where(above.c.entity_type.in_(_words(asked.value))))
 
 
 def _naming(field: str, *types: str) -> Filter:
-    def condition(asked: Question) -> Condition:
+    def condition(asked: FilterQuestion) -> Condition:
         named = tables.entity.alias()
         is_it = or_(named.c.id == asked.value, named.c.fqn == asked.value)
         ids = select(named.c.id).where(named.c.entity_type.in_(types), is_it)
@@ -79,11 +79,11 @@ def _naming(field: str, *types: str) -> Filter:
     return condition
 
 
-def _in_domain(asked: Question) -> Condition:
+def _in_domain(asked: FilterQuestion) -> Condition:
     return domains.belongs(asked.entity_type, asked.value)
 
 
-def _tagged(asked: Question) -> Condition:
+def _tagged(asked: FilterQuestion) -> Condition:
     tag = tables.entity_tag.c
     return _ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn == asked.value))
 
@@ -91,7 +91,7 @@ def _tagged(asked: Question) -> Condition:
 def _stated(key: str) -> Filter:
     """Return the filter by a text or a boolean in the document."""
 
-    def condition(asked: Question) -> Condition:
+    def condition(asked: FilterQuestion) -> Condition:
         is_truth, held = asked.value in ("true", "false"), _held(key, asked)
         if asked.is_sqlite:
             return func.coalesce(held, 0) == _truth(asked) if is_truth else held == asked.value
@@ -103,7 +103,7 @@ def _stated(key: str) -> Filter:
 def _one_of(key: str) -> Filter:
     """Return the filter by one of several texts, given as a comma list."""
 
-    def condition(asked: Question) -> Condition:
+    def condition(asked: FilterQuestion) -> Condition:
         return _held(key, asked).in_(_words(asked.value))
 
     return condition
@@ -112,7 +112,7 @@ def _one_of(key: str) -> Filter:
 def _word(key: str) -> Filter:
     """Return the filter by a word that the type's schema lists; another one is refused."""
 
-    def condition(asked: Question) -> Condition:
+    def condition(asked: FilterQuestion) -> Condition:
         words = enumeration(asked.entity_type, key)
         if asked.value not in words:
             raise InvalidInput(f"{key} must be one of {', '.join(words)}, not {asked.value!r}", field=key)
@@ -124,7 +124,7 @@ def _word(key: str) -> Filter:
 def _listed(key: str, *, or_none: bool = False) -> Filter:
     """Return the filter by a text in a list of the document; ``or_none``: an empty list means every text."""
 
-    def condition(asked: Question) -> Condition:
+    def condition(asked: FilterQuestion) -> Condition:
         held = _held(key, asked)
         quoted = '"' + asked.value.replace('"', "") + '"'
         found = held.contains(quoted, autoescape=True)
@@ -134,7 +134,7 @@ def _listed(key: str, *, or_none: bool = False) -> Filter:
 
 
 def _member(own: str, other: str) -> Filter:
-    def condition(asked: Question) -> Condition:
+    def condition(asked: FilterQuestion) -> Condition:
         member, team = tables.membership.c, tables.entity.alias()
         is_it = or_(team.c.id == asked.value, team.c.name == asked.value)
         ids = select(team.c.id).where(team.c.entity_type == "team", is_it)
@@ -143,11 +143,11 @@ def _member(own: str, other: str) -> Filter:
     return condition
 
 
-def _under_team(asked: Question) -> Condition:
+def _under_team(asked: FilterQuestion) -> Condition:
     return under_the_root() if asked.value == ORGANIZATION else _member("member_id", "team_id")(asked)
 
 
-def _tested(asked: Question) -> Condition:
+def _tested(asked: FilterQuestion) -> Condition:
     """Return the condition that a test tests this; with ``includeAllTests`` a column of it counts, too."""
     link = _LINK.fullmatch(asked.value)
     tested = asked.value if link is None else link["fqn"] + (f".{link['column']}" if link["column"] else "")
@@ -156,14 +156,14 @@ def _tested(asked: Question) -> Condition:
     return and_(lies_under(tested), _held("entityFQN", asked) == tested)
 
 
-def _tests_a(asked: Question) -> Condition:
+def _tests_a(asked: FilterQuestion) -> Condition:
     if asked.value not in ("table", "column", "all"):
         raise InvalidInput("must be table, column or all", field="testCaseType")
     of_column = _held("entityLink", asked).contains("::columns::", autoescape=True)
     return {"table": not_(of_column), "column": of_column}.get(asked.value, true())
 
 
-def _in_suite(asked: Question) -> Condition:
+def _in_suite(asked: FilterQuestion) -> Condition:
     suites, suite = suite_member.c, tables.entity.alias()
     own = select(suite.c.fqn).where(suite.c.id == asked.value, suite.c.entity_type == "testSuite").scalar_subquery()
     table = func.substr(own, 1, func.length(own) - len(".testSuite"))
@@ -171,18 +171,18 @@ def _in_suite(asked: Question) -> Condition:
     return or_(_ENTITY.id.in_(select(suites.test_case_id).where(suites.suite_id == asked.value)), of_its_table)
 
 
-def _suite_kind(asked: Question) -> Condition:
+def _suite_kind(asked: FilterQuestion) -> Condition:
     if asked.value not in ("basic", "executable", "logical"):
         raise InvalidInput("must be basic or logical", field="testSuiteType")
     is_basic = "false" if asked.value == "logical" else "true"
-    return _stated("basic")(Question(is_basic, asked.entity_type, asked.is_sqlite, asked.others))
+    return _stated("basic")(FilterQuestion(is_basic, asked.entity_type, asked.is_sqlite, asked.others))
 
 
-def _even_empty(asked: Question) -> Condition:
+def _even_empty(asked: FilterQuestion) -> Condition:
     return true() if _truth(asked) else exists().where(suite_member.c.suite_id == _ENTITY.id)
 
 
-def _even_untested(asked: Question) -> Condition:
+def _even_untested(asked: FilterQuestion) -> Condition:
     suite = tables.entity.alias("suite")
     member = suite_member.c
     has_tests = exists().where(
@@ -191,13 +191,13 @@ def _even_untested(asked: Question) -> Condition:
     return true() if _truth(asked) else has_tests
 
 
-def _modifier(asked: Question) -> Condition:
+def _modifier(asked: FilterQuestion) -> Condition:
     """Return no filter: the parameter changes the meaning of another one."""
     _truth(asked)
     return true()
 
 
-def _truth(asked: Question) -> bool:
+def _truth(asked: FilterQuestion) -> bool:
     if asked.value not in ("true", "false"):
         raise InvalidInput(f"{asked.value!r} must be true or false")
     return asked.value == "true"
@@ -207,7 +207,7 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _held(key: str, asked: Question) -> Any:  # Any: SQLAlchemy's expression
+def _held(key: str, asked: FilterQuestion) -> Any:  # Any: SQLAlchemy's expression
     """Return the value under a key of the document; a list as its text."""
     if asked.is_sqlite:
         return func.json_extract(_ENTITY.document, f"$.{key}")

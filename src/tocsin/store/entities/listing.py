@@ -21,7 +21,7 @@ from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities import projections
 from tocsin.store.entities.counts import Totals
-from tocsin.store.entities.filters import Question, filters_of
+from tocsin.store.entities.filters import FilterQuestion, filters_of
 from tocsin.store.entities.write import lies_under
 from tocsin.store.page_bytes import portion
 
@@ -62,7 +62,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Page:
+class EntityPage:
     """Some entities in FQN order, how many there are in all, and the cursors of the pages around them."""
 
     documents: list[Document]
@@ -73,7 +73,7 @@ class Page:
 
 def page_of(
     connection: Connection, entity_type: str, listing: Listing, *, totals: Totals, most_bytes: int | None = None
-) -> Page:
+) -> EntityPage:
     """Return the page of entities of this type that ``listing`` asks for, shorter where it would be too large.
 
     Raises
@@ -88,7 +88,7 @@ def page_of(
     question = (entity_type, replace(listing, after=None, before=None, limit=0, offset=0))
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
     if listing.limit <= 0:
-        return Page([], total)
+        return EntityPage([], total)
     backwards = listing.before is not None
     query = select(_ENTITY.fqn, _ENTITY.document).where(*conditions)
     if listing.before is not None:
@@ -107,7 +107,7 @@ def page_of(
     projections.add_memberships(connection, entity_type, documents)
     has_next = bool(rows) and (backwards or more)
     has_previous = bool(rows) and (more if backwards else listing.after is not None)
-    return Page(
+    return EntityPage(
         documents,
         total,
         after=cursor_of(rows[-1].fqn) if has_next else None,
@@ -129,7 +129,9 @@ def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any
     if listing.owner:
         found.append(_ENTITY.id.in_(_owned_by(listing.owner)))
     known, others = filters_of(entity_type), dict(listing.filters)
-    asked = ((name, Question(value, entity_type, sqlite, others)) for name, value in listing.filters if name in known)
+    asked = (
+        (name, FilterQuestion(value, entity_type, sqlite, others)) for name, value in listing.filters if name in known
+    )
     return found + [known[name](question) for name, question in asked]
 
 

@@ -27,7 +27,7 @@ from tocsin.store.alerts.incidents import SqlAlertIncidents
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.entities import changes, past_relations, projections
-from tocsin.store.entities.changes import Change
+from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
 from tocsin.store.entities.past_relations import Relation, RelationChanges
 from tocsin.store.eventlog import log
@@ -211,12 +211,12 @@ class SqlTransaction:
     def insert(self, new: Stored) -> None:
         """Add an entity and its first version."""
         self.touched.add(new.entity_type)
-        changes.write(self._connection, [Change(None, new)], self._relations)
+        changes.write(self._connection, [EntityChange(None, new)], self._relations)
 
     def update(self, old: Stored, new: Stored) -> None:
         """Replace an entity; a new version is kept when the version number differs."""
         self.touched.add(new.entity_type)
-        changes.write(self._connection, [Change(old, new)], self._relations)
+        changes.write(self._connection, [EntityChange(old, new)], self._relations)
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
         """Look up who has to do with these entities, which are about to be erased together."""

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from tocsin.model.change import LoggedEvent
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import LOGGED, logged_of
-from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.snapshots import Texts
 from tocsin.store.tables import change_event, follow
 
@@ -34,7 +34,7 @@ class Activity:
         event_types: Collection[str] = (),
         below: int | None = None,
         limit: int = 20,
-    ) -> Portion[LoggedEvent]:
+    ) -> BoundedList[LoggedEvent]:
         """Return what happened since ``since_ms`` to the assets a user follows, newest first.
 
         That others follow them too is left out. ``event_types`` narrows to these (none: all); ``below`` is the

@@ -23,7 +23,7 @@ from tocsin.store.chunks import chunked
 from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports
-from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.snapshots import EVENT_TEXT, Texts, stored
 from tocsin.store.statements import Prepared
 
@@ -121,7 +121,7 @@ class EventLog:
                 found |= {one.offset: one for one in _logged(connection, query)}
         return found
 
-    def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> Portion[LoggedEvent]:
+    def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> BoundedList[LoggedEvent]:
         """Return the selected events after offset ``after``, at most ``limit`` and a page full, in offset order."""
         with reading(self._engine) as connection:
             end = readable_end(connection)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, true
 
 from tocsin.model.entity_link import joined
-from tocsin.model.thread import Part, TaskStatus, ThreadType
+from tocsin.model.thread import TaskStatus, ThreadPart, ThreadType
 from tocsin.store.access.visibility import Scopes, in_scopes
 from tocsin.store.engine import is_sqlite
 from tocsin.store.feed.rows import teams_of
@@ -116,8 +116,10 @@ def lies_before(place: ThreadCursor | None, *, backwards: bool) -> list[Conditio
 
 def _concerns(query: FeedQuery, user_id: str, principals: Sequence[str]) -> Condition:
     """Return the condition that a thread concerns a user; ``principals`` are the user and their teams."""
-    assigned, began = _has_part(Part.ASSIGNEE, principals), _THREAD.created_by_id == user_id
-    owned = or_(_about(ownership.c.entity_id, ownership.c.owner_id, principals), _has_part(Part.AUTHOR, [user_id]))
+    assigned, began = _has_part(ThreadPart.ASSIGNEE, principals), _THREAD.created_by_id == user_id
+    owned = or_(
+        _about(ownership.c.entity_id, ownership.c.owner_id, principals), _has_part(ThreadPart.AUTHOR, [user_id])
+    )
     followed = _about(follow.c.entity_id, follow.c.user_id, [user_id])
     match query.filter_type:
         case FilterType.ASSIGNED_TO:
@@ -125,7 +127,7 @@ def _concerns(query: FeedQuery, user_id: str, principals: Sequence[str]) -> Cond
         case FilterType.ASSIGNED_BY:
             return and_(began, _THREAD.kind == ThreadType.TASK.value)
         case FilterType.MENTIONS:
-            return _has_part(Part.MENTION, principals)
+            return _has_part(ThreadPart.MENTION, principals)
         case FilterType.FOLLOWS:
             return followed
         case FilterType.OWNER_OR_FOLLOWS:
@@ -134,7 +136,7 @@ def _concerns(query: FeedQuery, user_id: str, principals: Sequence[str]) -> Cond
             return or_(assigned, began) if query.kind is ThreadType.TASK else owned
 
 
-def _has_part(part: Part, principals: Sequence[str]) -> Condition:
+def _has_part(part: ThreadPart, principals: Sequence[str]) -> Condition:
     return _THREAD.id.in_(select(_PART.thread_id).where(_PART.principal_id.in_(principals), _PART.part == part.value))
 
 

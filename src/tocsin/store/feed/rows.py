@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import joined, steps_of
-from tocsin.model.thread import Part, PartTaken, StoredThread, ThreadType
+from tocsin.model.thread import PartTaken, StoredThread, ThreadPart, ThreadType
 from tocsin.store import documents
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post, tombstone_part
@@ -100,7 +100,7 @@ class SqlThreads:
         self._run(delete(thread_part).where(_PART.thread_id == thread_id, _PART.place == post_id))
         self._run(delete(thread_post).where(_POST.id == post_id))
 
-    def set_parts(self, thread_id: str, part: Part, place: str, taken: Sequence[PartTaken]) -> None:
+    def set_parts(self, thread_id: str, part: ThreadPart, place: str, taken: Sequence[PartTaken]) -> None:
         """Make these, and no others, those who have this part at this place; who had it already keeps their place."""
         there = (_PART.thread_id == thread_id, _PART.part == part.value, _PART.place == place)
         before = set(self._run(select(_PART.principal_id).where(*there)).scalars())

@@ -12,15 +12,15 @@ from sqlalchemy import Connection, Select, func, literal, select
 
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
-from tocsin.model.thread import Part
+from tocsin.model.thread import ThreadPart
 from tocsin.store.chunks import chunked
 from tocsin.store.feed.tables import thread_part, tombstone_part
 
-PARTS: dict[ReasonKind, tuple[Part, ...]] = {
-    ReasonKind.CREATOR: (Part.AUTHOR,),
-    ReasonKind.ASSIGNEE: (Part.ASSIGNEE,),
-    ReasonKind.MENTION: (Part.MENTION,),
-    ReasonKind.PARTICIPANT: (Part.AUTHOR, Part.MENTION),
+PARTS: dict[ReasonKind, tuple[ThreadPart, ...]] = {
+    ReasonKind.CREATOR: (ThreadPart.AUTHOR,),
+    ReasonKind.ASSIGNEE: (ThreadPart.ASSIGNEE,),
+    ReasonKind.MENTION: (ThreadPart.MENTION,),
+    ReasonKind.PARTICIPANT: (ThreadPart.AUTHOR, ThreadPart.MENTION),
 }
 """The relations of people to a thread, and the participations that make them."""
 

@@ -20,7 +20,7 @@ from tocsin.store.engine import is_sqlite, writing
 from tocsin.store.entities import projections
 from tocsin.store.fsck import dangling, entities, events, rebuilding, values
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding, Look
-from tocsin.store.high_water_marks import Trace, lost
+from tocsin.store.high_water_marks import UseTrace, lost
 from tocsin.store.tables import METADATA, change_event, entity, entity_version
 
 ReportProgress = Callable[[int, int], None]
@@ -67,7 +67,7 @@ def inspect(
     report: ReportProgress = lambda _done, _total: None,
     *,
     deep: bool = False,
-    known: Sequence[Trace] = (),
+    known: Sequence[UseTrace] = (),
 ) -> Inspection:
     """Look through the whole store; ``deep`` also rebuilds every version from its events.
 

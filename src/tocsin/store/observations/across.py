@@ -15,7 +15,7 @@ from tocsin.access.nodes import Condition
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of
-from tocsin.store.cursors import Window, not_a_cursor, place_of, place_text
+from tocsin.store.cursors import ReportWindow, not_a_cursor, place_of, place_text
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.observations.tables import series
@@ -51,7 +51,9 @@ class ReportsAcross:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def page(self, entity_type: str, kinds: Collection[str], window: Window, visible_to: Condition) -> FoundReports:
+    def page(
+        self, entity_type: str, kinds: Collection[str], window: ReportWindow, visible_to: Condition
+    ) -> FoundReports:
         """Return a page of the reports of these kinds about live entities of a type that may be seen."""
         with reading(self._engine) as connection:
             found = and_(
@@ -76,7 +78,7 @@ class ReportsAcross:
         return FoundReports(reports, total, place_text(at_ms, f"{entity_id}|{kind}|{part}"))
 
 
-def _beyond(window: Window) -> list[Any]:  # Any: SQLAlchemy's conditions
+def _beyond(window: ReportWindow) -> list[Any]:  # Any: SQLAlchemy's conditions
     """Return what holds for the reports after the cursor of a window."""
     if window.after is None:
         return []

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, and_, func, or_, select, tuple_
 
 from tocsin.flow.capture.secrets import KIND as SECRETS
 from tocsin.model.entity import Document
-from tocsin.store.cursors import ReportPage, Window, place_of, place_text
+from tocsin.store.cursors import ReportPage, ReportWindow, place_of, place_text
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.entities.owners import owners_of
@@ -33,7 +33,7 @@ class ObservationReads:
         self.across = ReportsAcross(engine)
 
     def page(
-        self, entity_id: str, kind: str, window: Window, *, part: str | None = None, status: str | None = None
+        self, entity_id: str, kind: str, window: ReportWindow, *, part: str | None = None, status: str | None = None
     ) -> ReportPage:
         """Return a page of the reports of one kind, newest first; None means those of all parts, of any status."""
         conditions: list[Any] = [  # Any: SQLAlchemy's conditions

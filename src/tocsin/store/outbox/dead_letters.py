@@ -16,7 +16,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.message import SUPPRESSED, Entry, Message, MessageStatus
 from tocsin.model.replay import DeadLetter, Selection
 from tocsin.store.engine import reading
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import GIVEN_UP_MESSAGE, attempt, change_event, message, notification
 
@@ -28,7 +28,7 @@ _LAST = and_(attempt.c.message_id == message.c.id, attempt.c.number == message.c
 
 
 @dataclass(frozen=True)
-class Place:
+class DeadLetterPlace:
     """A place in the order of dead letters: when one was given up, and its id."""
 
     updated_at_ms: int
@@ -41,7 +41,7 @@ class DeadLetters:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def page(self, wanted: Selection, after: Place | None, limit: int) -> Portion[DeadLetter]:
+    def page(self, wanted: Selection, after: DeadLetterPlace | None, limit: int) -> BoundedList[DeadLetter]:
         """Return at most ``limit`` of the dead letters that are meant, after a place."""
         order = (message.c.updated_at_ms, message.c.id)
         query = _with_last().where(GIVEN_UP_MESSAGE, *selected(wanted))
@@ -49,7 +49,7 @@ class DeadLetters:
             query = query.where(tuple_(*order) < (after.updated_at_ms, after.id))
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(*(one.desc() for one in order)).limit(limit)).all()
-            return Portion(_filled(connection, [_letter(row) for row in rows]))
+            return BoundedList(_filled(connection, [_letter(row) for row in rows]))
 
     def find(self, message_id: str) -> DeadLetter | None:
         """Return the message of that id, whatever its status."""

@@ -22,7 +22,7 @@ from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firings import note_opened
 from tocsin.store.engine import reading, writing
 from tocsin.store.eventlog.progress import processed_through
-from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import change_event, notification
 
@@ -68,7 +68,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Reach:
+class InboxProgress:
     """Progress of notifications: the newest notified event, and the offset up to which all queries are done.
 
     Between the two, notifications may still be written for earlier events: several queries write them.
@@ -86,9 +86,9 @@ class Inbox:
 
     def page(
         self, user_id: str, now_ms: int, *, limit: int, after: InboxCursor | None = None, unread_only: bool = False
-    ) -> Portion[InboxEntry]:
+    ) -> BoundedList[InboxEntry]:
         """Return at most ``limit`` entries, and a page full, that follow ``after``: unread first, then newest."""
-        entries = Portion[InboxEntry]()
+        entries = BoundedList[InboxEntry]()
         if after is None or not after.read:
             below = after.log_offset if after else None
             entries = self._part(user_id, now_ms, limit, read=False, below=below)
@@ -149,12 +149,12 @@ class Inbox:
             events = {row.id: ChangeEvent.model_validate_json(texts.of(row)) for row in found}
         return [_entry(row, events[row.event_id]) for row in rows]
 
-    def reach(self) -> Reach:
+    def reach(self) -> InboxProgress:
         """Return the progress of notifications; later reads see all up to its ``processed_through``."""
         last = select(notification.c.log_offset, notification.c.event_id).order_by(notification.c.log_offset.desc())
         with reading(self._engine) as connection:
             through, row = processed_through(connection), connection.execute(last.limit(1)).first()
-        return Reach(BEGINNING if row is None else LogPosition(row.log_offset, row.event_id), through)
+        return InboxProgress(BEGINNING if row is None else LogPosition(row.log_offset, row.event_id), through)
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
         """Return the rows beyond log offset ``after``, oldest first, whether due or not; whole offsets only."""
@@ -172,14 +172,14 @@ class Inbox:
                 rows = [row for row in rows if row.log_offset < last] + list(connection.execute(at_last))
         return [Arrival(row.log_offset, row.recipient_id, row.due_at_ms) for row in rows]
 
-    def _part(self, user_id: str, now_ms: int, limit: int, *, read: bool, below: int | None) -> Portion[InboxEntry]:
+    def _part(self, user_id: str, now_ms: int, limit: int, *, read: bool, below: int | None) -> BoundedList[InboxEntry]:
         marked = notification.c.read_at_ms.is_not(None) if read else notification.c.read_at_ms.is_(None)
         query = _joined().where(_shown_to(user_id, now_ms), marked)
         if below is not None:
             query = query.where(notification.c.log_offset < below)
         return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))
 
-    def _entries(self, query: Select[tuple[object, ...]]) -> Portion[InboxEntry]:
+    def _entries(self, query: Select[tuple[object, ...]]) -> BoundedList[InboxEntry]:
         with reading(self._engine) as connection:
             texts = Texts(connection)
             return portion(connection, query, lambda row: _notified_entry(row, texts), self._page_bytes)

@@ -19,7 +19,7 @@ from tocsin.model.entity import Document
 from tocsin.model.report import IncidentStep
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible
-from tocsin.store.cursors import ReportPage, Window, place_of, place_text
+from tocsin.store.cursors import ReportPage, ReportWindow, place_of, place_text
 from tocsin.store.documents import REFERENCE, from_text, reference_of, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.observations.tables import incident_status
@@ -39,7 +39,7 @@ _STEP = (
 
 
 @dataclass(frozen=True)
-class IncidentFilter:
+class IncidentStateFilter:
     """Filters of incident states; None is no filter.
 
     Attributes
@@ -123,7 +123,7 @@ class IncidentLog:
         """Return all steps of one incident, newest first."""
         return self._steps(_steps_with_cases().where(_ROW.state_id == state_id).order_by(_ROW.timestamp_ms.desc()))
 
-    def page(self, wanted: IncidentFilter, window: Window) -> ReportPage:
+    def page(self, wanted: IncidentStateFilter, window: ReportWindow) -> ReportPage:
         """Return a page of steps, newest first."""
         with reading(self._engine) as connection:
             conditions = [*_conditions(wanted, window), _seen(connection, wanted.visible)]
@@ -154,7 +154,7 @@ def _seen(connection: Connection, scope: Condition) -> ColumnElement[bool]:
     return _ROW.test_case_id.in_(select(_ENTITY.id).where(_ENTITY.entity_type == "testCase", seen))
 
 
-def _conditions(wanted: IncidentFilter, window: Window) -> list[Any]:  # Any: SQLAlchemy's conditions
+def _conditions(wanted: IncidentStateFilter, window: ReportWindow) -> list[Any]:  # Any: SQLAlchemy's conditions
     found: list[Any] = [_ROW.timestamp_ms.between(window.start_ms, window.end_ms)]
     asked = (
         (_ROW.status, wanted.status),

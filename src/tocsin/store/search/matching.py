@@ -17,7 +17,7 @@ from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjoined, disjoined, f
 from tocsin.model.inheritance import types_above
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.nodes import ANY_ENTRY, Below, Compare, Fact, Leaf, Node, Words
+from tocsin.search.nodes import ANY_ENTRY, Below, CompareColumn, IndexedFact, Leaf, Node, Words
 from tocsin.search.tokens import token_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.inheritance_filters import DOMAINS, OWNERS, below
@@ -78,18 +78,18 @@ def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
 
     def expanded(leaf: Leaf) -> Node:
-        if not isinstance(leaf, Fact) or leaf.inherited_as is None:
+        if not isinstance(leaf, IndexedFact) or leaf.inherited_as is None:
             return leaf
         below = Below(leaf, above)
         comes_down = above and connection.execute(_holders(below, words).limit(1)).first() is not None
-        return disjoined(Fact(leaf.token), below) if comes_down else Fact(leaf.token)
+        return disjoined(IndexedFact(leaf.token), below) if comes_down else IndexedFact(leaf.token)
 
     return replaced(node, expanded)
 
 
 def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column
     """Return a query for the ids of those that have the fact and may have descendants."""
-    of_types = disjoined(*(Fact(token_of("entityType", one)) for one in below.types))
+    of_types = disjoined(*(IndexedFact(token_of("entityType", one)) for one in below.types))
     found = select(words.number).select_from(search_words).where(words.condition(conjoined(below.fact, of_types)))
     return select(_ENTRY.entity_id).where(_ENTRY.number.in_(found))
 
@@ -106,7 +106,7 @@ def matching(connection: Connection, node: Node) -> Matching:
 
 def is_of_words(node: Node) -> bool:
     """Return whether the index of words alone can answer."""
-    return not isinstance(node, Constant) and all(isinstance(leaf, Words | Fact) for leaf in leaves(node))
+    return not isinstance(node, Constant) and all(isinstance(leaf, Words | IndexedFact) for leaf in leaves(node))
 
 
 def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
@@ -115,7 +115,7 @@ def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
         found = select(words.number).select_from(search_words).where(words.condition(node))
         return _ENTRY.number.in_(found)
     match node:
-        case Compare():
+        case CompareColumn():
             return _compared(node)
         case Below(fact=fact, types=types):
             naming = OWNERS if fact.inherited_as == "owners" else DOMAINS
@@ -137,7 +137,7 @@ def _grouped(operands: Sequence[Node], join: Callable[..., Node]) -> list[Node]:
     return [join(*together), *others] if together else others
 
 
-def _compared(node: Compare) -> Sql:
+def _compared(node: CompareColumn) -> Sql:
     column = _ENTRY[node.column]
     match node.comparator:
         case "=":
@@ -180,7 +180,7 @@ class _Fts5:
         match node:
             case Words(columns=columns, words=words, is_prefix=is_prefix):
                 return f'{{{" ".join(columns)}}} : "{" ".join(words)}"{" *" if is_prefix else ""}'
-            case Fact(token=token):
+            case IndexedFact(token=token):
                 return f'keys : "{token}"'
             case Or(operands=operands):
                 return f"({' OR '.join(map(self._expression, operands))})"
@@ -209,7 +209,7 @@ class _Tsvector:
         match leaf:
             case Words():
                 return or_(*self._columns(leaf))
-            case Fact(token=token):
+            case IndexedFact(token=token):
                 return _asks(search_words.c["keys"], f"'{token}'")
         raise AssertionError(leaf)
 
@@ -224,7 +224,7 @@ class _Tsvector:
         return found
 
 
-ANY = Fact(ANY_ENTRY)
+ANY = IndexedFact(ANY_ENTRY)
 
 
 def _asks(column: Sql, query: str) -> Sql:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import checked
-from tocsin.flow.match.remarks import Kind, of_alert, of_condition
+from tocsin.flow.match.remarks import RemarkKind, of_alert, of_condition
 from tocsin.model.subscription import EventSubscription
 
 MANY = " && ".join(
@@ -31,30 +31,30 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
     ("subscription", "kinds"),
     [
         (alert("isBot()"), []),
-        (alert(), [Kind.UNINDEXED]),
+        (alert(), [RemarkKind.UNINDEXED]),
         (alert(resources=("table",)), []),
-        (alert("true"), [Kind.ALWAYS_TRUE, Kind.UNINDEXED]),
-        (alert("!isBot()"), [Kind.UNINDEXED]),
-        (alert("user.follows(entity)"), [Kind.UNINDEXED]),
+        (alert("true"), [RemarkKind.ALWAYS_TRUE, RemarkKind.UNINDEXED]),
+        (alert("!isBot()"), [RemarkKind.UNINDEXED]),
+        (alert("user.follows(entity)"), [RemarkKind.UNINDEXED]),
         (alert("user.follows(entity) && tier == 'Tier.a'"), []),
-        (alert("isBot()", "tier == 'Tier.a' && tier == 'Tier.b'"), [Kind.NEVER_TRUE]),
-        (alert("tier == 'Tier.a'", "tier == 'Tier.b'"), [Kind.NEVER_TRUE]),
-        (alert("isBot()", resources=()), [Kind.NO_RESOURCES]),
-        (alert("entityType == 'table'", resources=("topic", "pipeline")), [Kind.OUTSIDE_RESOURCES]),
-        (alert("matchPipelineState('Failed')", resources=("table",)), [Kind.OUTSIDE_RESOURCES]),
+        (alert("isBot()", "tier == 'Tier.a' && tier == 'Tier.b'"), [RemarkKind.NEVER_TRUE]),
+        (alert("tier == 'Tier.a'", "tier == 'Tier.b'"), [RemarkKind.NEVER_TRUE]),
+        (alert("isBot()", resources=()), [RemarkKind.NO_RESOURCES]),
+        (alert("entityType == 'table'", resources=("topic", "pipeline")), [RemarkKind.OUTSIDE_RESOURCES]),
+        (alert("matchPipelineState('Failed')", resources=("table",)), [RemarkKind.OUTSIDE_RESOURCES]),
         (alert("matchPipelineState('Failed')", resources=("table", "pipeline")), []),
-        (alert("threadType == 'Task'", resources=("conversation",)), [Kind.OUTSIDE_RESOURCES]),
-        (alert(MANY), [Kind.UNINDEXED]),
-        (alert(MANY, resources=("table",)), [Kind.UNINDEXED]),
-        (alert("testStatus == 'Fialed'"), [Kind.UNKNOWN_WORD]),
-        (alert("matchAnySource({'tabel','topic'})"), [Kind.UNKNOWN_WORD]),
-        (alert("entityType == 'Table'", "false"), [Kind.UNKNOWN_WORD, Kind.NEVER_TRUE]),
-        (alert("threadType == 'Taks'"), [Kind.UNKNOWN_WORD]),
+        (alert("threadType == 'Task'", resources=("conversation",)), [RemarkKind.OUTSIDE_RESOURCES]),
+        (alert(MANY), [RemarkKind.UNINDEXED]),
+        (alert(MANY, resources=("table",)), [RemarkKind.UNINDEXED]),
+        (alert("testStatus == 'Fialed'"), [RemarkKind.UNKNOWN_WORD]),
+        (alert("matchAnySource({'tabel','topic'})"), [RemarkKind.UNKNOWN_WORD]),
+        (alert("entityType == 'Table'", "false"), [RemarkKind.UNKNOWN_WORD, RemarkKind.NEVER_TRUE]),
+        (alert("threadType == 'Taks'"), [RemarkKind.UNKNOWN_WORD]),
         (alert("matchStatusTransition('Success','Failed')", "pipelineStatus == 'PARTIALSUCCESS'"), []),
         (alert("matchAnySource('thread') && userName == 'nobody'"), []),
     ],
 )
-def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kinds: list[Kind]) -> None:
+def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kinds: list[RemarkKind]) -> None:
     assert [remark.kind for remark in of_alert(subscription)] == kinds
 
 
@@ -90,7 +90,7 @@ def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
 )
 def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> None:
     (remark,) = of_condition(checked(f"tier == '{asked}'"))
-    assert remark.kind is Kind.UNKNOWN_WORD
+    assert remark.kind is RemarkKind.UNKNOWN_WORD
     assert remark.message == f"No asset has the tier '{asked}': tiers begin with Tier.; did you mean {meant}?"
     assert not list(of_condition(checked("matchAnyTier('Tier.Tier1')")))
 
@@ -114,7 +114,7 @@ def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> N
 )
 def test_a_target_that_no_change_can_have_is_remarked_upon(condition: str, says: str) -> None:
     (remark,) = of_condition(checked(condition))
-    assert remark.kind is Kind.UNKNOWN_WORD
+    assert remark.kind is RemarkKind.UNKNOWN_WORD
     assert remark.message.startswith(f"No change has the target {says}")
 
 

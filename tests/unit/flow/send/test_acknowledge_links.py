@@ -13,8 +13,8 @@ from tocsin.flow.send import mute_links
 from tocsin.flow.send.acknowledge_links import (
     MOST_BUTTONS,
     VALID_FOR_MS,
-    AcknowledgeRequest,
-    Links,
+    AcknowledgeLink,
+    LinkSigner,
     buttons_of,
     request_of,
     token_of,
@@ -23,8 +23,8 @@ from tocsin.flow.send.dispatch import Dispatch, narrowed
 from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.message import OutcomeReason
 
-ASKED = AcknowledgeRequest("0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11", 7, 1_000)
-LINKS = Links("https://t.example", b"key")
+ASKED = AcknowledgeLink("0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11", 7, 1_000)
+LINKS = LinkSigner("https://t.example", b"key")
 
 
 def failing(recipient_id: str | None, *incidents: OpenIncident) -> Dispatch:
@@ -41,7 +41,7 @@ def test_a_token_says_what_is_asked_until_it_is_over() -> None:
 
 def test_nobody_else_can_make_or_change_a_token() -> None:
     token = token_of(ASKED, b"key")
-    muting = mute_links.token_of(mute_links.MuteRequest(ASKED.notification_id, 9_000), b"key")
+    muting = mute_links.token_of(mute_links.MuteLink(ASKED.notification_id, 9_000), b"key")
     wrong = (
         token_of(ASKED, b"other"),
         token.replace(".1000.", ".9000."),
@@ -68,7 +68,7 @@ def test_a_persons_button_knows_them_and_that_of_a_channel_leads_to_the_page() -
     ((button,),) = buttons_of(failing("u", incident), LINKS, now_ms=NOW_MS).values()
     assert button.text == "Acknowledge INC-7"
     assert button.address == f"https://t.example/api/v1/acknowledge/{button.token}"
-    assert request_of(button.token, b"key", NOW_MS) == AcknowledgeRequest("n", 7, NOW_MS + VALID_FOR_MS)
+    assert request_of(button.token, b"key", NOW_MS) == AcknowledgeLink("n", 7, NOW_MS + VALID_FOR_MS)
     ((in_channel,),) = buttons_of(failing(None, incident), LINKS, now_ms=NOW_MS).values()
     assert in_channel.address == "https://t.example/#/incidents/INC-7"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tocsin.flow.send.mute_links import MuteRequest, link_of, request_of, token_of
+from tocsin.flow.send.mute_links import MuteLink, link_of, request_of, token_of
 
-ASKED = MuteRequest("0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11", 1_000)
+ASKED = MuteLink("0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11", 1_000)
 
 
 def test_a_token_says_what_is_asked_until_it_is_over() -> None:

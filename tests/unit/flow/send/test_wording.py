@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.flow.send.events import added, change_event, deleted, updated
 
-from tocsin.conditions.changes import Change, ChangeOperation
+from tocsin.conditions.changes import ChangeOperation, EventChange
 from tocsin.flow.send.text_blocks import SHOWN_LIMIT, clean_line
 from tocsin.flow.send.wording import change_lines, description_of, headline
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
@@ -102,25 +102,25 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
     ("change", "expected"),
     [
         (
-            Change("tag", ChangeOperation.ADD, "columns.email", "PII.Sensitive"),
+            EventChange("tag", ChangeOperation.ADD, "columns.email", "PII.Sensitive"),
             "tag PII.Sensitive added to column email",
         ),
-        (Change("tier", ChangeOperation.MODIFY, "asset", "Tier.Tier2"), "tier changed to Tier.Tier2"),
-        (Change("certification", ChangeOperation.MODIFY, "asset", "Gold"), "certification changed to Gold"),
-        (Change("quality", ChangeOperation.MODIFY, "asset", "Failed"), "test failed"),
-        (Change("quality", ChangeOperation.ADD, "asset", "Success"), "test success"),
-        (Change("quality", ChangeOperation.MODIFY, "asset", "Ack"), "quality changed to Ack"),
-        (Change("run", ChangeOperation.MODIFY, "asset", "partialSuccess"), "run partial success"),
-        (Change("customProperty", ChangeOperation.MODIFY, "asset", "score"), "custom property score changed"),
-        (Change("other", ChangeOperation.MODIFY, "asset", "sourceUrl"), "source url changed"),
-        (Change("quality", ChangeOperation.ADD, "asset", "slaViolation"), "sla violation"),
-        (Change("usage", ChangeOperation.ADD, "asset"), "usage added"),
-        (Change("lifecycle", ChangeOperation.REMOVE, "asset", "softDeleted"), "deleted"),
-        (Change("schema", ChangeOperation.ADD, "asset", "bi.total"), "schema bi.total added"),
-        (Change("schema", ChangeOperation.REMOVE, "columns.email"), "column email removed"),
+        (EventChange("tier", ChangeOperation.MODIFY, "asset", "Tier.Tier2"), "tier changed to Tier.Tier2"),
+        (EventChange("certification", ChangeOperation.MODIFY, "asset", "Gold"), "certification changed to Gold"),
+        (EventChange("quality", ChangeOperation.MODIFY, "asset", "Failed"), "test failed"),
+        (EventChange("quality", ChangeOperation.ADD, "asset", "Success"), "test success"),
+        (EventChange("quality", ChangeOperation.MODIFY, "asset", "Ack"), "quality changed to Ack"),
+        (EventChange("run", ChangeOperation.MODIFY, "asset", "partialSuccess"), "run partial success"),
+        (EventChange("customProperty", ChangeOperation.MODIFY, "asset", "score"), "custom property score changed"),
+        (EventChange("other", ChangeOperation.MODIFY, "asset", "sourceUrl"), "source url changed"),
+        (EventChange("quality", ChangeOperation.ADD, "asset", "slaViolation"), "sla violation"),
+        (EventChange("usage", ChangeOperation.ADD, "asset"), "usage added"),
+        (EventChange("lifecycle", ChangeOperation.REMOVE, "asset", "softDeleted"), "deleted"),
+        (EventChange("schema", ChangeOperation.ADD, "asset", "bi.total"), "schema bi.total added"),
+        (EventChange("schema", ChangeOperation.REMOVE, "columns.email"), "column email removed"),
     ],
 )
-def test_what_a_change_means_is_said_as_people_say_it(change: Change, expected: str) -> None:
+def test_what_a_change_means_is_said_as_people_say_it(change: EventChange, expected: str) -> None:
     assert description_of(change) == expected
 
 

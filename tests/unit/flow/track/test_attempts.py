@@ -2,7 +2,7 @@
 
 import pytest
 
-from tocsin.flow.track.attempts import Step, kind_of, next_step, reason_of
+from tocsin.flow.track.attempts import NextStep, kind_of, next_step, reason_of
 from tocsin.model.message import Attempt, Delivered, MessageStatus, Outcome, OutcomeReason, Rejected, Retry
 
 RETRY = Retry(OutcomeReason.SERVER_ERROR, status_code=500)
@@ -14,15 +14,15 @@ def made(outcome: Outcome, number: int = 1) -> Attempt:
 
 
 def test_what_was_taken_is_delivered() -> None:
-    assert next_step(made(Delivered(200)), retries=3, wait_s=5.0) == Step(MessageStatus.DELIVERED)
+    assert next_step(made(Delivered(200)), retries=3, wait_s=5.0) == NextStep(MessageStatus.DELIVERED)
 
 
 def test_what_will_never_go_through_fails_at_once() -> None:
-    assert next_step(made(REJECTED), retries=3, wait_s=5.0) == Step(MessageStatus.FAILED)
+    assert next_step(made(REJECTED), retries=3, wait_s=5.0) == NextStep(MessageStatus.FAILED)
 
 
 def test_a_retry_is_due_after_the_wait_counted_from_the_end_of_the_attempt() -> None:
-    assert next_step(made(RETRY), retries=3, wait_s=5.25) == Step(MessageStatus.AWAITING_RETRY, 6_300, 5_250)
+    assert next_step(made(RETRY), retries=3, wait_s=5.25) == NextStep(MessageStatus.AWAITING_RETRY, 6_300, 5_250)
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])

@@ -13,8 +13,8 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.people import Actor
 from tocsin.server.inbox.streams import BACKLOG, StreamLimits, Streams, ending_with_the_store
-from tocsin.server.login.tokens import Session
-from tocsin.store.outbox.inbox import Arrival, InboxEntry, Reach
+from tocsin.server.login.tokens import StreamSession
+from tocsin.store.outbox.inbox import Arrival, InboxEntry, InboxProgress
 
 
 class FakeInbox:
@@ -29,8 +29,10 @@ class FakeInbox:
     def add(self, offset: int, user_id: str, due_at_ms: int = 0) -> None:
         self.rows.append((offset, user_id, due_at_ms))
 
-    def reach(self) -> Reach:
-        return Reach(LogPosition(max((offset for offset, _, _ in self.rows), default=0)), self.processed_through)
+    def reach(self) -> InboxProgress:
+        return InboxProgress(
+            LogPosition(max((offset for offset, _, _ in self.rows), default=0)), self.processed_through
+        )
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
         self.looks += 1
@@ -56,10 +58,10 @@ class FakeSessions:
         self.revision = 1
         self.looks = 0
 
-    def open(self, name: str, token_id: str = "", *, expires_at_ms: int | None = None) -> Session:
+    def open(self, name: str, token_id: str = "", *, expires_at_ms: int | None = None) -> StreamSession:
         actor = Actor(id=name, name=name)
         self.works[token_id or name] = actor
-        return Session(token_id or name, actor, expires_at_ms)
+        return StreamSession(token_id or name, actor, expires_at_ms)
 
     def access_revision(self) -> tuple[int, ...]:
         return (1, self.revision)
@@ -264,7 +266,7 @@ async def test_a_stream_ends_when_whoever_opened_it_is_no_administrator_any_more
 ) -> None:
     boss = Actor(id="boss", name="boss", is_admin=True)
     sessions.works["t"] = boss
-    waiting = asyncio.create_task(ended(live.listen("ann", None, Session("t", boss, None))))
+    waiting = asyncio.create_task(ended(live.listen("ann", None, StreamSession("t", boss, None))))
     await asyncio.sleep(0)
     sessions.works["t"] = Actor(id="boss", name="boss")
     sessions.revision += 1

@@ -37,7 +37,7 @@ class Arguments:
 
 
 @dataclass(frozen=True)
-class Function:
+class TemplateFunction:
     """A function of templates (upstream's helper): how it is written, what it gives, an example, and the code."""
 
     name: str

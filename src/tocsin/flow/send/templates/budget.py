@@ -16,7 +16,7 @@ _STEPS_PER_LOOK = 64
 
 
 @dataclass(frozen=True)
-class Limits:
+class RenderLimits:
     """What one rendering may use."""
 
     steps: int = 50_000
@@ -25,13 +25,13 @@ class Limits:
     seconds: float = 1.0
 
 
-LIMITS = Limits()
+LIMITS = RenderLimits()
 
 
 class Budget:
     """What a rendering may still use; ``seconds`` are counted from its making."""
 
-    def __init__(self, limits: Limits = LIMITS, steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: RenderLimits = LIMITS, steady: Callable[[], float] = time.monotonic) -> None:
         self._limits, self._steady = limits, steady
         self._steps, self._written, self._made = 0, 0, 0
         self._ends_s = steady() + limits.seconds

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.dispatch import Dispatch, Route
-from tocsin.flow.send.templates.message_text import Place, with_texts
+from tocsin.flow.send.templates.message_text import MessagePlace, with_texts
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
 from tocsin.model.template import Template
@@ -23,7 +23,9 @@ Routes = Mapping[tuple[str, str], Route | None]
 """Where the reasons of a message lead now, by alert and destination; None where one is gone."""
 
 
-def worded(dispatch: Dispatch, routes: Routes, system: Mapping[str, Template], place: Place) -> tuple[Dispatch, str]:
+def worded(
+    dispatch: Dispatch, routes: Routes, system: Mapping[str, Template], place: MessagePlace
+) -> tuple[Dispatch, str]:
     """Return a message as templates word it, and what was wrong with one of them; that part keeps the default text.
 
     A notification is worded by the template of the first of its alerts that has one, else by that of ``system``, the

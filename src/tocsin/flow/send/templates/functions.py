@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from tocsin.flow.send.templates import change_functions as changes
 from tocsin.flow.send.templates import text_functions as texts
-from tocsin.flow.send.templates.arguments import Arguments, Function
+from tocsin.flow.send.templates.arguments import Arguments, TemplateFunction
 from tocsin.flow.send.templates.values import Value, is_true, step_into, text_of
 
 
@@ -30,8 +30,10 @@ def _member(given: Arguments) -> Value:
     return step_into(given.first, text_of(given.second))
 
 
-def _function(name: str, syntax: str, meaning: str, example: str, apply: Callable[[Arguments], Value]) -> Function:
-    return Function(name, syntax, meaning, example, apply)
+def _function(
+    name: str, syntax: str, meaning: str, example: str, apply: Callable[[Arguments], Value]
+) -> TemplateFunction:
+    return TemplateFunction(name, syntax, meaning, example, apply)
 
 
 _ROWS = (
@@ -159,10 +161,10 @@ _ROWS = (
     ),
 )
 
-HELPERS: dict[str, Function] = {one.name: one for one in _ROWS}
+HELPERS: dict[str, TemplateFunction] = {one.name: one for one in _ROWS}
 """Upstream's helpers."""
 
 LOOKUP = _function("lookup", "lookup list 0", "the member of a list or object", "{{lookup parts 1}}", _member)
 
-FUNCTIONS: dict[str, Function] = {**HELPERS, LOOKUP.name: LOOKUP}
+FUNCTIONS: dict[str, TemplateFunction] = {**HELPERS, LOOKUP.name: LOOKUP}
 """All functions: upstream's helpers and what Handlebars has itself."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from tocsin.flow.send.templates.rich_text import Kind, RichBlock, Span
+from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, Span
 
 _DEEPER = "    "
 
@@ -23,7 +23,7 @@ def to_text(blocks: Sequence[RichBlock]) -> str:
 
 def _html_parts(blocks: Sequence[RichBlock]) -> Iterator[str]:
     for (kind, is_ordered), group in groupby(blocks, key=lambda one: (one.kind, one.marker[:1].isdigit())):
-        if kind is not Kind.POINT:
+        if kind is not BlockKind.POINT:
             yield from map(_html_block, group)
             continue
         tag = "ol" if is_ordered else "ul"
@@ -37,13 +37,13 @@ def _html_parts(blocks: Sequence[RichBlock]) -> Iterator[str]:
 def _html_block(block: RichBlock) -> str:
     inner = _html_spans(block.spans)
     match block.kind:
-        case Kind.HEADING:
+        case BlockKind.HEADING:
             return f'<h{block.level} style="font-size: {max(15, 20 - 2 * block.level)}px">{inner}</h{block.level}>'
-        case Kind.QUOTE:
+        case BlockKind.QUOTE:
             return f"<blockquote>{inner}</blockquote>"
-        case Kind.CODE:
+        case BlockKind.CODE:
             return f"<pre>{escape(block.text())}</pre>"
-        case Kind.RULE:
+        case BlockKind.RULE:
             return "<hr>"
         case _:
             return f"<p>{inner}</p>"
@@ -63,7 +63,7 @@ def _html_span(span: Span) -> str:
 def _text_lines(blocks: Sequence[RichBlock]) -> Iterator[str]:
     was_point = False
     for block in blocks:
-        is_point = block.kind is Kind.POINT
+        is_point = block.kind is BlockKind.POINT
         if not (is_point and was_point):
             yield ""
         yield from _text_block(block)
@@ -73,16 +73,16 @@ def _text_lines(blocks: Sequence[RichBlock]) -> Iterator[str]:
 def _text_block(block: RichBlock) -> Iterator[str]:
     lines = "".join(map(_text_span, block.spans)).split("\n")
     match block.kind:
-        case Kind.RULE:
+        case BlockKind.RULE:
             yield "-" * 40
-        case Kind.POINT:
+        case BlockKind.POINT:
             indent = _DEEPER * block.level
             marker = "-" if block.marker == "•" else block.marker
             yield f"{indent}{marker} {lines[0]}"
             yield from (f"{indent}{' ' * (len(marker) + 1)}{line}" for line in lines[1:])
-        case Kind.QUOTE:
+        case BlockKind.QUOTE:
             yield from (f"> {line}" for line in lines)
-        case Kind.CODE:
+        case BlockKind.CODE:
             yield from (f"{_DEEPER}{line}" for line in lines)
         case _:
             yield from lines

@@ -34,7 +34,7 @@ TemplateOf = Callable[[Entry], Template | None]
 
 
 @dataclass(frozen=True)
-class Place:
+class MessagePlace:
     """Where a message goes to and its links lead: a channel, and the address of Tocsin's page."""
 
     channel: str
@@ -47,7 +47,7 @@ def check_template(template: Template) -> None:
         _with_field(field, partial(parse, text))
 
 
-def rendered(template: Template, entry: Entry, place: Place) -> RichText:
+def rendered(template: Template, entry: Entry, place: MessagePlace) -> RichText:
     """Return what a template says of a notification.
 
     Raises
@@ -62,7 +62,7 @@ def rendered(template: Template, entry: Entry, place: Place) -> RichText:
     return RichText(clean_line(subject, limit=SUBJECT_LIMIT) or headline(entry.event, entry.reasons), body)
 
 
-def context_of(entry: Entry, place: Place) -> Context:
+def context_of(entry: Entry, place: MessagePlace) -> Context:
     """Return what a template can name: upstream's context, and the default text with its reasons."""
     event, wire = entry.event, as_seed(entry.event)
     return {
@@ -79,7 +79,7 @@ def context_of(entry: Entry, place: Place) -> Context:
     }
 
 
-def with_texts(dispatch: Dispatch, template_of: TemplateOf, place: Place, *, shown: int) -> tuple[Dispatch, str]:
+def with_texts(dispatch: Dispatch, template_of: TemplateOf, place: MessagePlace, *, shown: int) -> tuple[Dispatch, str]:
     """Return a message with the texts of the templates of its first ``shown`` notifications, and what went wrong.
 
     All renderings of one message share the time that one message may take.

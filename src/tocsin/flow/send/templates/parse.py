@@ -13,16 +13,16 @@ from functools import lru_cache
 
 from tocsin.errors import InvalidTemplate
 from tocsin.flow.send.templates.functions import FUNCTIONS
-from tocsin.flow.send.templates.scan import Scanner, Tag, Token
+from tocsin.flow.send.templates.scan import Scanner, Tag, TagToken
 from tocsin.flow.send.templates.syntax import (
     Block,
-    Call,
     Expression,
     Literal,
     Node,
     Output,
     Path,
-    Position,
+    TemplateCall,
+    TemplatePosition,
     Text,
     refused,
 )
@@ -122,7 +122,7 @@ class _Parser:
     def _begin(self, tag: Tag, *, is_inverse: bool = False) -> None:
         self._push(tag, tag.words, is_inverse=is_inverse)
 
-    def _push(self, tag: Tag, words: Sequence[Token], *, is_inverse: bool = False, is_link: bool = False) -> None:
+    def _push(self, tag: Tag, words: Sequence[TagToken], *, is_inverse: bool = False, is_link: bool = False) -> None:
         links = sum(one.is_link for one in self._open)
         if len(self._open) - links >= MAX_DEPTH:
             raise refused(f"blocks are nested more than {MAX_DEPTH} levels deep", tag.at)
@@ -133,7 +133,7 @@ class _Parser:
         block = _block_of(words, tag.at)
         self._open.append(_Open(tag, block, closes_with=words[0].text, is_link=is_link, is_inverse=is_inverse))
 
-    def _turn(self, tag: Tag, rest: Sequence[Token]) -> None:
+    def _turn(self, tag: Tag, rest: Sequence[TagToken]) -> None:
         """Go on with what is written otherwise; ``{{else if …}}`` begins a block there."""
         if not self._open:
             raise refused("{{else}} outside of a block", tag.at)
@@ -160,7 +160,7 @@ class _Parser:
         self._into().append(done)
 
 
-def _block_of(words: Sequence[Token], at: Position) -> Block:
+def _block_of(words: Sequence[TagToken], at: TemplatePosition) -> Block:
     words, names = _without_names(words, at)
     first = words[0]
     if first.kind == "path" and first.text in BLOCKS:
@@ -177,7 +177,7 @@ def _block_of(words: Sequence[Token], at: Position) -> Block:
     return Block(SECTION, _expression_of(words, at), at, names=names)
 
 
-def _without_names(words: Sequence[Token], at: Position) -> tuple[Sequence[Token], tuple[str, ...]]:
+def _without_names(words: Sequence[TagToken], at: TemplatePosition) -> tuple[Sequence[TagToken], tuple[str, ...]]:
     """Split off the block parameters: ``as |one index|``."""
     bars = [index for index, word in enumerate(words) if word.kind == "bar"]
     if not bars:
@@ -190,7 +190,7 @@ def _without_names(words: Sequence[Token], at: Position) -> tuple[Sequence[Token
     return words[: first - 1], names
 
 
-def _expression_of(words: Sequence[Token], at: Position) -> Expression:
+def _expression_of(words: Sequence[TagToken], at: TemplatePosition) -> Expression:
     """Return the expression of a whole tag: a value, or a call without parentheses."""
     reader = _Words(words, at)
     if words[0].kind == "path" and (len(words) > 1 or words[0].text in FUNCTIONS):
@@ -203,19 +203,19 @@ def _expression_of(words: Sequence[Token], at: Position) -> Expression:
 class _Words:
     """Reads the words of a tag, from the first to the last."""
 
-    def __init__(self, words: Sequence[Token], at: Position) -> None:
+    def __init__(self, words: Sequence[TagToken], at: TemplatePosition) -> None:
         self._words, self._at, self._next, self._depth = words, at, 0, 0
 
     def check_end(self) -> None:
         if word := self._peek():
             raise refused(f"unexpected {word.text!r}", word.at)
 
-    def call(self) -> Call:
+    def call(self) -> TemplateCall:
         """Read a function and all arguments that follow."""
         name = self._take()
         _check_known(name, FUNCTIONS)
         arguments, named = self.arguments()
-        return Call(name.text, name.at, arguments, named)
+        return TemplateCall(name.text, name.at, arguments, named)
 
     def arguments(self) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
         """Read arguments up to the end or the parenthesis that closes."""
@@ -247,7 +247,7 @@ class _Words:
             case _:
                 raise refused(f"unexpected {word.text!r}", word.at)
 
-    def _nested(self, opened: Token) -> Call:
+    def _nested(self, opened: TagToken) -> TemplateCall:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise refused(f"calls are nested more than {MAX_DEPTH} levels deep", opened.at)
@@ -262,10 +262,10 @@ class _Words:
         self._depth -= 1
         return call
 
-    def _peek(self) -> Token | None:
+    def _peek(self) -> TagToken | None:
         return self._words[self._next] if self._next < len(self._words) else None
 
-    def _take(self) -> Token:
+    def _take(self) -> TagToken:
         word = self._peek()
         if word is None:
             raise refused("a value is missing", self._at)
@@ -273,12 +273,12 @@ class _Words:
         return word
 
 
-def _check_known(name: Token, known: Collection[str]) -> None:
+def _check_known(name: TagToken, known: Collection[str]) -> None:
     if name.text not in known:
         raise refused(f"unknown helper {name.text!r}; {meant(name.text, sorted(known))}", name.at)
 
 
-def path_of(word: Token) -> Path:
+def path_of(word: TagToken) -> Path:
     """Return the path that a word spells: ``../entity.[first name]``, ``@root.event``."""
     rest, up = word.text, 0
     is_private = rest.startswith("@")

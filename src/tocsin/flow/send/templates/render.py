@@ -15,7 +15,17 @@ from tocsin.flow.send.templates.budget import Budget
 from tocsin.flow.send.templates.functions import FUNCTIONS
 from tocsin.flow.send.templates.parse import parse
 from tocsin.flow.send.templates.rich_text import plain_of
-from tocsin.flow.send.templates.syntax import Block, Call, Expression, Literal, Node, Output, Path, Text, refused
+from tocsin.flow.send.templates.syntax import (
+    Block,
+    Expression,
+    Literal,
+    Node,
+    Output,
+    Path,
+    TemplateCall,
+    Text,
+    refused,
+)
 from tocsin.flow.send.templates.values import Value, escaped, opens_block, size_of, step_into, text_of
 
 _SIZE_PER_STEP = 64
@@ -128,10 +138,10 @@ class _Renderer:
                 return value
             case Path():
                 return self._found(expression, frame)
-            case Call():
+            case TemplateCall():
                 return self._called(expression, frame)
 
-    def _called(self, call: Call, frame: _Frame) -> Value:
+    def _called(self, call: TemplateCall, frame: _Frame) -> Value:
         values = tuple(self._value(one, frame) for one in call.arguments) or (frame.this,)
         self._budget.step(sum(map(size_of, values)) // _SIZE_PER_STEP)
         given = Arguments(values, self._budget, self._root, self._named(call.named, frame))

@@ -33,7 +33,7 @@ _HIDDEN = frozenset("script style head title template noscript iframe object svg
 _DEEPEST = 32
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     """What a block is."""
 
     PARAGRAPH = "paragraph"
@@ -60,7 +60,7 @@ class Span:
 class RichBlock:
     """A block of text; ``level`` is that of a heading or how deep a point is, ``marker`` what stands before a point."""
 
-    kind: Kind
+    kind: BlockKind
     spans: tuple[Span, ...] = ()
     level: int = 0
     marker: str = ""
@@ -117,7 +117,7 @@ class _Reader:
     styles: dict[str, int] = field(default_factory=dict)
     links: list[str | None] = field(default_factory=list)
     lists: list[_List] = field(default_factory=list)
-    kind: Kind = Kind.PARAGRAPH
+    kind: BlockKind = BlockKind.PARAGRAPH
     level: int = 0
     marker: str = ""
     hidden: str = ""
@@ -127,7 +127,7 @@ class _Reader:
         if self.hidden or not text:
             return
         said = unescape(text)
-        if self.kind is not Kind.CODE:
+        if self.kind is not BlockKind.CODE:
             said = _SPACES.sub(" ", said)
             if not self.spans or self.spans[-1].text.endswith(("\n", " ")):
                 said = said.lstrip(" ")
@@ -162,9 +162,9 @@ class _Reader:
             case "li":
                 self._point()
             case "blockquote" | "pre":
-                self._begin(Kind.QUOTE if name == "blockquote" else Kind.CODE)
+                self._begin(BlockKind.QUOTE if name == "blockquote" else BlockKind.CODE)
             case _ if name in _HEADINGS:
-                self._begin(Kind.HEADING, _HEADINGS[name])
+                self._begin(BlockKind.HEADING, _HEADINGS[name])
             case _:
                 self._pause()
 
@@ -193,15 +193,15 @@ class _Reader:
         spans = tuple(_trimmed(self.spans))
         if spans:
             self.blocks.append(RichBlock(self.kind, spans, self.level, self.marker))
-        self.spans, self.kind, self.level, self.marker = [], Kind.PARAGRAPH, 0, ""
+        self.spans, self.kind, self.level, self.marker = [], BlockKind.PARAGRAPH, 0, ""
 
-    def _begin(self, kind: Kind, level: int = 0) -> None:
+    def _begin(self, kind: BlockKind, level: int = 0) -> None:
         self.end_block()
         self.kind, self.level = kind, level
 
     def _pause(self) -> None:
         """End a paragraph; inside of a point or a quote begin a line."""
-        if self.kind is Kind.PARAGRAPH:
+        if self.kind is BlockKind.PARAGRAPH:
             self.end_block()
         elif self.spans and not self.spans[-1].text.endswith("\n"):
             self.spans.append(Span("\n"))
@@ -211,12 +211,12 @@ class _Reader:
             self.spans += [Span("\n")] if self.spans else []
             return
         self.end_block()
-        self.blocks.append(RichBlock(Kind.RULE))
+        self.blocks.append(RichBlock(BlockKind.RULE))
 
     def _point(self) -> None:
         around = self.lists[-1] if self.lists else _List(is_ordered=False)
         around.count += 1
-        self._begin(Kind.POINT, min(max(0, len(self.lists) - 1), _DEEPEST))
+        self._begin(BlockKind.POINT, min(max(0, len(self.lists) - 1), _DEEPEST))
         self.marker = f"{around.count}." if around.is_ordered else "•"
 
     def _cell(self, name: str) -> None:
@@ -291,5 +291,5 @@ def _parted(block: RichBlock) -> Iterator[RichBlock]:
         if text:
             spans.append(replace(span, text=text))
             room -= len(text)
-    if spans or block.kind is Kind.RULE:
+    if spans or block.kind is BlockKind.RULE:
         yield replace(block, spans=tuple(spans))

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tocsin.flow.send.templates.syntax import Position, refused
+from tocsin.flow.send.templates.syntax import TemplatePosition, refused
 
 _SIGNS = "#^/>&!*"
 _TOKEN = re.compile(
@@ -28,12 +28,12 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Token:
+class TagToken:
     """A word of a tag; ``kind`` is a group of the pattern."""
 
     kind: str
     text: str
-    at: Position
+    at: TemplatePosition
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Tag:
     """What stands between braces: its sign (``#``, ``/``, ``^``, ``&``, or none) and its words."""
 
     sign: str
-    words: tuple[Token, ...]
-    at: Position
+    words: tuple[TagToken, ...]
+    at: TemplatePosition
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Scanner:
             if found.sign != "!":
                 yield Tag(found.sign, tuple(self._words(*found.inner)), self.place(opened))
 
-    def place(self, offset: int) -> Position:
+    def place(self, offset: int) -> TemplatePosition:
         """Return the position of a character."""
         line = bisect_right(self._lines, offset)
-        return Position(line, offset - self._lines[line - 1] + 1)
+        return TemplatePosition(line, offset - self._lines[line - 1] + 1)
 
     def _tag(self, opened: int) -> _Found:
         text, at = self._text, opened + 2
@@ -120,14 +120,14 @@ class Scanner:
         span = (opened, closed + (5 if takes_after else 4))
         return _Found("!", (at, closed), span, takes_before, takes_after)
 
-    def _words(self, start: int, end: int) -> Iterator[Token]:
+    def _words(self, start: int, end: int) -> Iterator[TagToken]:
         while start < end:
             match = _TOKEN.match(self._text, start, end)
             if match is None:
                 raise refused(f"unexpected {self._text[start]!r}", self.place(start))
             kind = str(match.lastgroup)
             if kind != "space":
-                yield Token(kind, match.group(kind), self.place(start))
+                yield TagToken(kind, match.group(kind), self.place(start))
             start = match.end()
 
 

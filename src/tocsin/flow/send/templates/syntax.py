@@ -11,7 +11,7 @@ from tocsin.errors import InvalidTemplate
 
 
 @dataclass(frozen=True)
-class Position:
+class TemplatePosition:
     """A place in the text of a template, counted from 1."""
 
     line: int
@@ -38,7 +38,7 @@ class Path:
     """
 
     steps: tuple[str, ...]
-    at: Position
+    at: TemplatePosition
     up: int = 0
     is_private: bool = False
     is_scoped: bool = False
@@ -50,16 +50,16 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Call:
+class TemplateCall:
     """A function with its arguments: ``eq name 'tags'``, ``filter tests status='Failed'``."""
 
     name: str
-    at: Position
+    at: TemplatePosition
     arguments: tuple[Expression, ...] = ()
     named: tuple[tuple[str, Expression], ...] = ()
 
 
-Expression = Literal | Path | Call
+Expression = Literal | Path | TemplateCall
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Output:
     """The value of an expression: ``{{…}}``, or ``{{{…}}}`` for one that may hold markup."""
 
     value: Expression
-    at: Position
+    at: TemplatePosition
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Block:
 
     kind: str
     value: Expression
-    at: Position
+    at: TemplatePosition
     body: tuple[Node, ...] = ()
     otherwise: tuple[Node, ...] = ()
     names: tuple[str, ...] = ()
@@ -97,6 +97,6 @@ class Block:
 Node = Text | Output | Block
 
 
-def refused(message: str, at: Position) -> InvalidTemplate:
+def refused(message: str, at: TemplatePosition) -> InvalidTemplate:
     """Return the error for what stands at a position."""
     return InvalidTemplate(f"Line {at.line}, column {at.column}: {message}", line=at.line, column=at.column)

@@ -24,7 +24,7 @@ from tocsin.server.http.request import Asked, PathId, answer
 from tocsin.server.routes.entities.crud import found
 from tocsin.store.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
 from tocsin.store.cursors import not_a_cursor, place_of, place_text
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _FIRING, _OTHER = "firing", "other"
@@ -63,7 +63,7 @@ def read_history(subscription_id: PathId, caller: Asked, query: Annotated[Histor
     asked = query.asked(document["id"], caller.parts.clock.now_ms())
     start = _place(query.after) if query.after else None
 
-    def read(last: HistoryEntry | None, most: int) -> Portion[HistoryEntry]:
+    def read(last: HistoryEntry | None, most: int) -> BoundedList[HistoryEntry]:
         return caller.parts.alert_stores.history.page(asked, limit=most, before=last.place if last else start)
 
     page = visible_page(read, partial(as_shown, caller.visibility), query.limit)

@@ -22,9 +22,9 @@ from tocsin.server.access.permissions import require
 from tocsin.server.alerts.incident_json import incidents_on_wire, timeline
 from tocsin.server.alerts.incident_rights import ALERT_ROW, as_shown, check_may_change, found_incident
 from tocsin.server.http.request import Asked, Caller, OptionalBody, PathText, answer
-from tocsin.store.alerts.incident_log import IncidentFilter
+from tocsin.store.alerts.incident_log import AlertIncidentFilter
 from tocsin.store.cursors import cursor_of, not_a_cursor, text_of
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 _REPORTING = ("testCase", "pipeline", "ingestionPipeline")
 _Name = Annotated[str | None, Field(max_length=10_000)]
@@ -32,7 +32,7 @@ _Name = Annotated[str | None, Field(max_length=10_000)]
 router = APIRouter(prefix="/incidents", tags=["incidents"])
 
 
-class IncidentQuery(BaseModel):
+class AlertIncidentQuery(BaseModel):
     """Filters of the list; ``alert``, ``asset`` and ``assignee`` are ids or full names."""
 
     model_config = ConfigDict(frozen=True)
@@ -44,10 +44,10 @@ class IncidentQuery(BaseModel):
     limit: int = Field(default=50, ge=1, le=500)
     after: str | None = Field(default=None, max_length=100)
 
-    def filter(self, caller: Caller) -> IncidentFilter:
+    def filter(self, caller: Caller) -> AlertIncidentFilter:
         """Return the filter for the store."""
         is_status = self.status not in (None, "unresolved")
-        return IncidentFilter(
+        return AlertIncidentFilter(
             status=IncidentStatus(self.status) if is_status and self.status else None,
             subscription_id=_id(self.alert, ("eventsubscription",), caller),
             entity_id=_id(self.asset, _REPORTING, caller),
@@ -57,12 +57,12 @@ class IncidentQuery(BaseModel):
 
 
 @router.get("")
-def list_incidents(caller: Asked, query: Annotated[IncidentQuery, Query()]) -> Response:
+def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()]) -> Response:
     """Return incidents of alerts, newest first."""
     require(caller, Operation.VIEW_BASIC, ALERT_ROW)
     wanted, start = query.filter(caller), _number(query.after)
 
-    def read(last: AlertIncident | None, most: int) -> Portion[AlertIncident]:
+    def read(last: AlertIncident | None, most: int) -> BoundedList[AlertIncident]:
         return caller.parts.alert_stores.incidents.page(wanted, limit=most, before=last.number if last else start)
 
     page = visible_page(read, partial(as_shown, caller), query.limit)

@@ -33,8 +33,8 @@ from tocsin.server.alerts.dead_letters import (
 )
 from tocsin.server.alerts.quotas import count_repeated
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
-from tocsin.store.outbox.dead_letters import Place
-from tocsin.store.page_bytes import Portion
+from tocsin.store.outbox.dead_letters import DeadLetterPlace
+from tocsin.store.page_bytes import BoundedList
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
@@ -69,7 +69,7 @@ def list_dead_letters(
     wanted = Wanted(alert, named, reason, since, until).selection(caller)
     letters, start = caller.parts.alert_stores.dead_letters, None if after is None else _place(after)
 
-    def page(last: DeadLetter | None, count: int) -> Portion[DeadLetter]:
+    def page(last: DeadLetter | None, count: int) -> BoundedList[DeadLetter]:
         return letters.page(wanted, start if last is None else _place_of(last), count)
 
     read = visible_page(page, lambda found: shown_letters(found, caller), limit)
@@ -194,12 +194,12 @@ def _id(given: object, field: str) -> str:
         raise InvalidInput("must be an id", field=field) from None
 
 
-def _place(cursor: str) -> Place:
+def _place(cursor: str) -> DeadLetterPlace:
     found = _CURSOR.fullmatch(cursor)
     if found is None:
         raise InvalidInput("is not a cursor of this list", field="after")
-    return Place(int(found["at"]), found["id"])
+    return DeadLetterPlace(int(found["at"]), found["id"])
 
 
-def _place_of(letter: DeadLetter) -> Place:
-    return Place(letter.updated_at_ms, letter.id)
+def _place_of(letter: DeadLetter) -> DeadLetterPlace:
+    return DeadLetterPlace(letter.updated_at_ms, letter.id)

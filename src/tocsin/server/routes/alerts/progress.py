@@ -40,9 +40,9 @@ from tocsin.server.alerts.progress import (
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
-from tocsin.store.alerts.deliveries import LogEntry, Place
+from tocsin.store.alerts.deliveries import DeliveryPlace, LogEntry
 from tocsin.store.cursors import place_of, place_text
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
@@ -194,9 +194,9 @@ def list_logs(
     if not tends(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may see whom it notified.")
     window = _window(start_date, end_date, caller)
-    start = None if after is None else Place(*place_of(after))
+    start = None if after is None else DeliveryPlace(*place_of(after))
 
-    def read(last: LogEntry | None, most: int) -> Portion[LogEntry]:
+    def read(last: LogEntry | None, most: int) -> BoundedList[LogEntry]:
         place = start if last is None else last.place
         return caller.parts.alert_stores.deliveries.log(alert.id, window, limit=most, after=place)
 

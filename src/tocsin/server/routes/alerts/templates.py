@@ -13,7 +13,7 @@ from tocsin.catalogue.templates.defaults import reset_of
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.templates.functions import HELPERS
-from tocsin.flow.send.templates.message_text import Place
+from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -130,8 +130,8 @@ def _reset(key: Key, caller: Caller) -> Response:
     return written_answer(ROW, written, caller)
 
 
-def _place(channel: str, caller: Caller) -> Place:
-    return Place(channel, caller.parts.settings.base_url())
+def _place(channel: str, caller: Caller) -> MessagePlace:
+    return MessagePlace(channel, caller.parts.settings.base_url())
 
 
 def _check_writer(caller: Caller) -> None:

@@ -18,7 +18,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import Asked, PathId, Timestamp, answer
 from tocsin.server.routes.events import parse_event_types
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 router = APIRouter(tags=["inbox"])
 
@@ -38,7 +38,7 @@ def list_activity(
         raise Forbidden("Only the person and administrators may see this activity.")
     kinds = parse_event_types(event_type or "")
 
-    def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
+    def read(last: LoggedEvent | None, most: int) -> BoundedList[LoggedEvent]:
         below = last.offset if last else after
         return caller.parts.activity.followed_by(
             str(user_id), since_ms=since, event_types=kinds, below=below, limit=most

@@ -17,7 +17,7 @@ from tocsin.model.stored import Key, missing
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import shown_event
 from tocsin.server.alerts.explanation_json import on_wire
-from tocsin.server.alerts.explanations import Question, explain
+from tocsin.server.alerts.explanations import ExplanationScope, explain
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Asked, Caller, PathId, answer
 from tocsin.server.routes.entities.crud import found
@@ -50,7 +50,7 @@ def explain_event(
     person = None if user is None else _person(user, caller)
     whole = with_streaks(logged, caller.parts.alert_stores)
     gone = subscription if alert is None else None
-    findings = explain(Question(whole, shown, alert, person, limit, after, gone), caller)
+    findings = explain(ExplanationScope(whole, shown, alert, person, limit, after, gone), caller)
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
     now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin

@@ -25,10 +25,10 @@ from tocsin.server.access.pages import visible_page
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.server.inbox.streams import ending_with_the_store
-from tocsin.server.login.tokens import Session
+from tocsin.server.login.tokens import StreamSession
 from tocsin.store.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
-from tocsin.store.page_bytes import Portion
+from tocsin.store.page_bytes import BoundedList
 
 MOST_COUNTED = 1_000
 """Entries of an inbox that are looked at to be counted, for somebody who may not see everything."""
@@ -64,7 +64,7 @@ def list_notifications(
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     place, visibility = _parse_cursor(after) if after else None, _sight(sender, parts)
 
-    def read(last: InboxEntry | None, most: int) -> Portion[InboxEntry]:
+    def read(last: InboxEntry | None, most: int) -> BoundedList[InboxEntry]:
         after = InboxCursor(read=last.read, log_offset=last.log_offset) if last else place
         return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
 
@@ -91,7 +91,7 @@ def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Respon
     return answer({"id": str(notification_id), "read": True})
 
 
-async def session_of(request: Request, caller: Asked) -> Session:
+async def session_of(request: Request, caller: Asked) -> StreamSession:
     """Return the token that a stream is opened with; refuses one stream too many. Streams are counted by themselves."""
     caller.parts.streams.check_room(caller.actor)
     caller.place.give_back()
@@ -101,7 +101,7 @@ async def session_of(request: Request, caller: Asked) -> Session:
 @router.get("/stream", response_class=EventSourceResponse)
 async def stream(
     owner: Owner,
-    session: Annotated[Session, Depends(session_of)],
+    session: Annotated[StreamSession, Depends(session_of)],
     parts: PartsHere,
     last_event_id: Annotated[str | None, Header(max_length=80)] = None,
 ) -> AsyncIterable[ServerSentEvent]:

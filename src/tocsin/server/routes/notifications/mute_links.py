@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse
 
 from tocsin.clock import to_datetime
 from tocsin.errors import NotFound
-from tocsin.flow.send.mute_links import MuteRequest, request_of
+from tocsin.flow.send.mute_links import MuteLink, request_of
 from tocsin.flow.send.wording import asset_of
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.server.build import Parts
@@ -45,7 +45,7 @@ def mute(token: Token, parts: PartsHere) -> Response:
     return answer({"muted": True, "until": request.until_ms})
 
 
-def _found(token: str, parts: Parts) -> tuple[MuteRequest, Mute]:
+def _found(token: str, parts: Parts) -> tuple[MuteLink, Mute]:
     """Return what a token asks for, and the mute that does it."""
     now_ms = parts.clock.now_ms()
     request = request_of(token, parts.alert_stores.unsubscribe_key, now_ms)

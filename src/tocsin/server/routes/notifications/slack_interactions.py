@@ -41,10 +41,10 @@ async def take_interaction(
 
 
 async def _pressed(press: Press, button: SlackButton, parts: Parts, root: str) -> str:
-    from tocsin.flow.send.channels.slack.api import Call  # the libraries of HTTP, where they are needed
+    from tocsin.flow.send.channels.slack.api import SlackCall  # the libraries of HTTP, where they are needed
     from tocsin.flow.send.channels.slack.replies import replies_of
 
-    call = Call(button.destination, parts.clock.now_ms(), to_person=True)
+    call = SlackCall(button.destination, parts.clock.now_ms(), to_person=True)
     try:
         async with replies_of(parts.settings) as slack:
             address = await slack.address_of(press.member, call)

@@ -16,7 +16,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
-from tocsin.store.cursors import Window
+from tocsin.store.cursors import ReportWindow
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 
@@ -88,13 +88,13 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
     if "\0" in run_id:
         raise InvalidInput("a run id cannot contain a NUL character", field="run_id")
     page = caller.parts.observations.page(
-        pipeline["id"], REPORTS["ingestionPipeline"].name, Window(limit=1), part=run_id
+        pipeline["id"], REPORTS["ingestionPipeline"].name, ReportWindow(limit=1), part=run_id
     )
     if not page.documents:
         return Response(status_code=204)
     return answer(page.documents[0])
 
 
-def _runs(entity_type: str, fqn: str, caller: Caller, window: Window) -> Response:
+def _runs(entity_type: str, fqn: str, caller: Caller, window: ReportWindow) -> Response:
     pipeline = permitted(entity_type, Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
     return paged(caller.parts.observations.page(pipeline["id"], REPORTS[entity_type].name, window))

@@ -17,12 +17,12 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
-from tocsin.store.quality.incidents import IncidentFilter
+from tocsin.store.quality.incidents import IncidentStateFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 
 
-class IncidentQuery(BaseModel):
+class IncidentStateQuery(BaseModel):
     """Filters of the list, in addition to a time window."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
@@ -50,7 +50,7 @@ def take(body: DocumentBody, caller: Asked) -> Response:
 
 
 @router.get("")
-def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentQuery, Query()]) -> Response:
+def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentStateQuery, Query()]) -> Response:
     """Return incident steps, newest first; ``latest``: only the current one of each test case."""
     require(caller, Operation.VIEW_TESTS, ENTITY_TYPES["testCase"])
     return paged(caller.parts.incidents.page(_filter(query, caller), window))
@@ -88,11 +88,11 @@ def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
     return answer(caller.parts.writes.on_live("testCase", key, work, actor=caller.actor).document)
 
 
-def _filter(query: IncidentQuery, caller: Caller) -> IncidentFilter:
+def _filter(query: IncidentStateQuery, caller: Caller) -> IncidentStateFilter:
     status = query.test_case_resolution_status_type
     if status is not None and status not in STATUSES:
         raise InvalidInput(f"must be one of {', '.join(STATUSES)}", field="testCaseResolutionStatusType")
-    return IncidentFilter(
+    return IncidentStateFilter(
         status=status,
         assignee_id=_id("user", query.assignee, caller) or _id("team", query.assignee, caller),
         test_case_id=_id("testCase", query.test_case_fqn, caller),

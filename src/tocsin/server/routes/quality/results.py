@@ -20,7 +20,7 @@ from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
-from tocsin.store.cursors import ReportPage, Window
+from tocsin.store.cursors import ReportPage, ReportWindow
 
 _KIND = REPORTS["testCase"].name
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
@@ -52,7 +52,7 @@ def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: S
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return the latest result of a test case."""
     case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
-    page = _shown(caller.parts.observations.page(case["id"], _KIND, Window(limit=1)), case, caller)
+    page = _shown(caller.parts.observations.page(case["id"], _KIND, ReportWindow(limit=1)), case, caller)
     if not page.documents:
         raise NotFound(f"testCase {fqn} has no result yet")
     return answer(page.documents[0])
@@ -69,7 +69,7 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
 
     written = caller.parts.writes.on_live("testCase", Key.by_name(fqn), work, actor=caller.actor)
     case_id = written.document["id"]
-    page = caller.parts.observations.page(case_id, _KIND, Window(timestamp, timestamp, 1))
+    page = caller.parts.observations.page(case_id, _KIND, ReportWindow(timestamp, timestamp, 1))
     return answer(_shown(page, written.document, caller).documents[0])
 
 

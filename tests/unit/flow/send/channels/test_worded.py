@@ -22,13 +22,13 @@ from tocsin.flow.send.channels.ms_teams import card as teams_card
 from tocsin.flow.send.channels.slack import blocks as slack_blocks
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.templates.message_text import Place, rendered, with_texts
+from tocsin.flow.send.templates.message_text import MessagePlace, rendered, with_texts
 from tocsin.flow.send.templates.rich_text import RichText, blocks_of
 from tocsin.model.subscription import Channel
 from tocsin.model.template import Template
 
 GOLDEN = Path(__file__).parent / "golden"
-PLACE = Place("Email", samples.HOME)
+PLACE = MessagePlace("Email", samples.HOME)
 BODY = """<h1>{{entity.name}}</h1><p><b>{{event.userName}}</b> changed <a href="{{link}}">{{entity.name}}</a>:</p>
 <ul>{{#each changes}}<li>{{text}} <code>{{newValue}}</code>
 <ol><li>{{textDiff oldValue newValue}}</li></ol></li>{{/each}}</ul>

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tocsin.errors import InvalidTemplate
 from tocsin.flow.send.templates.parse import LONGEST, MAX_DEPTH, parse
-from tocsin.flow.send.templates.syntax import Block, Call, Literal, Output, Path, Text
+from tocsin.flow.send.templates.syntax import Block, Literal, Output, Path, TemplateCall, Text
 
 
 def test_text_outputs_and_comments() -> None:
@@ -52,8 +52,8 @@ def test_calls_take_literals_paths_calls_and_named_arguments() -> None:
         node for node in parse("{{filter (split a '.') b=1 c=-2.5 d=true e=null}}") if isinstance(node, Output)
     )
     call = output.value
-    assert isinstance(call, Call)
-    assert isinstance(call.arguments[0], Call)
+    assert isinstance(call, TemplateCall)
+    assert isinstance(call.arguments[0], TemplateCall)
     assert call.arguments[0].arguments[1] == Literal(".")
     assert dict(call.named) == {"b": Literal(1), "c": Literal(-2.5), "d": Literal(True), "e": Literal(None)}
 

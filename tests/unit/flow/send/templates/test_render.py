@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.errors import InvalidTemplate
-from tocsin.flow.send.templates.budget import Budget, Limits
+from tocsin.flow.send.templates.budget import Budget, RenderLimits
 from tocsin.flow.send.templates.functions import FUNCTIONS
 from tocsin.flow.send.templates.render import render_html
 
@@ -96,15 +96,15 @@ def test_a_bomb_is_stopped_soon_and_says_where(template: str, says: str) -> None
 def test_time_is_limited() -> None:
     """Fault scenario 39."""
     ticks = iter(range(1_000))
-    budget = Budget(Limits(steps=10_000_000, seconds=5), steady=lambda: float(next(ticks)))
+    budget = Budget(RenderLimits(steps=10_000_000, seconds=5), steady=lambda: float(next(ticks)))
     with pytest.raises(InvalidTemplate, match="takes longer than 5 s"):
         render_html("{{#each l}}x{{/each}}", {"l": [0] * 10_000}, budget)
 
 
 def test_the_limits_hold_exactly() -> None:
-    render_html("x" * 10, {}, Budget(Limits(written_chars=10)))
+    render_html("x" * 10, {}, Budget(RenderLimits(written_chars=10)))
     with pytest.raises(InvalidTemplate, match="writes more than 9 characters"):
-        render_html("x" * 10, {}, Budget(Limits(written_chars=9)))
+        render_html("x" * 10, {}, Budget(RenderLimits(written_chars=9)))
 
 
 def test_a_value_that_contains_itself_in_upward_paths_ends() -> None:
@@ -144,7 +144,7 @@ _TEMPLATES = st.recursive(
 @given(_TEMPLATES, st.dictionaries(st.sampled_from("abc"), _VALUES, max_size=3))
 def test_any_template_renders_any_context_or_is_refused(template: str, context: dict[str, Any]) -> None:
     try:
-        html = render_html(template, context, Budget(Limits(steps=5_000, written_chars=5_000)))
+        html = render_html(template, context, Budget(RenderLimits(steps=5_000, written_chars=5_000)))
     except InvalidTemplate as refused:
         assert refused.message
     else:

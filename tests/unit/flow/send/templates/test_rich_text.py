@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.flow.send.templates.html_text import to_html, to_text
-from tocsin.flow.send.templates.rich_text import LONGEST_BLOCK, Kind, RichBlock, Span, blocks_of
+from tocsin.flow.send.templates.rich_text import LONGEST_BLOCK, BlockKind, RichBlock, Span, blocks_of
 
 MESSAGE = """
 <h2>Orders &amp; more</h2>
@@ -24,16 +24,16 @@ MESSAGE = """
 
 def test_html_becomes_blocks() -> None:
     assert [(one.kind, one.level, one.marker, one.text()) for one in blocks_of(MESSAGE)] == [
-        (Kind.HEADING, 2, "", "Orders & more"),
-        (Kind.PARAGRAPH, 0, "", "Changed by ann, now:\nsee the old page"),
-        (Kind.POINT, 0, "•", "one"),
-        (Kind.POINT, 0, "•", "two"),
-        (Kind.POINT, 1, "1.", "inner"),
-        (Kind.QUOTE, 0, "", "said"),
-        (Kind.CODE, 0, "", "select *\n  from t"),
-        (Kind.RULE, 0, "", ""),
-        (Kind.PARAGRAPH, 0, "", "a | b"),
-        (Kind.PARAGRAPH, 0, "", "1 | 2"),
+        (BlockKind.HEADING, 2, "", "Orders & more"),
+        (BlockKind.PARAGRAPH, 0, "", "Changed by ann, now:\nsee the old page"),
+        (BlockKind.POINT, 0, "•", "one"),
+        (BlockKind.POINT, 0, "•", "two"),
+        (BlockKind.POINT, 1, "1.", "inner"),
+        (BlockKind.QUOTE, 0, "", "said"),
+        (BlockKind.CODE, 0, "", "select *\n  from t"),
+        (BlockKind.RULE, 0, "", ""),
+        (BlockKind.PARAGRAPH, 0, "", "a | b"),
+        (BlockKind.PARAGRAPH, 0, "", "1 | 2"),
     ]
     link = "https://x.example/?a=1&b=2"
     assert blocks_of(MESSAGE)[1].spans[-3:] == (
@@ -81,7 +81,7 @@ def test_blocks_as_html() -> None:
     ],
 )
 def test_what_is_dangerous_is_left_out(html: str) -> None:
-    assert blocks_of(html) == (RichBlock(Kind.PARAGRAPH, (Span("ok"),)),)
+    assert blocks_of(html) == (RichBlock(BlockKind.PARAGRAPH, (Span("ok"),)),)
 
 
 def test_a_long_block_becomes_several() -> None:

@@ -24,7 +24,7 @@ from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, shown, why
 from tocsin.flow.send.message_content import more_of
 from tocsin.flow.send.templates.html_text import to_html, to_text
-from tocsin.flow.send.templates.rich_text import Kind, RichBlock, RichText, Span
+from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
 from tocsin.model.message import Entry
@@ -144,7 +144,7 @@ def _shortened(dispatch: Dispatch, entry: Entry) -> RichText | None:
     while not is_single and len(kept) > 1 and sum(len(one.text()) for one in kept) > CHARS_EACH:
         kept = kept[:-1]
     more = more_of(len(text.body) - len(kept))
-    return RichText(text.subject, (*kept, RichBlock(Kind.PARAGRAPH, (Span(more),)))) if more else text
+    return RichText(text.subject, (*kept, RichBlock(BlockKind.PARAGRAPH, (Span(more),)))) if more else text
 
 
 def _said(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from tocsin.flow.send.templates.rich_text import Kind, RichBlock, Span
+from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, Span
 
 _INDENT = "&nbsp;" * 4
 _RULE = "―" * 12
@@ -22,13 +22,13 @@ def paragraphs(blocks: Sequence[RichBlock]) -> list[str]:
 def _paragraph(block: RichBlock) -> str:
     inner = "".join(map(_span, block.spans))
     match block.kind:
-        case Kind.HEADING:
+        case BlockKind.HEADING:
             return f"<b>{inner}</b>"
-        case Kind.POINT:
+        case BlockKind.POINT:
             return f"{_INDENT * block.level}{escape(block.marker)} {inner}"
-        case Kind.QUOTE:
+        case BlockKind.QUOTE:
             return f"<i>{inner}</i>"
-        case Kind.RULE:
+        case BlockKind.RULE:
             return _RULE
         case _:
             return inner

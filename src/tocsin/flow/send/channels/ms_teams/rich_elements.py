@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tocsin.flow.send.templates.rich_text import Kind, RichBlock, Span
+from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, Span
 from tocsin.flow.send.text_blocks import without_brackets
 
 _SIZES = {1: "Large", 2: "Medium"}
@@ -31,16 +31,16 @@ def rich_elements(blocks: Sequence[RichBlock]) -> Iterator[Element]:
 
 def _element(block: RichBlock) -> Element:
     match block.kind:
-        case Kind.HEADING:
+        case BlockKind.HEADING:
             size = {"size": _SIZES[block.level]} if block.level in _SIZES else {}
             return _runs(block.spans, weight="Bolder", **size)
-        case Kind.POINT:
+        case BlockKind.POINT:
             return _runs((Span(f"{_INDENT * block.level}{block.marker} "), *block.spans))
-        case Kind.QUOTE:
+        case BlockKind.QUOTE:
             return {"type": "Container", "style": "emphasis", "items": [_runs(block.spans)]}
-        case Kind.CODE:
+        case BlockKind.CODE:
             return _runs(block.spans, fontType="Monospace")
-        case Kind.RULE:
+        case BlockKind.RULE:
             return _runs((Span(_RULE),), isSubtle=True)
         case _:
             return _runs(block.spans)

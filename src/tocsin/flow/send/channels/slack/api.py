@@ -24,7 +24,7 @@ ANSWER_BYTES = 200_000
 
 
 @dataclass(frozen=True)
-class Call:
+class SlackCall:
     """For which destination something is asked, and when; ``to_person``: for one recipient of many."""
 
     destination: Destination
@@ -56,7 +56,7 @@ class SlackApi:
     def __init__(self, requests: HttpRequests, url: str) -> None:
         self._requests, self._url = requests, url.rstrip("/")
 
-    async def ask(self, method: str, payload: bytes, call: Call, *, content_type: str = JSON) -> Answer:
+    async def ask(self, method: str, payload: bytes, call: SlackCall, *, content_type: str = JSON) -> Answer:
         """Call a method and return the answer."""
         url = web_address(f"{self._url}/{method}")
         if url is None:

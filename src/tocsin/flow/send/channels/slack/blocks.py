@@ -18,7 +18,7 @@ import orjson
 from tocsin.flow.send.channels.slack.rich_blocks import rich_text
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.message_content import LINK_TEXT, OWNED_BY, MessageContent, Section, ShownLimits, fitted, more_of
-from tocsin.flow.send.templates.rich_text import Kind, RichBlock, Span
+from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, Span
 from tocsin.flow.send.text_blocks import ChangeLine, cut, without_brackets
 
 BLOCKS_LIMIT = 50
@@ -108,10 +108,10 @@ def _brief(section: Section) -> Iterator[Block]:
 
 def _worded(section: Section) -> Iterator[RichBlock]:
     """Yield what a template says of one notification of several, its subject first and the reason last."""
-    yield RichBlock(Kind.PARAGRAPH, (Span(section.headline, bold=True),))
+    yield RichBlock(BlockKind.PARAGRAPH, (Span(section.headline, bold=True),))
     yield from section.body
     for text in filter(None, (section.more(), section.why)):
-        yield RichBlock(Kind.PARAGRAPH, (Span(text, italic=True),))
+        yield RichBlock(BlockKind.PARAGRAPH, (Span(text, italic=True),))
 
 
 def _change(line: ChangeLine) -> Block:

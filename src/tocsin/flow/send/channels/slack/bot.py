@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import orjson
 
-from tocsin.flow.send.channels.slack.api import Call, SlackApi
+from tocsin.flow.send.channels.slack.api import SlackApi, SlackCall
 from tocsin.flow.send.channels.slack.blocks import Block, links_block, render_message
-from tocsin.flow.send.channels.slack.interactions import MEMBER, MESSAGE_BYTES, Choice, buttons_block
+from tocsin.flow.send.channels.slack.interactions import MEMBER, MESSAGE_BYTES, ActionButton, buttons_block
 from tocsin.flow.send.channels.slack.members import Members
 from tocsin.flow.send.dispatch import Answered, Dispatch
-from tocsin.flow.send.mute_links import MUTED_FOR_MS, MuteRequest, link_of, token_of
+from tocsin.flow.send.mute_links import MUTED_FOR_MS, MuteLink, link_of, token_of
 from tocsin.model.message import Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
 
@@ -32,7 +32,7 @@ class SlackBot:
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
         target = dispatch.message.target
-        call = Call(destination, now_ms)
+        call = SlackCall(destination, now_ms)
         if "@" not in target:
             return await self._posted(dispatch, destination.config.channel or target, call)
         call = replace(call, to_person=True)
@@ -44,7 +44,7 @@ class SlackBot:
             self._members.forget(target, call)
         return outcome
 
-    async def _posted(self, dispatch: Dispatch, channel: str, call: Call) -> Outcome:
+    async def _posted(self, dispatch: Dispatch, channel: str, call: SlackCall) -> Outcome:
         members = await self._owners(dispatch, call)
         if call.destination.config.signing_secret and len(dispatch.entries) == 1:
             message = self._with_buttons(dispatch, members, call)
@@ -55,30 +55,30 @@ class SlackBot:
         answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
         return answer.outcome
 
-    def _with_buttons(self, dispatch: Dispatch, members: Mapping[str, str], call: Call) -> Block:
+    def _with_buttons(self, dispatch: Dispatch, members: Mapping[str, str], call: SlackCall) -> Block:
         """Return the message about one event with buttons, whose requests Slack signs, in place of links."""
         plain = replace(dispatch, buttons={})
         rendered = render_message(plain, base_url=self._base_url, members=members, most_bytes=MESSAGE_BYTES)
         message: Block = orjson.loads(rendered)
         buttons = dispatch.buttons.get(dispatch.first.notification_id, ())
-        choices = [Choice(f"acknowledge_{at}", one.text, one.token) for at, one in enumerate(buttons, start=1)]
+        choices = [ActionButton(f"acknowledge_{at}", one.text, one.token) for at, one in enumerate(buttons, start=1)]
         if request := self._mute_request(dispatch, call):
-            choices.append(Choice("mute", _MUTE, token_of(request, self._link_key)))
+            choices.append(ActionButton("mute", _MUTE, token_of(request, self._link_key)))
         message["blocks"] += [buttons_block(choices)] if choices else []
         return message
 
-    def _mute_link(self, dispatch: Dispatch, call: Call) -> list[Block]:
+    def _mute_link(self, dispatch: Dispatch, call: SlackCall) -> list[Block]:
         request = self._mute_request(dispatch, call)
         return [links_block((link_of(request, self._link_key, self._base_url), _MUTE))] if request else []
 
-    def _mute_request(self, dispatch: Dispatch, call: Call) -> MuteRequest | None:
+    def _mute_request(self, dispatch: Dispatch, call: SlackCall) -> MuteLink | None:
         """Return what mutes the asset for a day for a person; None where others read the message as well."""
         first = dispatch.first
         if not (self._link_key and call.to_person and first.recipient_id) or len(dispatch.entries) > 1:
             return None
-        return MuteRequest(first.notification_id, call.now_ms + MUTED_FOR_MS)
+        return MuteLink(first.notification_id, call.now_ms + MUTED_FOR_MS)
 
-    async def _owners(self, dispatch: Dispatch, call: Call) -> dict[str, str]:
+    async def _owners(self, dispatch: Dispatch, call: SlackCall) -> dict[str, str]:
         """Return those owners of the asset who are members of the workspace; whom it does not name is not mentioned."""
         found: dict[str, str] = {}
         for user_id, address in dispatch.addresses.items():

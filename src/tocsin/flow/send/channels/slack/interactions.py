@@ -34,7 +34,7 @@ _HOSTS = (".slack.com", ".slack-gov.com")
 Block = dict[str, Any]  # Any: a JSON value
 
 
-class Choice(NamedTuple):
+class ActionButton(NamedTuple):
     """A button: what it is called within its message, its text, and the token of what it does."""
 
     name: str
@@ -58,7 +58,7 @@ class Signed(NamedTuple):
     signature: str
 
 
-def buttons_block(choices: Sequence[Choice]) -> Block:
+def buttons_block(choices: Sequence[ActionButton]) -> Block:
     """Return the block of these buttons."""
     return {
         "type": "actions",

@@ -9,7 +9,7 @@ import asyncio
 from urllib.parse import urlencode
 
 from tocsin.clock import Steady, steady_s
-from tocsin.flow.send.channels.slack.api import FORM, Call, SlackApi
+from tocsin.flow.send.channels.slack.api import FORM, SlackApi, SlackCall
 from tocsin.flow.send.outcome import of_reason
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 
@@ -33,7 +33,7 @@ class Members:
         self._kept: dict[_Key, tuple[float, str | Outcome]] = {}
         self._asking: dict[_Key, asyncio.Task[str | Outcome]] = {}
 
-    async def id_of(self, address: str, call: Call) -> str | Outcome:
+    async def id_of(self, address: str, call: SlackCall) -> str | Outcome:
         """Return the id of the member with this address, or why there is none."""
         key = (call.token, address)
         until_s, found = self._kept.get(key, (0.0, ""))
@@ -44,7 +44,7 @@ class Members:
             self._asking[key].add_done_callback(lambda _: self._asking.pop(key, None))
         return await asyncio.shield(self._asking[key])
 
-    async def _asked(self, key: _Key, call: Call) -> str | Outcome:
+    async def _asked(self, key: _Key, call: SlackCall) -> str | Outcome:
         _, address = key
         answer = await self._api.ask(_METHOD, urlencode({"email": address}).encode(), call, content_type=FORM)
         user = answer.values.get("user")
@@ -58,7 +58,7 @@ class Members:
             return of_reason(OutcomeReason.SERVER_ERROR, detail=f"{_METHOD}: the answer holds no id")
         return answer.outcome
 
-    def forget(self, address: str, call: Call) -> None:
+    def forget(self, address: str, call: SlackCall) -> None:
         """Ask again for this address the next time."""
         self._kept.pop((call.token, address), None)
 

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import aiohttp
 
 from tocsin.errors import Unavailable
-from tocsin.flow.send.channels.slack.api import FORM, JSON, Answer, Call, SlackApi
+from tocsin.flow.send.channels.slack.api import FORM, JSON, Answer, SlackApi, SlackCall
 from tocsin.flow.send.channels.slack.interactions import ephemeral, is_of_slack
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.http_requests import HttpRequests, Request, web_address
@@ -35,7 +35,7 @@ class Replies:
         self._requests, self._api_url = requests, api_url
         self._api = SlackApi(requests, api_url)
 
-    async def address_of(self, member: str, call: Call) -> str | None:
+    async def address_of(self, member: str, call: SlackCall) -> str | None:
         """Return the e-mail address of a member of the bot's own workspace; None for anybody else, and for bots.
 
         Whoever shares a channel from another workspace has the address that its administrators say.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from tocsin.flow.send.templates.rich_text import Kind, RichBlock, Span
+from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, Span
 from tocsin.flow.send.text_blocks import without_brackets
 
 _DEEPEST = 8
@@ -24,13 +24,13 @@ def rich_text(blocks: Iterable[RichBlock]) -> Element:
 
 def _elements(blocks: Iterable[RichBlock]) -> Iterator[Element]:
     for (kind, level, is_ordered), group in groupby(blocks, key=_alike):
-        if kind is Kind.POINT:
+        if kind is BlockKind.POINT:
             yield _list([_section(one.spans) for one in group], level, is_ordered=is_ordered)
         else:
             yield from map(_element, group)
 
 
-def _alike(block: RichBlock) -> tuple[Kind, int, bool]:
+def _alike(block: RichBlock) -> tuple[BlockKind, int, bool]:
     """Return what points have in common that are one list."""
     return block.kind, block.level, block.marker[:1].isdigit()
 
@@ -42,13 +42,13 @@ def _list(points: list[Element], level: int, *, is_ordered: bool) -> Element:
 
 def _element(block: RichBlock) -> Element:
     match block.kind:
-        case Kind.QUOTE:
+        case BlockKind.QUOTE:
             return {"type": "rich_text_quote", "elements": _spans(block.spans)}
-        case Kind.CODE:
+        case BlockKind.CODE:
             return {"type": "rich_text_preformatted", "elements": [_text(Span(block.text()))]}
-        case Kind.RULE:
+        case BlockKind.RULE:
             return _section((Span(f"{_RULE}\n"),))
-        case Kind.HEADING:
+        case BlockKind.HEADING:
             return _section((*(Span(span.text, bold=True, link=span.link) for span in block.spans), Span("\n")))
         case _:
             return _section((*block.spans, Span("\n")))

@@ -17,8 +17,8 @@ import orjson
 from tocsin.errors import InvalidInput, InvalidTemplate
 from tocsin.flow.send.channels.webhook.bodies import LIMIT_BYTES
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.templates.budget import LIMITS, Budget, Limits
-from tocsin.flow.send.templates.message_text import Place, context_of
+from tocsin.flow.send.templates.budget import LIMITS, Budget, RenderLimits
+from tocsin.flow.send.templates.message_text import MessagePlace, context_of
 from tocsin.flow.send.templates.parse import parse
 from tocsin.flow.send.templates.render import Context, render_text
 from tocsin.flow.send.templates.rich_text import plain_of
@@ -26,8 +26,8 @@ from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Channel, DestinationConfig
 
-_LINES = Limits(steps=5_000, written_chars=2_048, made_chars=100_000, seconds=0.5)
-_MESSAGE = Limits(steps=LIMITS.steps, seconds=3.0)
+_LINES = RenderLimits(steps=5_000, written_chars=2_048, made_chars=100_000, seconds=0.5)
+_MESSAGE = RenderLimits(steps=LIMITS.steps, seconds=3.0)
 _VALUE_LIMIT = 500
 _OPEN = "{{"
 _ADDRESS = re.compile(r"(?P<origin>[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)(?P<rest>.*)", re.DOTALL)
@@ -36,7 +36,7 @@ Shown = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledConfig:
     """A configuration without templates, bodies by the ids of their notifications, and what was wrong."""
 
     config: DestinationConfig
@@ -72,24 +72,24 @@ def check_templates(config: Document, place: str) -> None:
             raise InvalidInput(said, field=f"{place}.endpoint")
 
 
-def filled(dispatch: Dispatch, config: DestinationConfig, *, source: str) -> Filled:
+def filled(dispatch: Dispatch, config: DestinationConfig, *, source: str) -> FilledConfig:
     """Return what a webhook's templates make of a message; address and headers are filled in with its first event."""
     if not is_templated(config):
-        return Filled(config)
-    filling = _Filling(Place(Channel.WEBHOOK, source), dispatch)
+        return FilledConfig(config)
+    filling = _Filling(MessagePlace(Channel.WEBHOOK, source), dispatch)
     payloads = dict(filling.bodies(config.body_template)) if config.body_template is not None else {}
     lines = {
         "headers": dict(filling.values("headers", config.headers, _in_header)),
         "query_params": dict(filling.values("queryParams", config.query_params, plain_of)),
         "endpoint": filling.address(config.endpoint) if config.endpoint else config.endpoint,
     }
-    return Filled(config.model_copy(update=lines), payloads, filling.problem)
+    return FilledConfig(config.model_copy(update=lines), payloads, filling.problem)
 
 
 class _Filling:
     """The filling in of one message; all of it shares the time that one message may take."""
 
-    def __init__(self, place: Place, dispatch: Dispatch) -> None:
+    def __init__(self, place: MessagePlace, dispatch: Dispatch) -> None:
         self._dispatch, self._place = dispatch, place
         self._contexts: dict[str, Context] = {}
         self._whole = Budget(_MESSAGE)
@@ -128,7 +128,7 @@ class _Filling:
             rest = parts["rest"].partition(_OPEN)[0]
         return parts["origin"] + rest
 
-    def _text(self, template: str, index: int, limits: Limits, shown: Shown) -> str:
+    def _text(self, template: str, index: int, limits: RenderLimits, shown: Shown) -> str:
         self._whole.look()
         entry = self._dispatch.entries[index]
         context = self._contexts.get(entry.notification_id)

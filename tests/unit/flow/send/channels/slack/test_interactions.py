@@ -15,7 +15,7 @@ from slack_sdk.signature import SignatureVerifier
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.slack.interactions import (
     LONGEST_DIFFERENCE_S,
-    Choice,
+    ActionButton,
     Press,
     Signed,
     buttons_block,
@@ -133,7 +133,9 @@ def test_garbage_is_refused_and_nothing_else_happens(body: bytes) -> None:
 
 
 def test_slack_takes_the_buttons() -> None:
-    block = buttons_block([Choice("acknowledge_1", "Acknowledge INC-7", "x" * 200), Choice("mute", "Mute", "y")])
+    block = buttons_block(
+        [ActionButton("acknowledge_1", "Acknowledge INC-7", "x" * 200), ActionButton("mute", "Mute", "y")]
+    )
     known = Block.parse(block)
     assert known is not None
     known.validate_json()

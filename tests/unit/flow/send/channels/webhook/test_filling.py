@@ -13,7 +13,7 @@ from tests.unit.flow.send.events import change_event, dispatch
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.webhook.bodies import bodies_of
-from tocsin.flow.send.channels.webhook.filling import Filled, check_templates, filled
+from tocsin.flow.send.channels.webhook.filling import FilledConfig, check_templates, filled
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.message import Entry
 from tocsin.model.subscription import DestinationConfig
@@ -29,14 +29,14 @@ def about(name: str = NASTY, *, count: int = 1) -> Dispatch:
     return replace(dispatch(), entries=entries, batch_size=50, sends_arrays=count > 1)
 
 
-def made(of: Dispatch | None = None, **config: Any) -> Filled:
+def made(of: Dispatch | None = None, **config: Any) -> FilledConfig:
     given = {"endpoint": "https://example.org/hook", **config}
     return filled(of or about(), DestinationConfig.model_validate(given), source=SOURCE)
 
 
 def test_a_configuration_without_templates_is_itself() -> None:
     config = DestinationConfig(endpoint="https://example.org/a%20b?c=d", headers={"X-A": "}} {"})
-    assert filled(about(), config, source=SOURCE) == Filled(config)
+    assert filled(about(), config, source=SOURCE) == FilledConfig(config)
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,20 @@ ALLOWED = {
 def test_no_module_class_or_function_has_a_name_that_says_nothing(sources: dict[Path, ast.Module]) -> None:
     found = [f"{path}: {name}" for path, name in _names(sources) if _words(name) & SAY_NOTHING and name not in ALLOWED]
     assert found == []
+
+
+def test_a_class_name_stands_for_one_thing(sources: dict[Path, ast.Module]) -> None:
+    """A port and what implements it may share a name."""
+    places: dict[str, list[Path]] = defaultdict(list)
+    for path, tree in sources.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not _is_port(node):
+                places[node.name].append(path)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def _is_port(node: ast.ClassDef) -> bool:
+    return any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
 
 
 def test_no_allowance_is_left_over(sources: dict[Path, ast.Module]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -23,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+_Call = Callable[[Client, str, list[Document]], Document]
 _DONE = {"acknowledge": "acknowledged", "release": "released", "extend": "extended"}
 
 AlertName = Annotated[str, typer.Argument(metavar="ALERT", help="Name of the alert.")]
@@ -76,10 +79,7 @@ def acknowledge(
     tocsin queue acknowledge GovernanceQueue --lease LEASE ID
     tocsin queue acknowledge GovernanceQueue --claims taken.json
     """
-    held = _held(ids, lease, claims)
-    with Client() as client:
-        found = client.acknowledge_events(find_alert(client, alert).id, held)
-    _say(found, "acknowledge", as_json=as_json)
+    _handle(alert, _held(ids, lease, claims), "acknowledge", Client.acknowledge_events, as_json=as_json)
 
 
 @app.command()
@@ -91,10 +91,7 @@ def release(
     Examples
     tocsin queue release GovernanceQueue --claims taken.json
     """
-    held = _held(ids, lease, claims)
-    with Client() as client:
-        found = client.release_events(find_alert(client, alert).id, held)
-    _say(found, "release", as_json=as_json)
+    _handle(alert, _held(ids, lease, claims), "release", Client.release_events, as_json=as_json)
 
 
 @app.command()
@@ -112,10 +109,14 @@ def extend(
     Examples
     tocsin queue extend GovernanceQueue --claims taken.json --seconds 600
     """
-    held = _held(ids, lease, claims)
+    extend_events = partial(Client.extend_events, lease_seconds=seconds)
+    _handle(alert, _held(ids, lease, claims), "extend", extend_events, as_json=as_json)
+
+
+def _handle(alert: str, held: list[Document], action: str, call: _Call, *, as_json: bool) -> None:
     with Client() as client:
-        found = client.extend_events(find_alert(client, alert).id, held, lease_seconds=seconds)
-    _say(found, "extend", as_json=as_json)
+        found = call(client, find_alert(client, alert).id, held)
+    _say(found, action, as_json=as_json)
 
 
 def _held(ids: list[str] | None, lease: str | None, claims: str | None) -> list[Document]:

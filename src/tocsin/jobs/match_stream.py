@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
@@ -140,6 +140,7 @@ def _notified(events: DataFrame, index: Index, work: Notify) -> int:
     matched = matches(events, index, columns=OF_EVENT)
     if work.alerts.value.reads_incidents and events.rdd.getNumPartitions() > 1:
         in_tasks(matched, SettleIncidents(work), COUNTS).toArrow()
+        work = replace(work, are_incidents_settled=True)
     return sum(in_tasks(matched, work, COUNTS).toArrow()["notified"].to_pylist())
 
 

@@ -137,13 +137,14 @@ class Notify:
     """The work of a task of the pipeline, for ``spark/tasks.in_tasks``: from matches to stored notifications.
 
     ``now_ms`` is the moment at which the micro-batch began; events before ``oldest_ms`` notify nobody, but count as
-    matched.
+    matched. ``are_incidents_settled``: ``SettleIncidents`` has run on the same matches.
     """
 
     store: StoreAddress
     alerts: Shared
     now_ms: int
     oldest_ms: int | None = None
+    are_incidents_settled: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
@@ -166,7 +167,9 @@ class Notify:
         events, triggered = self._cascaded(events)
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         if self.alerts.value.reads_incidents:  # of these events too: they come first
-            _settle(work, LogPosition(*last), asked)
+            if not self.are_incidents_settled:
+                _settle(work, LogPosition(*last), asked)
+            work = NO_WORK
         counts = MatchCounts(pairs)
         parts = _prefetched(self._parts(events, asked))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.

@@ -7,15 +7,15 @@ Next: ``server/routes/notifications/acknowledge_links.py``.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from tocsin.flow.send.dispatch import Button, Dispatch
+from tocsin.flow.send.link_tokens import about_of, signed
 from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.message import Entry
+
+_PURPOSE = "acknowledge"
 
 VALID_FOR_MS = 7 * 86_400_000
 """So long after a message its button works."""
@@ -58,20 +58,14 @@ def _button(entry: Entry, incident: OpenIncident, links: LinkSigner, until_ms: i
 
 def token_of(request: AcknowledgeLink, key: bytes) -> str:
     """Return the token for a request."""
-    said = f"{request.notification_id}.{request.incident_number}.{request.until_ms}"
-    return f"{said}.{_signature(said, key)}"
+    return signed(_PURPOSE, f"{request.notification_id}.{request.incident_number}.{request.until_ms}", key)
 
 
 def request_of(token: str, key: bytes, now_ms: int) -> AcknowledgeLink | None:
     """Return what a token asks for; None for what was not signed with ``key``, or is over."""
-    said, _, signature = token.rpartition(".")
-    if not hmac.compare_digest(signature.encode(), _signature(said, key).encode()):
+    about = about_of(_PURPOSE, token, key)
+    if about is None:
         return None
-    notification_id, number, until = said.split(".")
+    notification_id, number, until = about.split(".")
     request = AcknowledgeLink(notification_id, int(number), int(until))
     return request if now_ms < request.until_ms else None
-
-
-def _signature(said: str, key: bytes) -> str:
-    digest = hmac.new(key, f"acknowledge|{said}".encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

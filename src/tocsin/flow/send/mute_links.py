@@ -6,10 +6,11 @@ changes nothing. Next: ``server/routes/notifications/mute_links.py``.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 from typing import NamedTuple
+
+from tocsin.flow.send.link_tokens import about_of, signed
+
+_PURPOSE = "mute"
 
 MUTED_FOR_MS = 86_400_000
 """So long after a message an asset is muted by its link."""
@@ -29,20 +30,14 @@ def link_of(request: MuteLink, key: bytes, base_url: str) -> str:
 
 def token_of(request: MuteLink, key: bytes) -> str:
     """Return the token for a request."""
-    said = f"{request.notification_id}.{request.until_ms}"
-    return f"{said}.{_signature(said, key)}"
+    return signed(_PURPOSE, f"{request.notification_id}.{request.until_ms}", key)
 
 
 def request_of(token: str, key: bytes, now_ms: int) -> MuteLink | None:
     """Return what a token asks for; None for what was not signed with ``key``, or is over."""
-    said, _, signature = token.rpartition(".")
-    if not hmac.compare_digest(signature.encode(), _signature(said, key).encode()):
+    about = about_of(_PURPOSE, token, key)
+    if about is None:
         return None
-    notification_id, _, until = said.partition(".")
+    notification_id, _, until = about.partition(".")
     request = MuteLink(notification_id, int(until))
     return request if now_ms < request.until_ms else None
-
-
-def _signature(said: str, key: bytes) -> str:
-    digest = hmac.new(key, f"mute|{said}".encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

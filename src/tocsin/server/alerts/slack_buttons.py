@@ -12,17 +12,14 @@ from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.clock import to_datetime
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
 from tocsin.flow.send import acknowledge_links, mute_links
 from tocsin.flow.send.acknowledge_links import AcknowledgeLink
 from tocsin.flow.send.channels.slack.interactions import Press, Signed, is_genuine
 from tocsin.flow.send.mute_links import MuteLink
-from tocsin.flow.send.wording import asset_of
-from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination
-from tocsin.server.alerts.incident_buttons import acknowledge, actor_of, button_of
+from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller
 
@@ -95,23 +92,13 @@ async def press_as(address: str | None, button: SlackButton, parts: Parts, root:
 def _done(button: SlackButton, caller: Caller) -> str:
     if caller.parts.clock.now_ms() >= button.request.until_ms:
         raise NotFound("This button has expired.")
-    recipient = button.notification.recipient_id
-    if recipient not in (None, caller.actor.id):
+    link, recipient = button.request, button.notification.recipient_id
+    if recipient != caller.actor.id and (recipient is not None or isinstance(link, MuteLink)):
         raise Forbidden(_OF_ANOTHER)
-    if isinstance(button.request, MuteLink):
-        return _muted(button.request, button.notification, caller)
+    if isinstance(link, MuteLink):
+        caller.parts.alert_stores.mutes.put(mute_of(link, button.notification, caller.parts))
+        return effect_of(link)
     incident = button_of(button.token, caller.parts).incident
     if incident.subscription_id not in button.alerts:
         raise Forbidden(f"{incident.name} is of an alert that does not use this bot; open it in Tocsin.")
     return acknowledge(incident.name, caller)
-
-
-def _muted(request: MuteLink, notification: Notification, caller: Caller) -> str:
-    logged = caller.parts.log.find(notification.event_id)
-    if logged is None or notification.recipient_id is None:
-        raise Forbidden(_OF_ANOTHER)
-    about, now_ms = asset_of(logged.event)[1], caller.parts.clock.now_ms()
-    mute = Mute(caller.actor.id, MuteKind.ASSET, about, since_ms=now_ms, until_ms=request.until_ms)
-    caller.parts.alert_stores.mutes.put(mute)
-    until = to_datetime(request.until_ms).strftime("%Y-%m-%d %H:%M UTC")
-    return f"You will receive no notifications about the asset of this message until {until}, on any channel."

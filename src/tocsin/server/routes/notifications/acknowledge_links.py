@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.people import Actor
-from tocsin.server.alerts.incident_buttons import acknowledge, button_of, checked, person_of, state_of
+from tocsin.server.alerts.message_buttons import acknowledge, button_of, checked, person_of, state_of
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller, PartsHere, address_of
 from tocsin.server.routes.notifications.unsubscribe import GUARDS

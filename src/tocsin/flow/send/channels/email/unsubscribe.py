@@ -6,34 +6,26 @@ Next: ``server/routes/notifications/unsubscribe.py``.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
+from tocsin.flow.send.link_tokens import about_of, signed
 
 KEY_NAME = "unsubscribe-key"
 """The server's secret that signs tokens, shared by whoever sends mails and whoever takes the click."""
+
+_PURPOSE = "unsubscribe"
 
 ONE_CLICK = "List-Unsubscribe=One-Click"
 
 
 def token_of(notification_id: str, key: bytes) -> str:
     """Return the token that ends what that notification's alerts send to its recipient."""
-    return f"{notification_id}.{_signature(notification_id, key)}"
+    return signed(_PURPOSE, notification_id, key)
 
 
 def notification_of(token: str, key: bytes) -> str | None:
     """Return the id of the notification a token is for; None for what was not signed with ``key``."""
-    notification_id, _, signature = token.partition(".")
-    if not hmac.compare_digest(signature.encode(), _signature(notification_id, key).encode()):
-        return None
-    return notification_id
+    return about_of(_PURPOSE, token, key)
 
 
 def link_of(notification_id: str, key: bytes, base_url: str) -> str:
     """Return the address to follow, or to post to, at the server at ``base_url``."""
     return f"{base_url}/api/v1/unsubscribe/{token_of(notification_id, key)}"
-
-
-def _signature(notification_id: str, key: bytes) -> str:
-    digest = hmac.new(key, f"unsubscribe|{notification_id}".encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

@@ -1,6 +1,6 @@
-"""What the buttons in messages about failures do: acknowledge an incident, with the rights of who clicks, then.
+"""What the buttons and links in messages do: acknowledge an incident, with the rights of who clicks, or mute an asset.
 
-Next: ``server/routes/notifications/acknowledge_links.py``.
+Next: ``server/routes/notifications/acknowledge_links.py``, ``server/routes/notifications/mute_links.py``.
 """
 
 from __future__ import annotations
@@ -8,14 +8,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tocsin.catalogue.alerts.incidents import Handling, handle
+from tocsin.clock import to_datetime
 from tocsin.errors import NotFound
 from tocsin.flow.send.acknowledge_links import request_of
+from tocsin.flow.send.mute_links import MuteLink
+from tocsin.flow.send.wording import asset_of
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
+from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification
 from tocsin.model.people import Actor, Person
 from tocsin.server.alerts.incident_rights import check_may_change, found_incident
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller
+
+GONE = "This link is invalid or expired, or its subject was deleted."
 
 
 class IncidentButton(NamedTuple):
@@ -37,7 +43,7 @@ def button_of(token: str, parts: Parts) -> IncidentButton:
     record = stores.records.by_id([request.notification_id]).get(request.notification_id) if request else None
     incident = stores.incidents.find(name_of(request.incident_number)) if request else None
     if record is None or incident is None or not _belongs(incident, record.notification, parts):
-        raise NotFound("This link is invalid or expired, or its subject was deleted.")
+        raise NotFound(GONE)
     return IncidentButton(record.notification, incident)
 
 
@@ -94,3 +100,23 @@ def acknowledge(name: str, caller: Caller) -> str:
 def state_of(incident: AlertIncident) -> str:
     """Return how far an incident is that is no longer open."""
     return f"{incident.name} is already {incident.status.value}."
+
+
+def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:
+    """Return the mute that a link asks for: of the asset of a notification, for its recipient.
+
+    Raises
+    ------
+    NotFound : nobody knows what the notification is about, or it was sent to nobody in particular
+    """
+    logged = parts.log.find(notification.event_id)
+    if logged is None or notification.recipient_id is None:
+        raise NotFound(GONE)
+    about, now_ms = asset_of(logged.event)[1], parts.clock.now_ms()
+    return Mute(notification.recipient_id, MuteKind.ASSET, about, since_ms=now_ms, until_ms=link.until_ms)
+
+
+def effect_of(link: MuteLink) -> str:
+    """Return what the mute that a link asks for means to the recipient."""
+    until = to_datetime(link.until_ms).strftime("%Y-%m-%d %H:%M UTC")
+    return f"You will receive no notifications about the asset of this message until {until}, on any channel."

@@ -35,6 +35,7 @@ class Name(StrEnum):
     PERMISSIONS = "permissions"
     STARTUP = "startup"
     VERSIONS = "versions"
+    LAKE = "lake"
     CONSISTENCY = "consistency"
     PHASES = "phases"
     SINK = "sink"

@@ -32,6 +32,7 @@ ON_SPARK = {
     "fanout": {"s", "MiB"},
     "sink": {"rows/s"},
     "latency": {"ms"},
+    "lake": {"ms"},
     "phases": {"ms"},
     "startup": {"ms", "MiB"},
     "follows": {"ms", "1,000", ""},

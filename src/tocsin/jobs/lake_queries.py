@@ -7,8 +7,10 @@ a line of JSON with ``sql``, answered by one with ``rows``, ``error`` or ``decli
 from __future__ import annotations
 
 import contextlib
+import math
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +31,9 @@ MOST_ROWS = 10_000
 """Rows of an answer: more would be the driver's memory, which notifications need."""
 
 _LOOK_EVERY_S = 0.2
+_WARM_UP_AFTER_S = 10.0
+"""So long after its start the pipeline is past what it found waiting, and the first query may cost it a second."""
+_WARM_UP = "SELECT timestamp FROM change_events WHERE entityType = 'table' ORDER BY timestamp LIMIT 1"
 _PATIENCE_S = 10.0
 _LONGEST = 1_000_000
 _LOG = structlog.get_logger(__name__)
@@ -60,10 +65,18 @@ def serve(parts: LakeParts, path: Path, stopping: threading.Event) -> None:
     work_in_background(parts.session, NAME)
     try:
         with _listening(path, parts) as server:
-            while not stopping.is_set():
-                server.handle_request()
+            _answer_until(stopping, server)
     except OSError as error:  # e.g. its path is too long: questions then start a Spark of their own
         _LOG.warning("lake_queries_not_served", path=str(path), reason=str(error))
+
+
+def _answer_until(stopping: threading.Event, server: _Server) -> None:
+    warm_up_at_s = time.monotonic() + _WARM_UP_AFTER_S
+    while not stopping.is_set():
+        server.handle_request()
+        if time.monotonic() >= warm_up_at_s:
+            warm_up_at_s = math.inf
+            _answer(server.parts, orjson.dumps({"sql": _WARM_UP}))
 
 
 @contextmanager

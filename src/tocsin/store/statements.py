@@ -25,7 +25,7 @@ class _Text(NamedTuple):
 
 
 class Prepared:
-    """One statement; ``columns`` are those that an insert fills."""
+    """One statement; ``columns`` are those that an insert or an update without values of its own fills."""
 
     def __init__(self, statement: Statement, columns: Sequence[str] | None = None) -> None:
         self._statement, self._columns = statement, columns

@@ -162,7 +162,7 @@ async def _tried(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held
         made = await _sent(parts, permitted, route, routes)
         if not _lies_with_destination(made.outcome):
             break
-    return replace(made, dropped=dropped)
+    return replace(made, dropped=dropped) if dropped else made
 
 
 async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
@@ -179,7 +179,8 @@ async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: R
     )
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
-    outcome = replace(outcome, detail=starred(outcome.detail, route.destination))
+    detail = starred(outcome.detail, route.destination)
+    outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
     problem = problem or starred(outcome.template_error, route.destination)
     return _Try(outcome, permitted.entries, template_error=problem)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import NamedTuple, Protocol
 
 from tocsin.flow.send.templates.rich_text import RichText
@@ -92,14 +93,22 @@ def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None,
         raised = {reason: objection(entry, reason) for reason in entry.reasons}
         dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised.items() if why]
         kept = tuple(reason for reason, why in raised.items() if why is None)
-        recipient_id = entry.recipient_id if any(reason.is_personal for reason in kept) else None
-        alerts = {reason.subscription_id for reason in kept}
-        incidents = tuple(one for one in entry.incidents if one.subscription_id in alerts)
-        left = replace(entry, reasons=kept, recipient_id=recipient_id, incidents=incidents)
-        entries += [left] if kept else []
+        entries += [_carried_for(entry, kept)] if kept else []
     if not entries:
         return None, tuple(dropped)
-    return replace(dispatch, entries=tuple(entries)), tuple(dropped)
+    is_same = all(map(is_, entries, dispatch.entries)) and not dropped
+    return dispatch if is_same else replace(dispatch, entries=tuple(entries)), tuple(dropped)
+
+
+def _carried_for(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:
+    """Return a notification with some of its reasons only: mostly it is the same."""
+    recipient_id = entry.recipient_id if any(reason.is_personal for reason in reasons) else None
+    alerts = {reason.subscription_id for reason in reasons}
+    incidents = tuple(one for one in entry.incidents if one.subscription_id in alerts)
+    left = (reasons, recipient_id, incidents)
+    if left == (entry.reasons, entry.recipient_id, entry.incidents):
+        return entry
+    return replace(entry, reasons=reasons, recipient_id=recipient_id, incidents=incidents)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ Next: ``store/outbox/status.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tocsin.flow.track.attempts import NextStep, reason_of
 from tocsin.flow.track.breaker import Breaker, breaker_after, stopped_at
@@ -92,7 +93,19 @@ def standing_after(
     has_changed = before.configured_at_ms not in (None, configured_at_ms)
     failing = failing_after(before.failing, attempt, channel, has_changed=has_changed)
     breaker = stopped_at(ended_at_ms) if failing.is_stopped else breaker_after(before.breaker, attempt)
-    after = replace(
+    if isinstance(outcome, Delivered):
+        counted: dict[str, Any] = {  # Any: the field's value
+            "last_successful_at_ms": ended_at_ms,
+            "delivered_count": before.delivered_count + 1,
+        }
+    else:
+        counted = {
+            "last_failed_at_ms": ended_at_ms,
+            "last_failed_status_code": outcome.status_code,
+            "last_failed_reason": outcome.reason.value,
+            "failed_count": before.failed_count + (step.due_at_ms is None),
+        }
+    return replace(
         before,
         status=_state(attempt, step),
         timestamp_ms=ended_at_ms,
@@ -100,15 +113,7 @@ def standing_after(
         configured_at_ms=configured_at_ms,
         breaker=breaker,
         failing=failing,
-    )
-    if isinstance(outcome, Delivered):
-        return replace(after, last_successful_at_ms=ended_at_ms, delivered_count=before.delivered_count + 1)
-    return replace(
-        after,
-        last_failed_at_ms=ended_at_ms,
-        last_failed_status_code=outcome.status_code,
-        last_failed_reason=outcome.reason.value,
-        failed_count=before.failed_count + (step.due_at_ms is None),
+        **counted,
     )
 
 

@@ -13,19 +13,22 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
     Row,
+    Select,
     TextClause,
     and_,
     bindparam,
     exists,
     func,
     literal,
+    null,
     or_,
     select,
 )
@@ -41,6 +44,7 @@ from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at
 from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.status import count_in, plan_again
 from tocsin.store.snapshots import EVENT_TEXT, Texts
+from tocsin.store.statements import Prepared
 from tocsin.store.tables import (
     OPEN_MESSAGE,
     REPLAYED_MESSAGE,
@@ -65,28 +69,15 @@ class Messages:
 
     def due_destinations(self, now_ms: int) -> list[str]:
         """Return the ids of all destinations for which something is due and free, in order; replays apart."""
-        return self._due_destinations(OPEN_MESSAGE, now_ms)
+        return self._due_destinations(_LIVE, now_ms)
 
     def replayed_destinations(self, now_ms: int) -> list[str]:
         """Return the ids of all destinations for which a message of a replay is due and free, in order."""
-        return self._due_destinations(REPLAYED_MESSAGE, now_ms)
+        return self._due_destinations(_REPLAYED, now_ms)
 
-    def _due_destinations(self, which: Which, now_ms: int) -> list[str]:
-        """Return the destinations of due messages, from destination to destination of the index of these messages.
-
-        The cost follows the number of destinations with such messages, not the number of messages.
-        """
-        first = select(func.min(message.c.destination_id).label("id")).where(which).cte("d", recursive=True)
-        following = (
-            select(func.min(message.c.destination_id))
-            .where(which, message.c.destination_id > first.c.id)
-            .correlate(first)
-            .scalar_subquery()
-        )
-        walk = first.union_all(select(following).where(first.c.id.is_not(None)))
-        free = exists(literal(1)).where(_is_free(which, now_ms), message.c.destination_id == walk.c.id).correlate(walk)
+    def _due_destinations(self, which: _Apart, now_ms: int) -> list[str]:
         with reading(self._engine) as connection:
-            return list(connection.execute(select(walk.c.id).where(free).order_by(walk.c.id)).scalars())
+            return [row[0] for row in which.destinations.run(connection, {"now_ms": now_ms})]
 
     def pauses(self, now_ms: int) -> Pauses:
         """Return which destinations are paused, and which of them may be probed now."""
@@ -108,14 +99,13 @@ class Messages:
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
-        return self._claimed(session_id, limit, shares, _Due(OPEN_MESSAGE, now_ms, probed))
+        return self._claimed(session_id, limit, shares, _Due(_LIVE, now_ms, probed))
 
     def claim_replayed(
         self, session_id: str, shares: Mapping[str, int], *, now_ms: int, probed: Collection[str] = ()
     ) -> list[Message]:
         """Take due messages of replays that are not cancelled, as ``claim`` does the others."""
-        due = _Due(and_(REPLAYED_MESSAGE, is_sent()), now_ms, probed)
-        return self._claimed(session_id, sum(shares.values()), shares, due)
+        return self._claimed(session_id, sum(shares.values()), shares, _Due(_REPLAYED, now_ms, probed))
 
     def _claimed(self, session_id: str, limit: int, shares: Mapping[str, int], due: _Due) -> list[Message]:
         claimed: list[Message] = []
@@ -126,25 +116,15 @@ class Messages:
                 room = min(share, limit - len(claimed))
                 claimed += due.rows(connection, destination_id, room) if room > 0 else []
             if claimed:
-                taken = message.update().where(message.c.id.in_([one.id for one in claimed]))
-                connection.execute(taken.values(lease_owner=session_id))
+                connection.execute(_TAKE, {"ids": [one.id for one in claimed], "session_id": session_id})
         return claimed
 
     def dispatches(self, messages: Sequence[Message]) -> list[Dispatch]:
         """Return the messages with the notifications that they carry and their incidents, in the same order."""
-        note = notification.c
-        query = (
-            select(note.message_id, note.id, note.log_offset, note.reasons, note.recipient_id)
-            .add_columns(*EVENT_TEXT, entity.c.deleted)
-            .join(change_event, change_event.c.id == note.event_id)
-            .outerjoin(entity, entity.c.id == note.recipient_id)
-            .where(note.message_id.in_([one.id for one in messages]))
-            .order_by(note.log_offset, note.id)
-        )
         rows: dict[str, list[Row[Any]]] = defaultdict(list)
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            for row in connection.execute(query):
+            for row in connection.execute(_CARRIED, {"ids": [one.id for one in messages]}):
                 rows[row.message_id].append(row)
             found = [_dispatch(one, rows[one.id], texts) for one in messages if one.id in rows]
             return with_incidents(connection, found)
@@ -191,15 +171,77 @@ class Messages:
             held = _held(connection, session_id, (one.message.id for one in finished))
             ours = [one for one in finished if one.message.id in held]
             if counted := [one for one in ours if one.counts]:
-                connection.execute(attempt.insert(), [_attempt_row(one) for one in counted])
+                _ATTEMPT.run_for(connection, [_attempt_row(one) for one in counted])
             if ours:
-                connection.execute(_STEP, [_step_row(one, now_ms) for one in ours])
+                _STEP.run_for(connection, [_step_row(one, now_ms) for one in ours])
                 count_in(connection, ours, now_ms=now_ms)
                 count_replayed(connection, ours, now_ms)
         return held
 
 
-_STEP = (
+def _is_free(which: Which) -> ColumnElement[bool]:
+    """Return the condition for a message to be due at ``now_ms`` and claimed under no session."""
+    claimed = exists(literal(1)).where(worker_session.c.id == message.c.lease_owner).correlate(message)
+    return and_(which, message.c.due_at_ms <= bindparam("now_ms"), or_(message.c.lease_owner.is_(None), ~claimed))
+
+
+def _destinations_of(which: Which) -> Select[tuple[str]]:
+    """Return the query of the destinations of due messages, in order.
+
+    It goes from destination to destination of the index of these messages: the cost follows the number of destinations,
+    not the number of messages.
+    """
+    first = select(func.min(message.c.destination_id).label("id")).where(which).cte("d", recursive=True)
+    following = (
+        select(func.min(message.c.destination_id))
+        .where(which, message.c.destination_id > first.c.id)
+        .correlate(first)
+        .scalar_subquery()
+    )
+    walk = first.union_all(select(following).where(first.c.id.is_not(None)))
+    free = exists(literal(1)).where(_is_free(which), message.c.destination_id == walk.c.id).correlate(walk)
+    return select(walk.c.id).where(free).order_by(walk.c.id)
+
+
+def _free_of(which: Which) -> Select[Any]:
+    """Return the query of a destination's due messages, locked."""
+    return (
+        select(*_COLUMNS)
+        .where(_is_free(which), message.c.destination_id == bindparam("destination_id"))
+        .order_by(message.c.due_at_ms)
+        .limit(bindparam("most"))
+        .with_for_update(skip_locked=True)
+    )
+
+
+class _Apart(NamedTuple):
+    """Statements over messages that are claimed apart from others: destinations of due ones, and due ones of one."""
+
+    destinations: Prepared
+    messages: Prepared
+
+
+_LIVE = _Apart(Prepared(_destinations_of(OPEN_MESSAGE)), Prepared(_free_of(OPEN_MESSAGE)))
+_REPLAYED = _Apart(Prepared(_destinations_of(REPLAYED_MESSAGE)), Prepared(_free_of(and_(REPLAYED_MESSAGE, is_sent()))))
+_LASTS = Prepared(select(worker_session.c.id).where(worker_session.c.id == bindparam("id")).with_for_update())
+_THESE = message.c.id.in_(bindparam("ids", expanding=True))
+_TAKE = message.update().where(_THESE).values(lease_owner=bindparam("session_id"))
+_HELD = (
+    select(message.c.id)
+    .where(_THESE, message.c.lease_owner == bindparam("session_id"))
+    .order_by(message.c.id)
+    .with_for_update()
+)
+_CARRIED = (
+    select(notification.c.message_id, notification.c.id, notification.c.log_offset, notification.c.reasons)
+    .add_columns(notification.c.recipient_id, *EVENT_TEXT, entity.c.deleted)
+    .join(change_event, change_event.c.id == notification.c.event_id)
+    .outerjoin(entity, entity.c.id == notification.c.recipient_id)
+    .where(notification.c.message_id.in_(bindparam("ids", expanding=True)))
+    .order_by(notification.c.log_offset, notification.c.id)
+)
+_ATTEMPT = Prepared(attempt.insert(), attempt.c.keys())
+_STEP = Prepared(
     message.update()
     .where(message.c.id == bindparam("message_id"))
     .values(
@@ -207,28 +249,22 @@ _STEP = (
         attempt_count=bindparam("number"),
         due_at_ms=bindparam("next_due_at_ms"),
         wait_ms=bindparam("next_wait_ms"),
-        lease_owner=None,
+        lease_owner=null(),
         updated_at_ms=bindparam("now_ms"),
     )
 )
 
 
-def _is_free(which: Which, now_ms: int) -> ColumnElement[bool]:
-    claimed = exists(literal(1)).where(worker_session.c.id == message.c.lease_owner).correlate(message)
-    return and_(which, message.c.due_at_ms <= now_ms, or_(message.c.lease_owner.is_(None), ~claimed))
-
-
 def _lasts(connection: Connection, session_id: str) -> bool:
     """Return whether the session is there, and keep it until the transaction ends."""
-    query = select(worker_session.c.id).where(worker_session.c.id == session_id).with_for_update()
-    return connection.execute(query).first() is not None
+    return _LASTS.run(connection, {"id": session_id}).fetchone() is not None
 
 
 @dataclass(frozen=True)
 class _Due:
     """Which messages are claimed: those that are due, and of each destination that is probed one."""
 
-    which: Which
+    which: _Apart
     now_ms: int
     probed: Collection[str]
 
@@ -240,20 +276,13 @@ class _Due:
         return found if found and begin_probe(connection, destination_id, self.now_ms) else []
 
     def _free(self, connection: Connection, destination_id: str, limit: int) -> list[Message]:
-        query = (
-            select(*_COLUMNS)
-            .where(_is_free(self.which, self.now_ms), message.c.destination_id == destination_id)
-            .order_by(message.c.due_at_ms)
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
-        return [Message(**row._mapping) for row in connection.execute(query)]
+        values = {"destination_id": destination_id, "now_ms": self.now_ms, "most": limit}
+        return [Message(*row) for row in self.which.messages.run(connection, values)]
 
 
 def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
     """Return which of ``ids`` the session has claimed, locked until the transaction ends."""
-    mine = and_(message.c.id.in_(list(ids)), message.c.lease_owner == session_id)
-    return set(connection.execute(select(message.c.id).where(mine).order_by(message.c.id).with_for_update()).scalars())
+    return set(connection.execute(_HELD, {"ids": list(ids), "session_id": session_id}).scalars())
 
 
 def _dispatch(claimed: Message, rows: Sequence[Row[Any]], texts: Texts) -> Dispatch:
@@ -268,10 +297,16 @@ def _entry(row: Row[Any], texts: Texts) -> Entry:
         notification_id=row.id,
         log_offset=row.log_offset,
         event=ChangeEvent.model_validate_json(texts.of(row)),
-        reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
+        reasons=_reasons(row.reasons),
         recipient_id=row.recipient_id,
         recipient_gone=row.recipient_id is not None and row.deleted is not False,
     )
+
+
+@lru_cache(maxsize=1_000)
+def _reasons(text: str) -> tuple[Reason, ...]:
+    """Return reasons from JSON; those of one alert for one destination are the same text for every event."""
+    return tuple(Reason.model_validate(reason) for reason in json.loads(text))
 
 
 def _attempt_row(one: Finished) -> dict[str, object]:

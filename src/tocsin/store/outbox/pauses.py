@@ -9,10 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, exists, or_, select, tuple_
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    or_,
+    select,
+    tuple_,
+)
 
 from tocsin.flow.track.breaker import PROBE_LIMIT_MS
 from tocsin.store.engine import reading
+from tocsin.store.statements import Prepared
 from tocsin.store.tables import OPEN_BREAKER, destination_status, entity
 
 _AT = destination_status.c
@@ -43,17 +56,10 @@ def pauses_at(engine: Engine, now_ms: int) -> Pauses:
 
     An id that a destination of another alert has as well is not paused: nobody pauses what is somebody else's.
     """
-    other = destination_status.alias()
-    is_shared = exists().where(
-        other.c.destination_id == _AT.destination_id,
-        other.c.subscription_id != _AT.subscription_id,
-        other.c.opened_at_ms.is_(None),
-    )
-    query = select(_AT.destination_id, _is_due(now_ms).label("is_due")).where(OPEN_BREAKER, ~is_shared)
     with reading(engine) as connection:
-        found: list[Row[tuple[str, bool]]] = list(connection.execute(query))
-    probed = frozenset(row.destination_id for row in found if row.is_due)
-    return Pauses(frozenset(row.destination_id for row in found) - probed, probed)
+        found = _PAUSED.run(connection, {"now_ms": now_ms}).fetchall()
+    probed = frozenset(destination_id for destination_id, is_due in found if is_due)
+    return Pauses(frozenset(destination_id for destination_id, _ in found) - probed, probed)
 
 
 def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> bool:
@@ -69,7 +75,7 @@ def probe_again(connection: Connection, keys: Iterable[tuple[str, str]], now_ms:
     connection.execute(destination_status.update().where(here, OPEN_BREAKER).values(probe_at_ms=now_ms))
 
 
-def _is_due(now_ms: int) -> ColumnElement[bool]:
+def _is_due(now_ms: int | ColumnElement[int]) -> ColumnElement[bool]:
     """Return the condition for a probe to be due; what is later than any is was planned by a clock that is wrong.
 
     A destination that is stopped is not probed unless its alert has been changed since.
@@ -78,3 +84,16 @@ def _is_due(now_ms: int) -> ColumnElement[bool]:
     may_resume = or_(_AT.stopped_at_ms.is_(None), _AT.configured_at_ms.is_distinct_from(changed_at_ms))
     is_time = or_(_AT.probe_at_ms.is_(None), _AT.probe_at_ms <= now_ms, _AT.probe_at_ms > now_ms + PROBE_LIMIT_MS)
     return and_(may_resume, is_time)
+
+
+def _paused() -> Select[tuple[str, bool]]:
+    other = destination_status.alias()
+    is_shared = exists().where(
+        other.c.destination_id == _AT.destination_id,
+        other.c.subscription_id != _AT.subscription_id,
+        other.c.opened_at_ms.is_(None),
+    )
+    return select(_AT.destination_id, _is_due(bindparam("now_ms", type_=BigInteger))).where(OPEN_BREAKER, ~is_shared)
+
+
+_PAUSED = Prepared(_paused())

@@ -17,16 +17,28 @@ from tocsin.flow.track.attempts import Finished
 from tocsin.flow.track.breaker import Breaker
 from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, concerns_destination, standing_after
 from tocsin.flow.track.failing import Failing
+from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.outbox.pauses import probe_again
+from tocsin.store.statements import Prepared
 from tocsin.store.tables import OPEN_MESSAGE, destination_status, entity, message
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
-_CHANGE = destination_status.update().where(
-    destination_status.c.subscription_id == bindparam("key_subscription"),
-    destination_status.c.destination_id == bindparam("key_destination"),
+_HELD = (
+    select(destination_status)
+    .where(tuple_(*_KEYS).in_(bindparam("keys", expanding=True)))
+    .order_by(*_KEYS)
+    .with_for_update()
+)
+_CHANGED = select(entity.c.id, entity.c.updated_at_ms).where(entity.c.id.in_(bindparam("ids", expanding=True)))
+_CHANGE = Prepared(
+    destination_status.update().where(
+        destination_status.c.subscription_id == bindparam("key_subscription"),
+        destination_status.c.destination_id == bindparam("key_destination"),
+    ),
+    [one.name for one in destination_status.c if one not in _KEYS],
 )
 _PLAIN = tuple(one.name for one in fields(DestinationStatus) if one.name not in ("breaker", "failing"))
 _RESUMED = {
@@ -80,7 +92,7 @@ def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: in
         for key in _concerned(one) if concerns_destination(one.attempt) else ():
             by_key.setdefault(key, []).append(one)
     changed_at_ms = _changed_at_ms(connection, {subscription_id for subscription_id, _ in by_key})
-    rows = []
+    rows: list[Document] = []
     for key, before in _locked(connection, sorted(by_key)).items():
         standing = before
         for one in by_key[key]:
@@ -93,7 +105,7 @@ def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: in
             )
         rows.append(_row(key, standing))
     if rows:
-        connection.execute(_CHANGE, rows)
+        _CHANGE.run_for(connection, rows)
 
 
 def plan_again(connection: Connection, now_ms: int) -> None:
@@ -107,8 +119,7 @@ def plan_again(connection: Connection, now_ms: int) -> None:
 
 def _changed_at_ms(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:
     """Return when each of these subscriptions was last changed, by the clock of its writer."""
-    query = select(entity.c.id, entity.c.updated_at_ms).where(entity.c.id.in_(subscription_ids))
-    return {row.id: row.updated_at_ms for row in connection.execute(query)}
+    return {row.id: row.updated_at_ms for row in connection.execute(_CHANGED, {"ids": list(subscription_ids)})}
 
 
 def _concerned(one: Finished) -> set[Key]:
@@ -124,13 +135,20 @@ def _locked(connection: Connection, keys: list[Key]) -> dict[Key, DestinationSta
     """
     if not keys:
         return {}
-    new = [{"subscription_id": one[0], "destination_id": one[1], **_columns(UNTRIED)} for one in keys]
-    connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), new)
-    query = select(destination_status).where(tuple_(*_KEYS).in_(keys)).order_by(*_KEYS).with_for_update()
-    return {(row.subscription_id, row.destination_id): _standing(row) for row in connection.execute(query)}
+    held = _held(connection, keys)
+    if new := [one for one in keys if one not in held]:
+        rows = [{"subscription_id": one[0], "destination_id": one[1], **_columns(UNTRIED)} for one in new]
+        connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), rows)
+        held = _held(connection, keys)
+    return held
 
 
-def _row(key: Key, standing: DestinationStatus) -> dict[str, object]:
+def _held(connection: Connection, keys: list[Key]) -> dict[Key, DestinationStatus]:
+    found = connection.execute(_HELD, {"keys": keys})
+    return {(row.subscription_id, row.destination_id): _standing(row) for row in found}
+
+
+def _row(key: Key, standing: DestinationStatus) -> Document:
     return {"key_subscription": key[0], "key_destination": key[1], **_columns(standing)}
 
 

@@ -91,9 +91,10 @@ class WebhookSender:
         one at the time of the event: its secrets belong to it.
         """
         made = filled(dispatch, destination.config, source=self._source)
-        dispatch = replace(dispatch, payloads=made.payloads)
-        destination = destination.model_copy(update={"config": made.config})
-        config = destination.config
+        config = made.config
+        if config is not destination.config:
+            dispatch = replace(dispatch, payloads=made.payloads)
+            destination = destination.model_copy(update={"config": config})
         url = web_address(config.endpoint or dispatch.message.target, config.query_params)
         if url is None:
             return [], made.problem

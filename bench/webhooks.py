@@ -41,7 +41,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import message
 
-DELIVERY_COUNT = 5_000
+DELIVERY_COUNT = 20_000
 HOOK = destination_id("hook")
 _WITHIN_S = 120.0
 _LOOK_EVERY_S = 0.1

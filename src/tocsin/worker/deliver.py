@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import threading
 from bisect import bisect_right
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 import uvloop
@@ -24,7 +25,7 @@ import uvloop
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.flow.track.breaker import as_probe
-from tocsin.model.message import Message
+from tocsin.model.message import Delivered, Message
 from tocsin.settings import Settings
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
 from tocsin.store.startup import waited_for
@@ -36,6 +37,7 @@ from tocsin.worker.leases import Leases, Watch
 _RECORD_LIMIT = 256
 _PAUSE_S = 1.0
 _BEATS_PER_LEASE = 3
+_COLLECT_AFTER = (20_000, 20, 50)
 
 _log = structlog.get_logger("tocsin.worker")
 T = TypeVar("T")
@@ -49,6 +51,7 @@ def main(settings: Settings) -> None:
     At its start it waits for an unavailable store.
     """
     waited_for("worker", lambda: make_store(settings), threading.Event())
+    _tune_collector()
     uvloop.run(_until_signalled(settings))
 
 
@@ -56,6 +59,12 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Run one worker until ``stop`` is set; return once what was in flight is recorded or given back."""
     async with build(settings) as parts:
         await Worker(parts).run(stop)
+
+
+def _tune_collector() -> None:
+    """Look for cyclic garbage less often, and not among what was imported: sending makes next to none."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_AFTER)
 
 
 async def _until_signalled(settings: Settings) -> None:
@@ -187,10 +196,13 @@ class Worker:
     async def _deliver(self, session_id: str, dispatch: Dispatch, *, is_probe: bool) -> None:
         """Send one message when its destination has a free lane, if it is still this worker's by then."""
         is_held = partial(self._holds, session_id, dispatch.message.id)
-        async with self._lanes.lane(dispatch.message, is_probe=is_probe):
+
+        async def send() -> None:
             finished = await attempt(self._parts, dispatch, self._book, is_held) if await is_held() else None
             if finished is not None:
                 self._finished.put_nowait((session_id, as_probe(finished) if is_probe else finished))
+
+        await self._lanes.through(dispatch.message, send, is_probe=is_probe)
 
     async def _holds(self, session_id: str, message_id: str) -> bool:
         """Return whether a message is this worker's, and may still be begun."""
@@ -214,8 +226,9 @@ class Worker:
         self._leases.drop(session_id, (one.message.id for one in group))
         self._recorded_count += len(group)
         self._recorded.set()
+        log = _log.bind()
         for one in group:
-            _log_attempt(one, kept=one.message.id in written)
+            _log_attempt(log, one, kept=one.message.id in written)
 
     async def _assure(self) -> None:
         """Return once the session is known to hold; where its lease ran out meanwhile, that is asked of the store."""
@@ -326,8 +339,11 @@ def _destinations(claimed: Iterable[Message]) -> Iterable[str]:
     return (one.destination_id for one in claimed)
 
 
-def _log_attempt(one: Finished, *, kept: bool) -> None:
-    _log.info(
+def _log_attempt(log: Any, one: Finished, *, kept: bool) -> None:  # Any: structlog's
+    """Log an attempt; what was delivered as it should be, and is in the store, only for debugging."""
+    is_usual = kept and isinstance(one.attempt.outcome, Delivered) and not one.attempt.template_error
+    say = log.debug if is_usual else log.info
+    say(
         "delivery.attempted" if kept else "delivery.lease_lost",
         message=one.message.id,
         event_ids=[entry.event.id for entry in one.entries],

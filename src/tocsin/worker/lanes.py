@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Container, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Container, Mapping
 
 from tocsin.clock import Steady, steady_s
 from tocsin.model.message import Message
@@ -32,16 +31,15 @@ class Lanes:
         self._waiting: dict[str, _Place] = {}
         self._turns = _Turns(intervals_s or {}, steady)
 
-    @asynccontextmanager
-    async def lane(self, message: Message, *, is_probe: bool = False) -> AsyncIterator[None]:
-        """Have a lane of the message's destination, once one is free; a probe is not withdrawn while it waits."""
+    async def through(self, message: Message, send: Callable[[], Awaitable[None]], *, is_probe: bool = False) -> None:
+        """Send in a lane of the message's destination, once one is free; a probe is not withdrawn while it waits."""
         place = (message.destination_id, None if is_probe else asyncio.current_task())
         self._waiting[message.id] = place
         try:
             async with self._free[message.destination_id]:
                 await self._turns.turn(message)
                 self._leave(message.id, place)
-                yield
+                await send()
         finally:
             self._leave(message.id, place)
 

@@ -29,9 +29,11 @@ class Sending:
         await asyncio.gather(*self.tasks.values(), return_exceptions=True)
 
     async def _send(self, message: Message, *, is_probe: bool) -> None:
-        async with self.lanes.lane(message, is_probe=is_probe):
+        async def send() -> None:
             self.begun.append(message.id)
             await self.over.wait()
+
+        await self.lanes.through(message, send, is_probe=is_probe)
 
 
 async def test_what_waits_is_withdrawn_and_what_has_begun_is_not() -> None:

@@ -7,15 +7,17 @@ created (``flow/send/egress.py``). Next: ``flow/send/outcome.py``.
 from __future__ import annotations
 
 import asyncio
+import socket
+from contextvars import ContextVar
 from dataclasses import dataclass
-from types import SimpleNamespace
+from functools import partial
 from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from tocsin.flow.send.egress import REFUSED_ERRNO, Egress, is_web_scheme
+from tocsin.flow.send.egress import REFUSED_ERRNO, AddressInfo, Egress, is_web_scheme
 from tocsin.flow.send.outcome import DETAIL_LIMIT, of_http_status, of_reason
 from tocsin.flow.send.rehearsal import GRANT, is_rehearsed
 from tocsin.flow.send.retry import parse_retry_after
@@ -27,6 +29,9 @@ MOST_ANNOUNCED = 10
 """Interim answers (1xx) that a receiver may send before its answer."""
 
 _REASON_LIMIT = 500
+_OPENED: ContextVar[list[socket.socket]] = ContextVar("sockets opened for the present request")
+_NOT_LOST = (TimeoutError, aiohttp.ClientConnectorError)
+"""Failures of connections other than the loss of one that there was."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,13 @@ class HttpRequests:
     """Sends requests over one pool of connections; close it when done. ``resolver`` is the system's if omitted."""
 
     def __init__(self, egress: Egress, *, user_agent: str = "Tocsin", resolver: AbstractResolver | None = None) -> None:
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_reuseconn.append(_note_reuse)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, resolver=resolver or aiohttp.ThreadedResolver(), socket_factory=egress.open_socket
+                limit=0, resolver=resolver or aiohttp.ThreadedResolver(), socket_factory=partial(_opened_by, egress)
             ),
             auto_decompress=False,  # what is kept is bounded by what was sent to us
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": user_agent, "Accept-Encoding": "identity"},
-            trace_configs=[trace],
             response_class=_Answer,
             trust_env=False,
         )
@@ -80,7 +82,8 @@ class HttpRequests:
 
     async def _attempt(self, request: Request, now_ms: int) -> tuple[Outcome, bytes, bool]:
         """Make one request; return its outcome and answer, and whether it failed on a stale connection only."""
-        connection = SimpleNamespace(reused=False)
+        opened: list[socket.socket] = []
+        _OPENED.set(opened)
         try:
             async with self._session.request(
                 request.method,
@@ -89,15 +92,21 @@ class HttpRequests:
                 headers=request.headers,
                 timeout=request.timeout,
                 allow_redirects=False,
-                trace_request_ctx=connection,
             ) as answer:
                 body = await _read(answer, request.answer_bytes)
                 return _outcome(answer, body, now_ms=now_ms), body, False
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
-            lost = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, TimeoutError)
+            lost = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, _NOT_LOST)
             said = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
             detail = clean_line(f"{type(error).__name__}{said}", limit=_REASON_LIMIT)
-            return of_reason(_reason(error), detail=detail), b"", lost and connection.reused
+            return of_reason(_reason(error), detail=detail), b"", lost and not opened
+
+
+def _opened_by(egress: Egress, info: AddressInfo) -> socket.socket:
+    """Open a socket and note it for the request that it is opened for."""
+    opened = egress.open_socket(info)
+    _OPENED.get().append(opened)
+    return opened
 
 
 class _Answer(aiohttp.ClientResponse):
@@ -177,9 +186,3 @@ def _reason(error: Exception) -> OutcomeReason:
             return OutcomeReason.BAD_URL
         case _:
             return OutcomeReason.CONNECTION_FAILED
-
-
-async def _note_reuse(
-    _session: aiohttp.ClientSession, context: SimpleNamespace, _params: aiohttp.TraceConnectionReuseconnParams
-) -> None:
-    context.trace_request_ctx.reused = True

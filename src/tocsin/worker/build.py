@@ -39,7 +39,7 @@ from tocsin.worker.failure_reports import FailureReports, failure_reports
 class Limits:
     """How much a worker takes on. ``in_flight`` counts messages in hand, over all destinations."""
 
-    claim: int = 64
+    claim: int = 128
     per_destination: int = 8
     in_flight: int = 1_024
     lease_s: float = 90.0

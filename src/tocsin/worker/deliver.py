@@ -17,14 +17,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import structlog
 import uvloop
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
-from tocsin.flow.track.breaker import as_probe
+from tocsin.flow.track.breaker import as_probe, has_failed
 from tocsin.model.message import Delivered, Message
 from tocsin.settings import Settings
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
@@ -35,14 +35,23 @@ from tocsin.worker.lanes import Lanes
 from tocsin.worker.leases import Leases, Watch
 
 _RECORD_LIMIT = 256
+_ROOM_SHARES = 8
+"""One destination may have one of so many shares of the room that is left, so that many that hang never fill it."""
+
 _PAUSE_S = 1.0
 _BEATS_PER_LEASE = 3
 _COLLECT_AFTER = (20_000, 20, 50)
 
 _log = structlog.get_logger("tocsin.worker")
 T = TypeVar("T")
-Ended = tuple[str, Finished]
-"""A finished attempt and the session under which it was claimed."""
+
+
+class Ended(NamedTuple):
+    """A finished attempt, the session under which it was claimed, and what to set once it is recorded."""
+
+    session_id: str
+    finished: Finished
+    recorded: asyncio.Event | None = None
 
 
 def main(settings: Settings) -> None:
@@ -88,6 +97,7 @@ class Worker:
         self._finished: asyncio.Queue[Ended] = asyncio.Queue()
         self._recorded = asyncio.Event()
         self._recorded_count = 0
+        self._has_failed = False
         self._doubted = asyncio.Event()
         self._renewed = asyncio.Event()
         self._claim_unknown = False
@@ -116,7 +126,7 @@ class Worker:
 
     async def _claim_until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            self._recorded_count = 0
+            self._recorded_count, self._has_failed = 0, False
             claimed_count = await self._claim()
             if claimed_count < self._parts.limits.claim:
                 await self._until_half_is_recorded(claimed_count, stop)
@@ -124,13 +134,14 @@ class Worker:
     async def _until_half_is_recorded(self, claimed_count: int, stop: asyncio.Event) -> None:
         """Return when half as much as the last claim is recorded, or the time to look again has come.
 
-        A claim for each outcome would cost the store more than the outcomes do.
+        A claim for each outcome would cost the store more than the outcomes do. After a failure it is time at once: its
+        destination may be paused by now, and what waits for it in hand is to be given back.
         """
         look_at_s = self._parts.steady() + self._parts.limits.poll_s
         while (left_s := look_at_s - self._parts.steady()) > 0 and not stop.is_set():
             await _first_of(stop, self._recorded, timeout_s=left_s)
             self._recorded.clear()
-            if self._recorded_count and 2 * self._recorded_count >= claimed_count:
+            if self._has_failed or (self._recorded_count and 2 * self._recorded_count >= claimed_count):
                 return
 
     async def _claim(self) -> int:
@@ -142,7 +153,7 @@ class Worker:
         found = {dispatch.message.id for dispatch in dispatches}
         for message in claimed:
             if message.id not in found:
-                self._finished.put_nowait((session_id, lost(message, self._parts.clock.now_ms())))
+                self._finished.put_nowait(Ended(session_id, lost(message, self._parts.clock.now_ms())))
         for dispatch in dispatches:
             is_probe = dispatch.message.destination_id in self._pauses.probed
             task = asyncio.create_task(self._deliver(session_id, dispatch, is_probe=is_probe))
@@ -169,9 +180,10 @@ class Worker:
             messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
         self._pauses = pauses = messages.pauses(now_ms)
-        limit = min(limits.claim, limits.in_flight - in_hand.total())
+        room = limits.in_flight - in_hand.total()
+        limit = min(limits.claim, room)
         due = messages.due_destinations(now_ms) if limit > 0 else []
-        most_each = max(limits.claim, limits.per_destination)
+        most_each = max(limits.per_destination, min(limits.claim, room // _ROOM_SHARES))
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
         self._last_served = list(shares)[-1] if shares else self._last_served
         claimed: list[Message] = []
@@ -200,9 +212,18 @@ class Worker:
         async def send() -> None:
             finished = await attempt(self._parts, dispatch, self._book, is_held) if await is_held() else None
             if finished is not None:
-                self._finished.put_nowait((session_id, as_probe(finished) if is_probe else finished))
+                await self._end(session_id, as_probe(finished) if is_probe else finished)
 
         await self._lanes.through(dispatch.message, send, is_probe=is_probe)
+
+    async def _end(self, session_id: str, finished: Finished) -> None:
+        """Let an outcome be recorded; a failure keeps its lane until then, when its destination may be paused."""
+        if not has_failed(finished.attempt):
+            self._finished.put_nowait(Ended(session_id, finished))
+            return
+        recorded = asyncio.Event()
+        self._finished.put_nowait(Ended(session_id, finished, recorded))
+        await recorded.wait()
 
     async def _holds(self, session_id: str, message_id: str) -> bool:
         """Return whether a message is this worker's, and may still be begun."""
@@ -215,16 +236,19 @@ class Worker:
             group = [await self._finished.get()]
             while len(group) < _RECORD_LIMIT and not self._finished.empty():
                 group.append(self._finished.get_nowait())
-            for session_id in dict.fromkeys(under for under, _ in group):
-                await self._record(session_id, [one for under, one in group if under == session_id])
-            for _ in group:
+            for session_id in dict.fromkeys(one.session_id for one in group):
+                await self._record(session_id, [one.finished for one in group if one.session_id == session_id])
+            for one in group:
                 self._finished.task_done()
+                if one.recorded is not None:
+                    one.recorded.set()
 
     async def _record(self, session_id: str, group: list[Finished]) -> None:
         now_ms = self._parts.clock.now_ms()
         written = await _steadily(partial(self._parts.messages.record, session_id, group, now_ms=now_ms))
         self._leases.drop(session_id, (one.message.id for one in group))
         self._recorded_count += len(group)
+        self._has_failed |= any(has_failed(one.attempt) for one in group)
         self._recorded.set()
         log = _log.bind()
         for one in group:

@@ -92,3 +92,18 @@ async def test_a_hanging_receiver_takes_no_room_from_the_others(sqlite_engine: E
             await asyncio.sleep(0.02)
     assert most_held <= 1, "only a probe"
     assert sum(count for one, (_, count) in states(sqlite_engine).items() if one in set(waiting)) < 100
+
+
+async def test_receivers_that_hang_leave_room_before_they_are_paused(sqlite_engine: Engine, receiver: Receiver) -> None:
+    """Twelve of them could hold all that this worker takes at once, and would for as long as their timeouts last."""
+    names = [f"hanging{number:02}" for number in range(12)]
+    slow = [to(receiver, "/slow", name, timeout=1, readTimeout=20) for name in names]
+    add_alert(sqlite_engine, [*slow, to(receiver, "/hook", "last")])
+    for name in names:
+        add_messages(sqlite_engine, 20, destination_id=name, name=name)
+    async with working(sqlite_engine, replace(LIMITS, claim=16, per_destination=2, in_flight=64)):
+        await until(lambda: held(sqlite_engine) >= 24)
+        await asyncio.sleep(1)  # it takes what it wants of the rest
+        add_messages(sqlite_engine, 20, destination_id="last", name="last")
+        await until(lambda: statuses(sqlite_engine).get("delivered") == 20)
+        assert held(sqlite_engine) >= 24, "all others hang"

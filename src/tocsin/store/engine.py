@@ -47,18 +47,20 @@ def open_engine(
     pool_size: int = 10,
     patience_s: float = _BUSY_S,
     answers_within_s: float | None = None,
+    cache_mib: int = 16,
 ) -> Engine:
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
 
-    On SQLite a writer waits for its turn no longer than ``patience_s``, then gets ``Unavailable``. On
-    PostgreSQL a statement without a result after ``answers_within_s`` ends its connection; None for no limit.
+    On SQLite a writer waits for its turn no longer than ``patience_s``, then gets ``Unavailable``; a connection keeps
+    ``cache_mib`` of pages, and what a transaction changes beyond that is written more than once. On PostgreSQL a
+    statement without a result after ``answers_within_s`` ends its connection; None for no limit.
 
     Raises
     ------
     InvalidSetting : ``url`` is no address of a store
     """
     if url.startswith("sqlite"):
-        return _sqlite(url, synchronous, patience_s)
+        return _sqlite(url, synchronous, patience_s, cache_mib)
     try:
         return _postgresql(url, pool_size, answers_within_s)
     except ArgumentError as error:  # the address may hold a password, so it is not repeated
@@ -150,7 +152,7 @@ def _answers(raw: Any, failure: type[Exception]) -> bool:  # Any: the driver's o
     return True
 
 
-def _sqlite(url: str, synchronous: str, patience_s: float) -> Engine:
+def _sqlite(url: str, synchronous: str, patience_s: float, cache_mib: int) -> Engine:
     # Errors name the statement, never what was in it: entities and secrets stay out of the logs.
     engine = create_engine(
         url, connect_args={"timeout": float(_BUSY_S), "check_same_thread": False}, hide_parameters=True
@@ -163,7 +165,7 @@ def _sqlite(url: str, synchronous: str, patience_s: float) -> Engine:
         for pragma in (
             f"synchronous={synchronous}",
             f"busy_timeout={_BUSY_S * 1000}",
-            "cache_size=-16384",
+            f"cache_size=-{cache_mib * 1024}",
             f"wal_autocheckpoint={_CHECKPOINT_PAGES}",
         ):
             raw.execute(f"PRAGMA {pragma}")

@@ -7,12 +7,13 @@ from sqlalchemy import Engine, event, insert
 from tests.company import SmallCompany
 
 from tocsin.flow.eventlog.selection import EventSelection
-from tocsin.flow.resolve.directory import NO_END, DownstreamStep, Principal
+from tocsin.flow.resolve.directory import NO_END, DownstreamStep, Portion, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Key
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.engine import writing
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import membership
+from tocsin.store.tables import follow, membership
 
 
 @pytest.fixture
@@ -133,6 +134,23 @@ def test_people_are_read_with_what_decides_whether_they_are_notified(
     company.put("user", {"name": "robot", "email": "Robot@Example.com", "isBot": True})
     (robot,) = directory.people({company.ids["robot"], "unknown"})
     assert (robot.email, robot.is_bot, robot.deleted) == ("robot@example.com", True, False)
+
+
+def test_of_people_who_are_named_nobody_else_is_read(company: SmallCompany, directory: SqlDirectory) -> None:
+    """A million follow, two share an address: those two are a portion of their own, and only they are read."""
+    orders, cem = company.ids["orders"], company.ids["cem"]
+    with writing(company.engine) as connection:
+        others = [{"entity_id": orders, "user_id": f"other {at}", "entity_type": "table"} for at in range(50)]
+        connection.execute(insert(follow), others)
+    statements: list[tuple[str, object]] = []
+    event.listen(
+        company.engine, "before_cursor_execute", lambda _c, _cur, sql, args, _ctx, _many: statements.append((sql, args))
+    )
+    found = list(directory.of(Portion(named=frozenset({cem}))).stakeholders({orders}, ReasonKind.FOLLOWER))
+    assert [one.principal_id for one in found] == [cem]
+    ((sql, args),) = [one for one in statements if "FROM follow" in one[0]]
+    with company.engine.connect() as connection:
+        assert len(connection.exec_driver_sql(sql, args).all()) == 1  # type: ignore[arg-type]
 
 
 def test_every_look_up_uses_an_index(sqlite_engine: Engine) -> None:

@@ -116,7 +116,7 @@ class Resolving:
 def opened(store: StoreAddress) -> Resolving:
     """Return what this process asks of a store; kept, with what it remembers of permissions."""
     engine = open_engine(
-        store.url, synchronous=store.synchronous, pool_size=3, patience_s=PATIENT_S, cache_mib=_CACHE_MIB
+        store.url, synchronous=store.synchronous, pool_size=3, patience_s=PATIENT_S, writer_cache_mib=_CACHE_MIB
     )
     return resolving_of(engine)
 

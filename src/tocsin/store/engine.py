@@ -37,6 +37,7 @@ _NO_ANSWER = {
     "tcp_user_timeout": 30_000,
 }
 """How soon PostgreSQL counts as away when nothing comes back, in libpq's words; those in the address win."""
+_CACHE_MIB = 16
 _CHECKPOINT_PAGES = 8_000  # of 4 KiB: seldom enough that pages written again and again are copied once
 
 
@@ -47,12 +48,12 @@ def open_engine(
     pool_size: int = 10,
     patience_s: float = _BUSY_S,
     answers_within_s: float | None = None,
-    cache_mib: int = 16,
+    writer_cache_mib: int = _CACHE_MIB,
 ) -> Engine:
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
 
-    On SQLite a writer waits for its turn no longer than ``patience_s``, then gets ``Unavailable``; a connection keeps
-    ``cache_mib`` of pages, and what a transaction changes beyond that is written more than once. On PostgreSQL a
+    On SQLite a writer waits for its turn no longer than ``patience_s``, then gets ``Unavailable``; it keeps
+    ``writer_cache_mib`` of pages, and what a transaction changes beyond that is written more than once. On PostgreSQL a
     statement without a result after ``answers_within_s`` ends its connection; None for no limit.
 
     Raises
@@ -60,7 +61,7 @@ def open_engine(
     InvalidSetting : ``url`` is no address of a store
     """
     if url.startswith("sqlite"):
-        return _sqlite(url, synchronous, patience_s, cache_mib)
+        return _sqlite(url, synchronous, patience_s, writer_cache_mib)
     try:
         return _postgresql(url, pool_size, answers_within_s)
     except ArgumentError as error:  # the address may hold a password, so it is not repeated
@@ -152,7 +153,7 @@ def _answers(raw: Any, failure: type[Exception]) -> bool:  # Any: the driver's o
     return True
 
 
-def _sqlite(url: str, synchronous: str, patience_s: float, cache_mib: int) -> Engine:
+def _sqlite(url: str, synchronous: str, patience_s: float, writer_cache_mib: int) -> Engine:
     # Errors name the statement, never what was in it: entities and secrets stay out of the logs.
     engine = create_engine(
         url, connect_args={"timeout": float(_BUSY_S), "check_same_thread": False}, hide_parameters=True
@@ -165,7 +166,7 @@ def _sqlite(url: str, synchronous: str, patience_s: float, cache_mib: int) -> En
         for pragma in (
             f"synchronous={synchronous}",
             f"busy_timeout={_BUSY_S * 1000}",
-            f"cache_size=-{cache_mib * 1024}",
+            f"cache_size=-{_CACHE_MIB * 1024}",
             f"wal_autocheckpoint={_CHECKPOINT_PAGES}",
         ):
             raw.execute(f"PRAGMA {pragma}")
@@ -178,7 +179,7 @@ def _sqlite(url: str, synchronous: str, patience_s: float, cache_mib: int) -> En
             raw: Any = connection.connection.dbapi_connection  # Any: as above
             raw.execute("BEGIN")  # not through SQLAlchemy, which takes longer over it than many a query does
 
-    turns = Turns(engine, patience_s)
+    turns = Turns(engine, patience_s, writer_cache_mib)
     engine.update_execution_options(**{_TURNS: turns})
     event.listen(engine, "engine_disposed", lambda _engine: turns.close())
     return engine

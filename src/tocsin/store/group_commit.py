@@ -42,8 +42,8 @@ _CHECKPOINT_AGAIN_AFTER_S = 1.0
 class Turns:
     """The turns of one process at writing one store; its threads share it."""
 
-    def __init__(self, engine: Engine, patience_s: float) -> None:
-        self._engine, self._patience_s = engine, patience_s
+    def __init__(self, engine: Engine, patience_s: float, cache_mib: int) -> None:
+        self._engine, self._patience_s, self._cache_mib = engine, patience_s, cache_mib
         self._turnstile = Turnstile(engine.url.database)
         self._log = Path(f"{engine.url.database}-wal")
         self._checkpointed_s = time.monotonic()
@@ -154,6 +154,7 @@ class Turns:
         """Return a connection for writers only: nobody else writes, so its cache stays valid."""
         connection = self._engine.connect()
         connection.detach()
+        connection.exec_driver_sql(f"PRAGMA cache_size=-{self._cache_mib * 1024}")
         connection.exec_driver_sql("PRAGMA busy_timeout=0")  # who is next asks again and again: store/engine.py
         connection.rollback()
         connection.execution_options(tocsin_begin="IMMEDIATE")

@@ -83,7 +83,7 @@ def portions(
     if any(row.by_address for row in rows):
         shared = frozenset(directory.sharing({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL}))
     ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
-    return [*ranges, Portion(named=shared)]
+    return [*ranges, Portion(named=shared)] if shared else ranges
 
 
 def _asks_of_followers(rows: Sequence[RecipientRule]) -> bool:

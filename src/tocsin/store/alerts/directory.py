@@ -112,13 +112,13 @@ class SqlDirectory:
                 yield from self._among(relations_over_time.owners(connection, node_ids, self._from))
             return
         followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
-        found = self._by_key(self._restricted(followers, follow.c.user_id), follow.c.entity_id, node_ids)
+        found = self._by_key(followers, follow.c.entity_id, node_ids, person_id=follow.c.user_id)
         rows = cast(Iterable[tuple[str, str, int]], found)
         yield from self._among(
             Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in rows
         )
         ended = select(past_relation).where(past_relation.c.relation == relation.value)
-        gone = self._restricted(ended.where(past_relation.c.until_offset >= self._from), past_relation.c.other_id)
+        gone = ended.where(past_relation.c.until_offset >= self._from)
         yield from self._among(
             Principal(
                 relation,
@@ -128,7 +128,7 @@ class SqlDirectory:
                 since_offset=row.since_offset,
                 until_offset=row.until_offset,
             )
-            for row in self._by_key(gone, past_relation.c.entity_id, node_ids)
+            for row in self._by_key(gone, past_relation.c.entity_id, node_ids, person_id=past_relation.c.other_id)
         )
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
@@ -174,15 +174,27 @@ class SqlDirectory:
         holds = self._portion.holds
         yield from (one for one in principals if one.principal_type != "user" or holds(one.principal_id))
 
-    def _restricted(self, statement: Select[Any], user_id: ColumnElement[str]) -> Select[Any]:
-        """Return a query for rows of our people, and few others."""
-        portion = self._portion
-        statement = statement.where(user_id > portion.after) if portion.after else statement
-        return statement if portion.through is None else statement.where(user_id <= portion.through)
-
-    def _by_key(self, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]) -> Iterator[Row[Any]]:
+    def _by_key(
+        self,
+        statement: Select[Any],
+        column: ColumnElement[str],
+        keys: Collection[str],
+        *,
+        person_id: ColumnElement[str] | None = None,
+    ) -> Iterator[Row[Any]]:
+        """Yield the rows whose ``column`` is one of ``keys``; with a ``person_id`` those of our people, and few more."""
         with reading(self._engine) as connection:
-            yield from _by_key(connection, statement, column, keys)
+            ours = () if person_id is None else self._ours(connection, person_id)
+            yield from _by_key(connection, statement.where(*ours), column, keys)
+
+    def _ours(self, connection: Connection, person_id: ColumnElement[str]) -> Iterator[ColumnElement[bool]]:
+        portion = self._portion
+        if portion.named is not None:
+            yield is_one_of(connection, person_id, portion.named)
+        if portion.after:
+            yield person_id > portion.after
+        if portion.through is not None:
+            yield person_id <= portion.through
 
 
 def _steps(connection: Connection, followers: Select[str], size: int) -> Iterator[str]:

@@ -182,7 +182,7 @@ class SqlDirectory:
         *,
         person_id: ColumnElement[str] | None = None,
     ) -> Iterator[Row[Any]]:
-        """Yield the rows whose ``column`` is one of ``keys``; with a ``person_id`` those of our people, and few more."""
+        """Yield the rows whose ``column`` is one of ``keys``; with a ``person_id`` those of our people and few more."""
         with reading(self._engine) as connection:
             ours = () if person_id is None else self._ours(connection, person_id)
             yield from _by_key(connection, statement.where(*ours), column, keys)

@@ -108,6 +108,23 @@ def test_a_profilers_configuration_comes_and_goes(administrator: httpx.Client, o
     assert _events(administrator, orders["id"]) == []
 
 
+def test_a_request_for_a_table_may_give_its_profilers_configuration(administrator: httpx.Client, orders: Json) -> None:
+    request = {"name": "orders", "databaseSchema": _SCHEMA, "columns": orders["columns"]}
+    config = {"profileSample": 10.0, "profileSampleType": "PERCENTAGE"}
+    for name, answer in (
+        ("orders", administrator.put("/tables", json=request | {"tableProfilerConfig": config})),
+        ("made", administrator.post("/tables", json=request | {"name": "made", "tableProfilerConfig": config})),
+    ):
+        assert answer.is_success, answer.text
+        path = f"/tables/name/{_SCHEMA}.{name}"
+        assert administrator.get(path, params={"fields": "tableProfilerConfig"}).json()["tableProfilerConfig"] == config
+    assert administrator.put("/tables", json=request).is_success
+    kept = administrator.get(f"/tables/{orders['id']}", params={"fields": "tableProfilerConfig"}).json()
+    assert kept["tableProfilerConfig"] == config, "a request without it leaves it"
+    wrong = administrator.put("/tables", json=request | {"tableProfilerConfig": {"excludeColumns": ["spoon"]}})
+    assert (wrong.status_code, "spoon" in wrong.json()["message"]) == (400, True)
+
+
 def _pipeline(client: httpx.Client, name: str) -> Json:
     client.put("/services/pipelineServices", json={"name": "airflow", "serviceType": "Airflow"})
     answer = client.post("/pipelines", json={"name": name, "service": "airflow"})

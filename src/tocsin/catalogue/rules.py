@@ -12,6 +12,7 @@ from tocsin.catalogue.governance.labels import with_certificate_dates, with_chec
 from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import expanded, with_query_name
 from tocsin.catalogue.lineage import edges
+from tocsin.catalogue.observations.table_details import put_config_given
 from tocsin.catalogue.people import teams
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
@@ -81,7 +82,9 @@ class CatalogueRules(Rules):
         edges.connect(record, entity_type, document, before)
 
     def members(self, record: Record, entity_type: str, request: Document, written: Written) -> Written:
-        """Write the child teams of a team, and the assets of a data product."""
+        """Write the child teams of a team, the assets of a data product, the profiler configuration of a table."""
+        if entity_type == "table":
+            return put_config_given(record, request, written)
         return put_members(record, entity_type, request, written)
 
     def check_removal(self, record: Record, target: Stored) -> None:

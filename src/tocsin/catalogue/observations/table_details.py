@@ -14,11 +14,12 @@ from tocsin.flow.capture.normalize import clean, shaped, without_server_keys
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import shapes
+from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.columns import column_paths, missing_column
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Stored, Written
+from tocsin.model.stored import Key, Stored, Written, missing
 
 CONFIG, METRICS = "tableProfilerConfig", "customMetrics"
 _INHERITED = ("description", "tags")
@@ -46,6 +47,25 @@ def put_config(record: Record, table: Stored, config: Document) -> Written:
     check_columns(table, [one.get("columnName") for one in kept.get("includeColumns") or ()])
     record.transaction.attachments.put(table.id, CONFIG, kept)
     return Written(table.document, None)
+
+
+def put_config_given(record: Record, request: Document, written: Written) -> Written:
+    """Attach the profiler configuration that a request gives with a table, if it gives one; return its result.
+
+    Raises
+    ------
+    Forbidden : it changes, and the actor may not edit the table's data profile
+    """
+    config = request.get(CONFIG)
+    if config is None:
+        return written
+    table = record.transaction.find("table", Key.by_id(written.document["id"]))
+    if table is None:
+        raise missing("table", Key.by_id(written.document["id"]))
+    if not written.created and config != record.transaction.attachments.get(table.id, CONFIG):
+        record.permit.check("table", {Operation.EDIT_DATA_PROFILE}, table.document)
+    put_config(record, table, config)
+    return written
 
 
 def remove_config(record: Record, table: Stored) -> Written:

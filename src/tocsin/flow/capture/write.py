@@ -69,7 +69,7 @@ class Rules:
         """Write what follows from an entity's new document; ``before`` is empty when it was created."""
 
     def members(self, record: Record, entity_type: str, request: Document, written: Written) -> Written:
-        """Write the memberships that a request gives with an entity; return its result with their events."""
+        """Write what a request gives beside an entity's document; return its result with the events of that."""
         return written
 
     def check_removal(self, record: Record, target: Stored) -> None:

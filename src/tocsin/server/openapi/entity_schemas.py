@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from tocsin.catalogue.observations.table_details import CONFIG
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -40,6 +41,9 @@ _RULES: Document = {
 }
 _ONLY_ASKED = {"user": _PASSWORD, "eventsubscription": _RULES}
 """Keys of requests that no entity shows."""
+
+_ATTACHED = frozenset({CONFIG})
+"""Keys of data outside the document that a request for the entity may give."""
 
 
 class EntitySchemas:
@@ -90,7 +94,8 @@ class EntitySchemas:
         return closed(found, required=[key for key in required if key in row.keys]) | {"description": said}
 
     def _request(self, row: EntityType) -> Document:
-        shapes, kept = shapes_of(row.name), SERVER_KEPT | row.separate_keys | RELATIONS.get(row.name, {}).keys()
+        shapes = shapes_of(row.name)
+        kept = (SERVER_KEPT | row.separate_keys | RELATIONS.get(row.name, {}).keys()) - _ATTACHED
         found = {key: self._schema(shapes[key], asked=True) for key in sorted((row.keys - kept) | set(row.required))}
         found |= {key: {"description": "Understood, and not stored."} for key in row.ignored}
         found |= _ONLY_ASKED.get(row.name, {})

@@ -37,11 +37,16 @@ from tocsin.worker.failure_reports import FailureReports, failure_reports
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a worker takes on. ``in_flight`` counts messages in hand, over all destinations."""
+    """How much a worker takes on.
+
+    ``in_flight`` counts messages in hand, over all destinations, ``event_bytes`` the bytes of their events as JSON; in
+    memory they are four times as large.
+    """
 
     claim: int = 128
     per_destination: int = 8
     in_flight: int = 1_024
+    event_bytes: int = 64 * 2**20
     lease_s: float = 90.0
     poll_s: float = 0.2
     grace_s: float = 20.0

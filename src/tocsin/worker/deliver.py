@@ -32,12 +32,9 @@ from tocsin.store.startup import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import WorkerParts, build, make_store
 from tocsin.worker.lanes import Lanes
-from tocsin.worker.leases import Leases, Watch
+from tocsin.worker.leases import ROOM_SHARES, EventRoom, Leases, Watch
 
 _RECORD_LIMIT = 256
-_ROOM_SHARES = 8
-"""One destination may have one of so many shares of the room that is left, so that many that hang never fill it."""
-
 _PAUSE_S = 1.0
 _BEATS_PER_LEASE = 3
 _COLLECT_AFTER = (20_000, 20, 50)
@@ -148,8 +145,9 @@ class Worker:
         """Claim what is due and there is room for, and set it going; return how much that was."""
         await self._assure()
         session_id, in_hand = self._leases.session_id, Counter(self._leases.per_destination)
-        claimed, dispatches = await _steadily(partial(self._take_due, session_id, in_hand))
-        self._leases.take(session_id, claimed)
+        room = EventRoom(self._parts.limits.event_bytes, self._leases.event_bytes)
+        claimed, dispatches = await _steadily(partial(self._take_due, session_id, in_hand, room))
+        self._leases.take(session_id, claimed, {one.message.id: one.event_bytes for one in dispatches})
         found = {dispatch.message.id for dispatch in dispatches}
         for message in claimed:
             if message.id not in found:
@@ -169,21 +167,23 @@ class Worker:
             self._leases.drop(session_id, withdrawn)
             _log.info("worker.messages_released", messages=len(withdrawn))
 
-    def _take_due(self, session_id: str, in_hand: Counter[str]) -> tuple[list[Message], list[Dispatch]]:
+    def _take_due(
+        self, session_id: str, in_hand: Counter[str], room: EventRoom
+    ) -> tuple[list[Message], list[Dispatch]]:
         """Claim fair shares of what is due; the blocking part of a claim.
 
         ``in_hand`` counts messages by destination. It stays the same during the claim: what is recorded meanwhile
-        would make room for replays where there was none for what is live.
+        would make room for replays where there was none for what is live. What finds no ``room`` is given back.
         """
         limits, messages, now_ms = self._parts.limits, self._parts.messages, self._parts.clock.now_ms()
         if self._claim_unknown:
             messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
         self._pauses = pauses = messages.pauses(now_ms)
-        room = limits.in_flight - in_hand.total()
-        limit = min(limits.claim, room)
+        free = limits.in_flight - in_hand.total()
+        limit = min(limits.claim, free)
         due = messages.due_destinations(now_ms) if limit > 0 else []
-        most_each = max(limits.per_destination, min(limits.claim, room // _ROOM_SHARES))
+        most_each = max(limits.per_destination, min(limits.claim, free // ROOM_SHARES))
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
         self._last_served = list(shares)[-1] if shares else self._last_served
         claimed: list[Message] = []
@@ -191,9 +191,11 @@ class Worker:
             self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
             claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, probed=pauses.probed)
         claimed += self._take_replayed(session_id, limit - len(claimed), in_hand + Counter(_destinations(claimed)))
-        dispatches = messages.dispatches(claimed) if claimed else []
+        dispatches = messages.dispatches(claimed, fits=room.take) if claimed else []
+        if room.refused:
+            messages.release(session_id, room.refused)
         self._claim_unknown = False
-        return claimed, dispatches
+        return [one for one in claimed if one.id not in room.refused], dispatches
 
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""

@@ -8,14 +8,18 @@ relying on it before anybody else may end its session, whatever their clocks. Ne
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from tocsin.model.message import Message
 from tocsin.store.outbox.sessions import Session
 
+ROOM_SHARES = 8
+"""One destination may have one of so many shares of the room that is left, so that many that hang never fill it."""
+
 
 class Leases:
-    """The messages claimed under the worker's present session, counted per destination."""
+    """The messages claimed under the present session, per destination: how many, and the bytes of their events."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s
@@ -23,6 +27,8 @@ class Leases:
         self._held: dict[str, Message] = {}
         self.session_id = ""
         self.per_destination: Counter[str] = Counter()
+        self.event_bytes: Counter[str] = Counter()
+        self._bytes: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._held)
@@ -31,6 +37,8 @@ class Leases:
         """Go on under a new session; what was held under the one before is lost."""
         self._held.clear()
         self.per_destination.clear()
+        self.event_bytes.clear()
+        self._bytes.clear()
         self.session_id = session_id
         self.renew(asked_at_s=asked_at_s)
 
@@ -42,13 +50,18 @@ class Leases:
         """Return whether nobody can have ended the session yet."""
         return now_s < self._sure_until_s
 
-    def take(self, session_id: str, messages: Iterable[Message]) -> None:
-        """Add the claims of a session, unless it has ended."""
+    def take(
+        self, session_id: str, messages: Iterable[Message], sizes: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """Add the claims of a session, unless it has ended; ``sizes`` are the bytes of their events, by message."""
         if session_id != self.session_id:
             return
         for message in messages:
             self._held[message.id] = message
             self.per_destination[message.destination_id] += 1
+            if size := sizes.get(message.id, 0):
+                self._bytes[message.id] = size
+                self.event_bytes[message.destination_id] += size
 
     def drop(self, session_id: str, ids: Iterable[str]) -> None:
         """Drop finished messages from the claims of a session; unknown ids are ignored."""
@@ -56,8 +69,9 @@ class Leases:
             if (held := self._held.pop(one, None)) is not None:
                 name = held.destination_id
                 self.per_destination[name] -= 1
+                self.event_bytes[name] -= self._bytes.pop(one, 0)
                 if not self.per_destination[name]:
-                    del self.per_destination[name]
+                    del self.per_destination[name], self.event_bytes[name]
 
     def holds(self, session_id: str, message_id: str) -> bool:
         """Return whether the message is held under that session, as far as is known."""
@@ -66,6 +80,28 @@ class Leases:
     def ids(self) -> list[str]:
         """Return the ids of everything that is held."""
         return list(self._held)
+
+
+class EventRoom:
+    """Room in memory for the events of messages, by their bytes as JSON; ``refused`` are the messages that did not fit.
+
+    ``in_hand`` holds the bytes of each destination. One message fits whatever its size where nothing else is.
+    """
+
+    def __init__(self, limit: int, in_hand: Mapping[str, int]) -> None:
+        self._limit, self._taken, self._total = limit, Counter(in_hand), sum(in_hand.values())
+        self.refused: set[str] = set()
+
+    def take(self, message: Message, size: int) -> bool:
+        """Return whether the events of a message fit, and take the room for them."""
+        mine, left = self._taken[message.destination_id], self._limit - self._total
+        is_within = size <= left and (not mine or mine + size <= left // ROOM_SHARES)
+        if self._total and not is_within:
+            self.refused.add(message.id)
+            return False
+        self._taken[message.destination_id] += size
+        self._total += size
+        return True
 
 
 class Watch:

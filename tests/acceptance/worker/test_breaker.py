@@ -107,3 +107,17 @@ async def test_receivers_that_hang_leave_room_before_they_are_paused(sqlite_engi
         add_messages(sqlite_engine, 20, destination_id="last", name="last")
         await until(lambda: statuses(sqlite_engine).get("delivered") == 20)
         assert held(sqlite_engine) >= 24, "all others hang"
+
+
+async def test_events_that_find_no_room_are_given_back_and_delivered_later(
+    store_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(
+        store_engine, [to(receiver, "/slow", "hanging", timeout=1, readTimeout=2), to(receiver, "/hook", "other")]
+    )
+    add_messages(store_engine, 5, destination_id="hanging", name="hanging")
+    ids = add_messages(store_engine, 20, destination_id="other", name="other")
+    async with working(store_engine, replace(LIMITS, event_bytes=4_000)):  # a few events
+        await until(lambda: held(store_engine, "hanging") == 1)
+        await until(lambda: statuses(store_engine).get("delivered") == 20)
+    assert sorted(receiver.ids("/hook")) == sorted(ids)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.unit.flow.send.events import dispatch
 
 from tocsin.store.outbox.sessions import Session
-from tocsin.worker.leases import Leases, Watch
+from tocsin.worker.leases import EventRoom, Leases, Watch
 
 ONE = dispatch().message
 TWO = replace(ONE, id="two", destination_id="e")
@@ -42,6 +42,31 @@ def test_what_was_held_under_a_session_is_lost_with_it() -> None:
     assert not leases.holds("s#1", ONE.id)
     leases.drop("s#1", [ONE.id])  # an attempt of before ends
     assert leases.ids() == [ONE.id]
+
+
+def test_the_bytes_of_events_are_counted_with_their_messages() -> None:
+    leases = Leases(90.0)
+    leases.begin("s#1", asked_at_s=0.0)
+    leases.take("s#1", [ONE, TWO], {ONE.id: 5, TWO.id: 7})
+    assert leases.event_bytes == {"d": 5, "e": 7}
+    leases.drop("s#1", [ONE.id, ONE.id])
+    assert leases.event_bytes == {"e": 7}
+    leases.begin("s#2", asked_at_s=1.0)
+    assert not leases.event_bytes
+
+
+def test_one_destination_has_a_share_of_the_room_that_is_left() -> None:
+    room = EventRoom(80, {})
+    assert [room.take(ONE, 5) for _ in range(3)] == [True, False, False], "5 + 5 is more than an eighth of 75"
+    assert room.take(TWO, 60), "a destination without any may have one"
+    assert not room.take(replace(TWO, id="three", destination_id="f"), 16), "of 15 bytes"
+    assert room.refused == {ONE.id, "three"}
+
+
+def test_a_message_fits_whatever_its_size_where_nothing_else_is() -> None:
+    assert EventRoom(80, {}).take(ONE, 1_000)
+    assert not EventRoom(80, {"e": 1_000}).take(ONE, 1)
+    assert EventRoom(80, {"e": 79}).take(ONE, 1)
 
 
 def test_a_session_is_silent_when_it_was_seen_at_one_beat_for_a_whole_lease() -> None:

@@ -47,11 +47,12 @@ class Dispatch:
     ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of owners who
     can be mentioned, by their ids.
     ``answers`` is the first message about the failure that it resolves, ``buttons`` are those to acknowledge incidents,
-    by the id of a notification.
+    by the id of a notification. ``event_bytes`` is the size of its events as JSON.
     """
 
     message: Message
     entries: tuple[Entry, ...]
+    event_bytes: int = 0
     batch_size: int = 100
     sends_arrays: bool = False
     texts: Mapping[str, RichText] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -119,14 +119,25 @@ class Messages:
                 connection.execute(_TAKE, {"ids": [one.id for one in claimed], "session_id": session_id})
         return claimed
 
-    def dispatches(self, messages: Sequence[Message]) -> list[Dispatch]:
-        """Return the messages with the notifications that they carry and their incidents, in the same order."""
+    def dispatches(
+        self, messages: Sequence[Message], *, fits: Callable[[Message, int], bool] = lambda _message, _bytes: True
+    ) -> list[Dispatch]:
+        """Return the messages with the notifications that they carry and their incidents, in the same order.
+
+        What does not fit, by the bytes of its events as JSON, is left out.
+        """
         rows: dict[str, list[Row[Any]]] = defaultdict(list)
+        found: list[Dispatch] = []
         with reading(self._engine) as connection:
             texts = Texts(connection)
             for row in connection.execute(_CARRIED, {"ids": [one.id for one in messages]}):
                 rows[row.message_id].append(row)
-            found = [_dispatch(one, rows[one.id], texts) for one in messages if one.id in rows]
+            for one in messages:
+                carried = rows.get(one.id, [])
+                size = sum(row.document_bytes or len(row.document) for row in carried)
+                if carried and fits(one, size):
+                    entries = tuple(_entry(row, texts) for row in carried)
+                    found.append(Dispatch(one, entries, event_bytes=size))
             return with_incidents(connection, found)
 
     def release(self, session_id: str, ids: Collection[str]) -> None:
@@ -283,13 +294,6 @@ class _Due:
 def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
     """Return which of ``ids`` the session has claimed, locked until the transaction ends."""
     return set(connection.execute(_HELD, {"ids": list(ids), "session_id": session_id}).scalars())
-
-
-def _dispatch(claimed: Message, rows: Sequence[Row[Any]], texts: Texts) -> Dispatch:
-    return Dispatch(
-        message=claimed,
-        entries=tuple(_entry(row, texts) for row in rows),
-    )
 
 
 def _entry(row: Row[Any], texts: Texts) -> Entry:

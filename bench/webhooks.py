@@ -1,7 +1,7 @@
 """Benchmark of webhook throughput: a real ``tocsin deliver`` and a receiver on loopback.
 
 Every ``webhook-id`` must arrive exactly once. The floor is a bare aiohttp client in a separate process that posts
-the same bodies, with the concurrency that the worker has for one destination. Next: ``bench/startup.py``.
+the same signed bodies, with the concurrency that the worker has for one destination. Next: ``bench/startup.py``.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ from tocsin.store.tables import message
 
 DELIVERY_COUNT = 20_000
 HOOK = destination_id("hook")
+Post = tuple[bytes, dict[str, str]]
+"""The body of a request, and its headers."""
+
+_OF_EACH_CLIENT = frozenset({"host", "accept", "accept-encoding", "user-agent", "content-length"})
 _WITHIN_S = 120.0
 _LOOK_EVERY_S = 0.1
 
@@ -53,14 +57,15 @@ class Receiver:
 
     url: str = ""
     ids: Counter[str] = field(default_factory=Counter)
-    bodies: list[bytes] = field(default_factory=list)
+    posts: list[Post] = field(default_factory=list)
     times_s: list[float] = field(default_factory=list)
 
     async def take(self, request: web.Request) -> web.Response:
         """Take one message."""
         body = await request.read()
         self.ids[request.headers.get("webhook-id", "")] += 1
-        self.bodies.append(body)
+        own = {name: value for name, value in request.headers.items() if name.lower() not in _OF_EACH_CLIENT}
+        self.posts.append((body, own))
         self.times_s.append(time.perf_counter())
         return web.Response()
 
@@ -85,7 +90,7 @@ async def _measured(engine: Engine, settings: Settings, count: int, report: Repo
             recorded_s = await _all_recorded(engine, count, report)
         if receiver.ids != Counter(expected):
             raise AssertionError(f"{len(receiver.ids)} ids arrived, {receiver.ids.total()} times, of {count}")
-        await _post_bare(bare.url, receiver.bodies, settings.destination_concurrency)
+        await _post_bare(bare.url, receiver.posts, settings.destination_concurrency)
     recorded = count / (recorded_s - receiver.times_s[0])
     return [
         Measurement(
@@ -158,22 +163,22 @@ def _delivered_count(engine: Engine) -> int:
         return int(connection.scalar(query) or 0)
 
 
-async def _post_bare(url: str, bodies: Sequence[bytes], at_once: int) -> None:
+async def _post_bare(url: str, posts: Sequence[Post], at_once: int) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        await asyncio.get_running_loop().run_in_executor(process, post_all, url, bodies, at_once)
+        await asyncio.get_running_loop().run_in_executor(process, post_all, url, posts, at_once)
 
 
-def post_all(url: str, bodies: Sequence[bytes], at_once: int) -> None:
+def post_all(url: str, posts: Sequence[Post], at_once: int) -> None:
     """Post every body once, ``at_once`` at a time; runs in a process of its own."""
-    asyncio.run(_post_all(url, bodies, at_once))
+    asyncio.run(_post_all(url, posts, at_once))
 
 
-async def _post_all(url: str, bodies: Sequence[bytes], at_once: int) -> None:
-    left = iter(bodies)
+async def _post_all(url: str, posts: Sequence[Post], at_once: int) -> None:
+    left = iter(posts)
 
     async def lane(session: aiohttp.ClientSession) -> None:
-        for body in left:
-            async with session.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
+        for body, headers in left:
+            async with session.post(url, data=body, headers=headers) as answer:
                 await answer.read()
 
     async with aiohttp.ClientSession() as session:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from time import sleep
 
 import pytest
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Connection, Engine, event, insert, select
 from tests.store.rows import SUBSCRIPTION, add_messages, finished, states
 from tests.unit.flow.send.events import NOW_MS, dispatch
 
@@ -73,6 +74,55 @@ def test_of_many_workers_one_probes(messages: Messages, store_engine: Engine) ->
     assert sum(map(len, found)) == 1
     assert messages.pauses(PROBED_MS + PROBE_LIMIT_MS - 1) == Pauses(waiting=frozenset("d"))
     assert messages.pauses(PROBED_MS + PROBE_LIMIT_MS) == Pauses(probed=frozenset("d"))
+
+
+def test_workers_that_probe_the_same_destinations_in_other_orders_do_not_wait_for_each_other(
+    messages: Messages, store_engine: Engine
+) -> None:
+    names = [f"d{number:02}" for number in range(20)]
+    for name in names:
+        broken(messages, name)
+        add_messages(store_engine, 5, name=f"new-{name}", destination_id=name)
+
+    def claimed(session_id: str) -> list[Message]:
+        shares = dict.fromkeys(names if session_id == "a" else reversed(names), 1)
+        return messages.claim(session_id, 64, now_ms=PROBED_MS, shares=shares, probed=names)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [one.destination_id for both in pool.map(claimed, "ab") for one in both]
+    assert sorted(found) == names
+
+
+def test_first_outcomes_of_destinations_that_workers_share_are_recorded_in_one_order(
+    messages: Messages, store_engine: Engine
+) -> None:
+    if store_engine.dialect.name == "sqlite":
+        pytest.skip("SQLite has one writer at a time")
+    for name in ("c", "e"):
+        add_messages(store_engine, 3, destination_id=name)
+    ends = [finished(one) for one in messages.claim("a", 6, now_ms=NOW_MS + 5)]
+    first, second, third = (sorted(ends, key=lambda one: one.message.destination_id)[at::3] for at in range(3))
+    done: list[str] = []
+    waiting: list[Future[set[str]]] = []
+
+    def make_one(_connection: Connection, _cursor: object, text: str, *_: object) -> None:
+        """Let another worker make the row of ``e`` when this one is about to make both."""
+        if text.startswith("INSERT INTO destination_status") and not done:
+            done.append("begun")
+            messages.record("a", second[1:], now_ms=NOW_MS)
+            done.append("made")
+
+    def hold_one(_connection: Connection, _cursor: object, text: str, *_: object) -> None:
+        """Let another worker record for both when this one has made the row of ``c``."""
+        if text.startswith("INSERT INTO destination_status") and "made" in done and not waiting:
+            waiting.append(pool.submit(messages.record, "a", third, now_ms=NOW_MS))
+            sleep(0.3)
+
+    event.listen(store_engine, "before_cursor_execute", make_one)
+    event.listen(store_engine, "after_cursor_execute", hold_one)
+    with ThreadPoolExecutor(1) as pool:
+        assert messages.record("a", first, now_ms=NOW_MS) == {one.message.id for one in first}
+        assert waiting[0].result() == {one.message.id for one in third}
 
 
 def test_failed_probes_use_up_no_attempts_and_take_turns(messages: Messages, store_engine: Engine) -> None:

@@ -29,6 +29,7 @@ from tocsin.store.statements import Prepared
 from tocsin.store.tables import OPEN_BREAKER, destination_status, entity
 
 _AT = destination_status.c
+_KEYS = (_AT.subscription_id, _AT.destination_id)
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,23 @@ def pauses_at(engine: Engine, now_ms: int) -> Pauses:
 
 
 def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> bool:
-    """Begin a probe of a paused destination, unless somebody else has; part of the caller's transaction."""
+    """Begin a probe of a paused destination, unless somebody else has; part of the caller's transaction.
+
+    It waits for nobody: whoever holds the row records an attempt or begins a probe, and may wait for another row of the
+    caller's.
+    """
     mine = and_(_AT.destination_id == destination_id, OPEN_BREAKER, _is_due(now_ms))
-    begun = destination_status.update().where(mine).values(probe_at_ms=now_ms + PROBE_LIMIT_MS)
-    return connection.execute(begun).rowcount > 0
+    free = select(*_KEYS).where(mine).with_for_update(skip_locked=True, of=destination_status)
+    if not (keys := [(row.subscription_id, row.destination_id) for row in connection.execute(free)]):
+        return False
+    begun = destination_status.update().where(tuple_(*_KEYS).in_(keys)).values(probe_at_ms=now_ms + PROBE_LIMIT_MS)
+    connection.execute(begun)
+    return True
 
 
 def probe_again(connection: Connection, keys: Iterable[tuple[str, str]], now_ms: int) -> None:
     """Let destinations be probed at once whose probe was not sent; part of the caller's transaction."""
-    here = tuple_(_AT.subscription_id, _AT.destination_id).in_(list(keys))
+    here = tuple_(*_KEYS).in_(list(keys))
     connection.execute(destination_status.update().where(here, OPEN_BREAKER).values(probe_at_ms=now_ms))
 
 

@@ -26,12 +26,9 @@ from tocsin.store.statements import Prepared
 from tocsin.store.tables import OPEN_MESSAGE, destination_status, entity, message
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
-_HELD = (
-    select(destination_status)
-    .where(tuple_(*_KEYS).in_(bindparam("keys", expanding=True)))
-    .order_by(*_KEYS)
-    .with_for_update()
-)
+_THESE = tuple_(*_KEYS).in_(bindparam("keys", expanding=True))
+_KNOWN = select(*_KEYS).where(_THESE)
+_HELD = select(destination_status).where(_THESE).order_by(*_KEYS).with_for_update()
 _CHANGED = select(entity.c.id, entity.c.updated_at_ms).where(entity.c.id.in_(bindparam("ids", expanding=True)))
 _CHANGE = Prepared(
     destination_status.update().where(
@@ -131,19 +128,15 @@ def _concerned(one: Finished) -> set[Key]:
 def _locked(connection: Connection, keys: list[Key]) -> dict[Key, DestinationStatus]:
     """Return the standings at ``keys``, held against other workers until the transaction ends.
 
-    Rows that are not there yet are made first: what does not exist cannot be held.
+    Rows that are not there yet are made first: what does not exist cannot be held. Nothing is held before that: who
+    waits for a row that another worker makes must hold none that this one needs.
     """
     if not keys:
         return {}
-    held = _held(connection, keys)
-    if new := [one for one in keys if one not in held]:
+    known = {tuple(row) for row in connection.execute(_KNOWN, {"keys": keys})}
+    if new := [one for one in keys if one not in known]:
         rows = [{"subscription_id": one[0], "destination_id": one[1], **_columns(UNTRIED)} for one in new]
         connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), rows)
-        held = _held(connection, keys)
-    return held
-
-
-def _held(connection: Connection, keys: list[Key]) -> dict[Key, DestinationStatus]:
     found = connection.execute(_HELD, {"keys": keys})
     return {(row.subscription_id, row.destination_id): _standing(row) for row in found}
 

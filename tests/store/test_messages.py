@@ -307,3 +307,16 @@ def test_an_attempt_counts_for_every_destination_that_asked_for_it(store_engine:
         assert standing[0] == destination
         assert standing[1].status is SubscriptionState.ACTIVE
         assert standing[1].delivered_count == 1
+
+
+def test_what_no_store_can_hold_of_an_answer_is_left_out_and_the_outcome_recorded(
+    store_engine: Engine,
+) -> None:
+    add_messages(store_engine, 1)
+    messages = Messages(store_engine)
+    (one,) = claim(messages)
+    outcome = Delivered(200, "o\x00k\ud800", remote_id="C1/\x00171")
+    assert messages.record("a", [finished(one, outcome)], now_ms=NOW_MS) == {one.id}
+    with reading(store_engine) as connection:
+        row = connection.execute(select(attempt.c.detail, attempt.c.remote_id)).one()
+    assert tuple(row) == ("ok?", "C1/171")

@@ -323,11 +323,16 @@ def _attempt_row(one: Finished) -> dict[str, object]:
         "outcome": kind_of(outcome),
         "reason": reason_of(outcome).value,
         "status_code": outcome.status_code,
-        "detail": outcome.detail,
-        "remote_id": outcome.remote_id if isinstance(outcome, Delivered) else None,
+        "detail": _storable(outcome.detail),
+        "remote_id": _storable(outcome.remote_id or "") or None if isinstance(outcome, Delivered) else None,
         "dropped": json.dumps([_dropped_row(each) for each in one.attempt.dropped]) if one.attempt.dropped else None,
-        "template_error": one.attempt.template_error,
+        "template_error": _storable(one.attempt.template_error),
     }
+
+
+def _storable(text: str) -> str:
+    """Return what a receiver says without what no store takes: one such outcome would keep all others from it."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def _dropped_row(one: DroppedReason) -> dict[str, object]:

@@ -20,7 +20,7 @@ from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.phrases import hint
+from tocsin.model.phrases import counted, hint
 
 app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=True)
 
@@ -65,7 +65,9 @@ def apply(
     files: Files,
     *,
     prune: Prune = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask on a terminal before writing.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before writing; needed to delete without a terminal.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Create or update the alerts of files, by name, after showing what changes.
@@ -81,6 +83,7 @@ def apply(
             if _pending(planned) and not yes and sys.stdin.isatty() and not typer.confirm("Apply this?"):
                 typer.echo("Nothing was written.")
                 return
+        _check_deletions(planned, is_confirmed=yes or (sys.stdin.isatty() and not as_json))
         done = [_done(client, one) for one in planned]
     if as_json:
         show_json([one.to_wire(is_done=True) for one in done])
@@ -161,6 +164,18 @@ def _show(planned: Sequence[PlannedAlert]) -> None:
         for remark in one.remarks:
             typer.echo(f"warning: {one.name}: {remark['field']}: {remark['message']}")
     typer.echo(summary(planned, is_done=False))
+
+
+def _check_deletions(planned: Sequence[PlannedAlert], *, is_confirmed: bool) -> None:
+    """Refuse to delete alerts unless somebody has said so.
+
+    Raises
+    ------
+    InvalidInput : nobody has
+    """
+    count = sum(one.step is PlanStep.DELETE for one in planned)
+    if count and not is_confirmed:
+        raise InvalidInput(f"This deletes {counted(count, 'alert')}: add --yes to confirm it. Nothing was written.")
 
 
 def _pending(planned: Sequence[PlannedAlert]) -> bool:

@@ -189,7 +189,7 @@ def test_alerts_are_kept_as_code(logged_in: Shell, tmp_path: Path) -> None:
         "    destinations[0].config.secretKey: ********* → ********* (another secret)",
     ]
     assert "- delete Tests" in planned.stdout
-    outcomes = {row["name"]: row["outcome"] for row in rotated.json("alerts", "apply", str(folder), "--prune")}
+    outcomes = {row["name"]: row["outcome"] for row in rotated.json("alerts", "apply", str(folder), "--prune", "--yes")}
     assert outcomes == {"Hooked": "updated", "Tests": "deleted"}
     assert logged_in.run("alerts", "status", "Tests").returncode == 3
 

@@ -105,7 +105,14 @@ def test_pruning_deletes_what_no_file_contains_but_what_the_system_needs(
     small_server.answer("DELETE", f"{PATH}/2", rows[1])
     assert "- delete old\n" in run("alerts", "plan", filed, "--prune").out
     assert run("alerts", "plan", filed).out == "0 to create, 0 to update, 0 to delete, 1 unchanged.\n"
-    assert "1 deleted" in run("alerts", "apply", filed, "--prune").out
+    for more in ((), ("--json",)):
+        refused = run("alerts", "apply", filed, "--prune", *more)
+        assert (refused.code, "This deletes 1 alert: add --yes to confirm it. Nothing was written." in refused.err) == (
+            2,
+            True,
+        )
+    assert not [asked for asked in small_server.asked if asked.method == "DELETE"]
+    assert "1 deleted" in run("alerts", "apply", filed, "--prune", "--yes").out
     assert [asked.path for asked in small_server.asked if asked.method == "DELETE"] == [f"{PATH}/2"]
 
 

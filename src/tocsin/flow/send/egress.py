@@ -56,7 +56,7 @@ class EgressRefusedError(OSError):
     """The address is not one that we may connect to."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(REFUSED_ERRNO, f"egress to {address} refused")
+        super().__init__(REFUSED_ERRNO, f"egress to {address} refused; the setting egress_allow permits addresses")
 
 
 @dataclass(frozen=True)

@@ -192,8 +192,11 @@ class Worker:
             claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, probed=pauses.probed)
         claimed += self._take_replayed(session_id, limit - len(claimed), in_hand + Counter(_destinations(claimed)))
         dispatches = messages.dispatches(claimed, fits=room.take) if claimed else []
-        if room.refused:
-            messages.release(session_id, room.refused)
+        if refused := [one for one in claimed if one.id in room.refused]:
+            probes = [
+                (one.subscription_id, one.destination_id) for one in refused if one.destination_id in pauses.probed
+            ]
+            messages.release(session_id, room.refused, probes=probes, now_ms=now_ms)
         self._claim_unknown = False
         return [one for one in claimed if one.id not in room.refused], dispatches
 

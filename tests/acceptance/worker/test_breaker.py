@@ -121,3 +121,26 @@ async def test_events_that_find_no_room_are_given_back_and_delivered_later(
         await until(lambda: held(store_engine, "hanging") == 1)
         await until(lambda: statuses(store_engine).get("delivered") == 20)
     assert sorted(receiver.ids("/hook")) == sorted(ids)
+
+
+async def test_a_probe_that_finds_no_room_is_made_as_soon_as_there_is_some(
+    store_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(store_engine, [to(receiver, "/status/503"), to(receiver, "/held", "other")])
+    add_messages(store_engine, 20)
+    async with working(store_engine):
+        await until(lambda: breaker(store_engine).is_open)
+    arrived = len(receiver.arrived)
+    receiver.open.clear()
+    add_messages(store_engine, 1, destination_id="other", name="other")
+    with writing(store_engine) as connection:
+        connection.execute(update(message).where(message.c.destination_id == "d").values(due_at_ms=2**42))
+    async with working(store_engine, replace(LIMITS, event_bytes=1)):
+        await until(lambda: len(receiver.arrived) == arrived + 1)
+        with writing(store_engine) as connection:
+            connection.execute(update(message).where(message.c.destination_id == "d").values(due_at_ms=0))
+        let_probe(store_engine)
+        await asyncio.sleep(0.5)  # it claims the probe, and has no room for it
+        assert len(receiver.arrived) == arrived + 1
+        receiver.open.set()
+        await until(lambda: len(receiver.arrived) == arrived + 2, within_s=5)

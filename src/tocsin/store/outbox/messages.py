@@ -40,9 +40,9 @@ from tocsin.model.message import Delivered, DroppedReason, Entry, Message, Messa
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.open_incidents import with_incidents
-from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at
+from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
-from tocsin.store.outbox.status import count_in, plan_again
+from tocsin.store.outbox.status import Key, count_in, plan_again
 from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.statements import Prepared
 from tocsin.store.tables import (
@@ -140,11 +140,16 @@ class Messages:
                     found.append(Dispatch(one, entries, event_bytes=size))
             return with_incidents(connection, found)
 
-    def release(self, session_id: str, ids: Collection[str]) -> None:
-        """Give back claims of the session; what another one has claimed meanwhile stays its own."""
+    def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:
+        """Give back claims of the session; what another one has claimed meanwhile stays its own.
+
+        Of the destinations in ``probes`` the probe was among them: another is due at ``now_ms``.
+        """
         mine = and_(message.c.id.in_(list(ids)), message.c.lease_owner == session_id)
         with writing(self._engine) as connection:
             connection.execute(message.update().where(mine).values(lease_owner=None))
+            if probes:
+                probe_again(connection, probes, now_ms)
 
     def keep_only(self, session_id: str, ids: Collection[str]) -> int:
         """Release all claims of the session except ``ids``; return how many there were.

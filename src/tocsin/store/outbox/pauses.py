@@ -80,8 +80,9 @@ def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> boo
 
 def probe_again(connection: Connection, keys: Iterable[tuple[str, str]], now_ms: int) -> None:
     """Let destinations be probed at once whose probe was not sent; part of the caller's transaction."""
-    here = tuple_(*_KEYS).in_(list(keys))
-    connection.execute(destination_status.update().where(here, OPEN_BREAKER).values(probe_at_ms=now_ms))
+    here = and_(tuple_(*_KEYS).in_(list(keys)), OPEN_BREAKER)
+    connection.execute(select(*_KEYS).where(here).order_by(*_KEYS).with_for_update())  # in one order: no deadlock
+    connection.execute(destination_status.update().where(here).values(probe_at_ms=now_ms))
 
 
 def _is_due(now_ms: int | ColumnElement[int]) -> ColumnElement[bool]:

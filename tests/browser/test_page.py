@@ -152,12 +152,20 @@ def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, order
     expect(entries.first.locator(".why")).to_have_text("Why: you own it (alert ActivityFeedAlert)")
     entries.first.get_by_role("link").click()
     expect(page.locator("#unread")).to_have_text("1")
-    expect(page.get_by_role("heading", name="second")).to_be_visible()
+    expect(page.get_by_role("heading", name="second")).to_be_in_viewport()
+    expect(page.locator("#inbox")).to_be_hidden()
     page.reload()
     expect(page.locator("#unread")).to_have_text("1")
     page.get_by_role("button", name="Notifications").click()
     page.get_by_role("button", name="Mark all as read").click()
     expect(page.locator("#unread")).to_have_text("0")
+
+
+def test_on_a_phone_nothing_is_beside_the_page(served: Served, page: Page, orders: Json) -> None:
+    page.set_viewport_size({"width": 380, "height": 750})
+    alice(served, page)
+    expect(page.get_by_role("button", name="Log out")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
 
 
 def test_an_asset_is_muted_from_the_bell_and_heard_again(

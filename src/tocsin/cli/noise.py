@@ -67,14 +67,14 @@ def _one(answer: Document) -> Iterator[Text]:
     if not answer["suggestions"]:
         yield Text("None: no condition that was tried helps without hiding too much of what people opened.")
     for one in answer["suggestions"]:
-        yield Text(f"{one['says']}: {one['saved']} of {one['notified']}{_missed(one, answer)}")
+        yield Text(f"{one['says']}: saves {one['saved']} of {one['notified']}{_missed(one, answer)}")
         yield Text(f"    {one['condition']}", style="cyan")
 
 
 def _missed(suggestion: Document, answer: Document) -> str:
     """Return how many of the saved notifications were opened, if any of the alert's can be."""
     if suggestion["missed"]:
-        return f", of which {suggestion['missed']} were opened"
+        return f"; opened of these: {suggestion['missed']}"
     return ", none of them opened" if answer["notifiedInApp"] else ""
 
 

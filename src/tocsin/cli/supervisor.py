@@ -27,6 +27,7 @@ _LOOK_EVERY_S = 0.1
 _LONGEST_LINE = 1 << 20
 _TRACEBACK = "Traceback (most recent call last):"
 _NOBODY_LISTENS = ("BrokenPipeError", "ConnectionResetError")
+_DAEMON = "pyspark/daemon.py"
 _CONNECTING_TO_DRIVER = "in local_connect_and_auth"
 _CHAINED = "During handling of the above exception, another exception occurred:"
 
@@ -125,23 +126,30 @@ class _Watch:
         traceback: list[str] = []
         while lines is not None and (line := await lines.readline()):
             text = line.decode(errors="replace").rstrip()
-            if traceback or (self._is_ending and text.startswith((_TRACEBACK, _CHAINED))):
+            if traceback or text.startswith((_TRACEBACK, _CHAINED)):
                 traceback = self._held_back(traceback, text)
             elif text and not text.startswith(self._part.chatter):
                 self._say(self._part.name, text)
+        self._say_all(traceback)
 
     def _held_back(self, traceback: list[str], text: str) -> list[str]:
         """Return a traceback that is still being printed, with its next line; show a whole one if it says something.
 
-        Spark's Python processes print one when their driver ends before they have connected to it or answered it.
+        PySpark's daemon prints one when its driver no longer reads a worker's answer; at the end other processes of
+        Spark's do, whose driver has ended before they have connected to it.
         """
         held = [*traceback, text]
         if not text or text.startswith((" ", _TRACEBACK, _CHAINED)):
             return held
-        if not text.startswith(_NOBODY_LISTENS) and not any(line.endswith(_CONNECTING_TO_DRIVER) for line in held):
-            for one in held:
-                self._say(self._part.name, one)
+        is_of_daemon = self._is_ending or any(_DAEMON in line for line in held)
+        is_nothing = text.startswith(_NOBODY_LISTENS) and is_of_daemon
+        if not is_nothing and not (self._is_ending and any(line.endswith(_CONNECTING_TO_DRIVER) for line in held)):
+            self._say_all(held)
         return []
+
+    def _say_all(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._say(self._part.name, line)
 
 
 async def _start(part: Part) -> Process:

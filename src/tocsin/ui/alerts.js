@@ -73,8 +73,8 @@ function suggested(make, { suggestions, notifiedInApp }) {
   if (!suggestions.length) return [make("p", { text: nothing })];
   const none = notifiedInApp ? ", none of them opened" : "";
   const lines = suggestions.map((one) => {
-    const missed = one.missed ? `, of which ${one.missed} were opened` : none;
-    const text = make("div", { text: `${one.says}: ${one.saved} of ${one.notified}${missed}` });
+    const missed = one.missed ? `; opened of these: ${one.missed}` : none;
+    const text = make("div", { text: `${one.says}: saves ${one.saved} of ${one.notified} notifications${missed}` });
     return make("li", {}, text, make("code", { text: one.condition }));
   });
   return [make("ul", { class: "plain" }, ...lines)];

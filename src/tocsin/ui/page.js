@@ -81,7 +81,7 @@ function leave(text) {
   stopStream();
   forgetToken();
   me = null;
-  at("inbox").hidden = true;
+  showInbox(false);
   show("login");
   say(text);
 }
@@ -170,7 +170,11 @@ async function route() {
     say(error.message);
   }
 }
-window.addEventListener("hashchange", route);
+window.addEventListener("hashchange", () => {
+  showInbox(false);
+  window.scrollTo(0, 0);
+  route();
+});
 
 // Mails link to /table/<fully qualified name>; resolves it to the id.
 async function openLink() {
@@ -309,10 +313,14 @@ async function muted(said) {
   await showMutes(make, me, at("mutes"), muted);
 }
 
-at("bell").addEventListener("click", async () => {
-  const open = at("inbox").hidden;
+function showInbox(open) {
   at("inbox").hidden = !open;
   at("bell").setAttribute("aria-expanded", String(open));
+}
+
+at("bell").addEventListener("click", async () => {
+  const open = at("inbox").hidden;
+  showInbox(open);
   if (open) await showMutes(make, me, at("mutes"), muted);
 });
 at("read-all").addEventListener("click", async () => {

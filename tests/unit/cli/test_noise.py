@@ -58,9 +58,9 @@ def test_one_alert_shows_what_would_spare_it(run: Run, small_server: SmallServer
         "true for     3 of 80  isBot()",
         "",
         "notifications that a stricter condition would save",
-        "without bots: 62 of 80, none of them opened",
+        "without bots: saves 62 of 80, none of them opened",
         "    isBot() == false",
-        "only Tier1: 71 of 80, of which 2 were opened",
+        "only Tier1: saves 71 of 80; opened of these: 2",
         "    matchAnyTier('Tier.Tier1')",
     ]
 
@@ -73,7 +73,7 @@ def test_of_what_only_programs_get_nothing_is_opened(run: Run, small_server: Sma
     assert bars[:2] == [30, 0]
     small_server.answer("GET", f"{API}/name/Loud", {"id": "x", "name": "Loud"})
     small_server.answer("GET", f"{API}/x/noise", silent)
-    assert "without bots: 62 of 80" in run("alerts", "noise", "Loud").out.splitlines()
+    assert "without bots: saves 62 of 80" in run("alerts", "noise", "Loud").out.splitlines()
     small_server.answer("GET", f"{API}/x/noise", {**silent, "suggestions": []})
     assert "None: no condition that was tried" in run("alerts", "noise", "Loud").out
 

@@ -161,6 +161,34 @@ time.sleep(60)
     assert lines[4:] == [*lines[:2], "ValueError: a bug", "ended"]
 
 
+async def test_tracebacks_of_pysparks_daemon_that_answers_nobody_are_not_shown() -> None:
+    heard, stop = Heard(), asyncio.Event()
+    heard.on("working", stop.set)
+    trace = "Traceback (most recent call last):\\n  File 'x/pyspark/daemon.py', line 95, in worker\\n"
+    program = f"""
+import time
+trace = "{trace}"
+print(trace + "BrokenPipeError: [Errno 32] Broken pipe\\n" + trace + "ValueError: a bug\\nworking", flush=True)
+time.sleep(60)
+"""
+    async with asyncio.timeout(WITHIN_S):
+        await supervise([part("pipeline", program)], say=heard, on_ready=lambda: None, stop=stop)
+    assert [line for _, line in heard.lines][2:] == ["ValueError: a bug", "working"]
+
+
+async def test_a_traceback_at_the_end_of_a_process_is_shown_whole() -> None:
+    heard, stop = Heard(), asyncio.Event()
+    heard.on("  File 'x.py', line 1", stop.set)
+    program = """
+import sys
+print("Traceback (most recent call last):\\n  File 'x.py', line 1", flush=True)
+sys.exit(1)
+"""
+    async with asyncio.timeout(WITHIN_S):
+        await supervise([part("worker", program)], say=heard, on_ready=lambda: None, stop=stop)
+    assert [line for _, line in heard.lines][:2] == ["Traceback (most recent call last):", "  File 'x.py', line 1"]
+
+
 async def test_at_the_end_tracebacks_of_those_whose_driver_is_gone_are_not_shown() -> None:
     heard, stop = Heard(), asyncio.Event()
     heard.on("working", stop.set)

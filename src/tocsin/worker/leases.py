@@ -85,18 +85,21 @@ class Leases:
 class EventRoom:
     """Room in memory for the events of messages, by their bytes as JSON; ``refused`` are the messages that did not fit.
 
-    ``in_hand`` holds the bytes of each destination. One message fits whatever its size where nothing else is.
+    ``in_hand`` holds the bytes of each destination. One message fits whatever its size where nothing else is. Where one
+    does not, no later one of its destination does: small ones would pass it for ever.
     """
 
     def __init__(self, limit: int, in_hand: Mapping[str, int]) -> None:
         self._limit, self._taken, self._total = limit, Counter(in_hand), sum(in_hand.values())
         self.refused: set[str] = set()
+        self._closed: set[str] = set()
 
     def take(self, message: Message, size: int) -> bool:
         """Return whether the events of a message fit, and take the room for them."""
         mine, left = self._taken[message.destination_id], self._limit - self._total
         is_within = size <= left and (not mine or mine + size <= left // ROOM_SHARES)
-        if self._total and not is_within:
+        if message.destination_id in self._closed or (self._total and not is_within):
+            self._closed.add(message.destination_id)
             self.refused.add(message.id)
             return False
         self._taken[message.destination_id] += size

@@ -69,6 +69,14 @@ def test_a_message_fits_whatever_its_size_where_nothing_else_is() -> None:
     assert EventRoom(80, {"e": 79}).take(ONE, 1)
 
 
+def test_small_messages_do_not_pass_a_large_one_of_their_destination_without_end() -> None:
+    room = EventRoom(80, {"d": 2})
+    assert not room.take(ONE, 20), "more than an eighth of 78"
+    assert not room.take(replace(ONE, id="later"), 2), "so it is alone soon, and the large one fits"
+    assert room.take(TWO, 2)
+    assert EventRoom(80, {TWO.destination_id: 2}).take(ONE, 20)
+
+
 def test_a_session_is_silent_when_it_was_seen_at_one_beat_for_a_whole_lease() -> None:
     watch, first = Watch(), Session("a", 90_000, 7)
     assert watch.silent([first], 1_000.0) == []

@@ -161,6 +161,15 @@ def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, order
     expect(page.locator("#unread")).to_have_text("0")
 
 
+def test_a_server_that_is_away_is_named(served: Served, page: Page, orders: Json) -> None:
+    alice(served, page)
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Notifications").click()
+    page.get_by_role("button", name="Mark all as read").click()
+    expect(page.get_by_text("Tocsin cannot be reached. Try again in a moment.")).to_be_visible()
+    page.context.set_offline(False)
+
+
 def test_on_a_phone_nothing_is_beside_the_page(served: Served, page: Page, orders: Json) -> None:
     page.set_viewport_size({"width": 380, "height": 750})
     alice(served, page)

@@ -150,6 +150,8 @@ def _followed(client: Client, asked: Document, report: ReportProgress) -> Docume
         if asked["progress"]["total"]:
             report(asked["progress"]["done"], asked["progress"]["total"])
         is_lonely = asked["state"] == "waiting" and "pipeline" in str(asked.get("message"))
+        if is_lonely and lonely_since_s is None:
+            typer.echo(asked["message"], err=True)
         lonely_since_s = (lonely_since_s or time.monotonic()) if is_lonely else None
         if lonely_since_s is not None and time.monotonic() - lonely_since_s > _NOBODY_COMES_S:
             raise Unavailable(asked["message"])

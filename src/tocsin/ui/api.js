@@ -15,7 +15,10 @@ if (brought) {
 export async function call(method, path, body) {
   const headers = { "Content-Type": "application/json" };
   if (token()) headers.Authorization = `Bearer ${token()}`;
-  const response = await fetch(`/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const request = { method, headers, body: body && JSON.stringify(body) };
+  const response = await fetch(`/api/v1${path}`, request).catch(() => {
+    throw new Error("Tocsin cannot be reached. Try again in a moment.");
+  });
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new Error(answer?.message || `The server answered ${response.status}.`);
   return answer;

@@ -170,6 +170,10 @@ async function route() {
     say(error.message);
   }
 }
+window.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  say(event.reason.message);
+});
 window.addEventListener("hashchange", () => {
   showInbox(false);
   window.scrollTo(0, 0);

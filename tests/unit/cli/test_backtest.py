@@ -96,7 +96,7 @@ def test_nobody_coming_for_it_ends_it(
     small_server.answer("GET", f"{PATH}/b0", lonely)
     small_server.answer("DELETE", f"{PATH}/b0", lonely)
     ended = run("alerts", "backtest", file)
-    assert "Waiting for a pipeline" in ended.err
+    assert ended.err.count("Waiting for a pipeline") == 2, "at once, and at the end"
     assert small_server.asked[-1].method == "DELETE"
 
 

@@ -18,7 +18,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
-from tocsin.model.validation_errors import message_of
+from tocsin.model.validation_errors import message_of, place_of
 
 Shape = Any  # Any: a word, or an object with one key that says which kind of shape it is
 
@@ -72,7 +72,7 @@ def check(entity_type: str, key: str, value: object) -> None:
         _validator_of(entity_type, key).validate_python(value)
     except ValidationError as refused:
         first = refused.errors(include_url=False)[0]
-        where = ".".join((key, *(str(step) for step in first["loc"] if not str(step).startswith("function-"))))
+        where = place_of((key, *(step for step in first["loc"] if not str(step).startswith("function-"))))
         raise InvalidInput(f"{where}: {message_of(first)}", field=where) from refused
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -88,3 +88,8 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:  # Any: the annotation
     if not inner:
         return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
     return next((found for one in inner if (found := _model_in(one)) is not None), None)
+
+
+def place_of(path: Iterable[str | int]) -> str:
+    """Return the place of a value in a document: ``destinations[0].config.endpoint``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

@@ -39,11 +39,11 @@ def test_what_the_schema_allows_is_allowed(entity_type: str, key: str, value: ob
 @pytest.mark.parametrize(
     ("entity_type", "key", "value", "message"),
     [
-        ("table", "columns", [COLUMN | {"dataType": "SPOON"}], r"columns\.0\.dataType: must be 'NUMBER'"),
-        ("table", "columns", [COLUMN | {"dataType": "BIGNIT"}], r"columns\.0\.dataType: .*; did you mean BIGINT\?"),
-        ("table", "columns", [COLUMN | {"colour": "red"}], "columns\\.0\\.colour: unknown key"),
-        ("table", "columns", [{"name": "id"}], r"columns\.0\.dataType: is missing"),
-        ("table", "columns", [COLUMN | {"dataLength": "9"}], "columns\\.0\\.dataLength: must be an integer"),
+        ("table", "columns", [COLUMN | {"dataType": "SPOON"}], r"columns\[0\]\.dataType: must be 'NUMBER'"),
+        ("table", "columns", [COLUMN | {"dataType": "BIGNIT"}], r"columns\[0\]\.dataType: .*; did you mean BIGINT\?"),
+        ("table", "columns", [COLUMN | {"colour": "red"}], r"columns\[0\]\.colour: unknown key"),
+        ("table", "columns", [{"name": "id"}], r"columns\[0\]\.dataType: is missing"),
+        ("table", "columns", [COLUMN | {"dataLength": "9"}], r"columns\[0\]\.dataLength: must be an integer"),
         ("table", "name", "a::b", r"name: does not match"),
         ("table", "name", "a" * 257, r"name: .*256"),
         ("topic", "partitions", True, "partitions: must be an integer"),

@@ -38,7 +38,7 @@ from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 from tocsin.model.stored import Key
-from tocsin.model.validation_errors import SchemaError, keys_at, message_of
+from tocsin.model.validation_errors import SchemaError, keys_at, message_of, place_of
 from tocsin.server.access.permissions import seen
 from tocsin.server.http.request import Caller
 from tocsin.store.entities.write import lookups
@@ -210,7 +210,7 @@ def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | 
 def _place(path: Sequence[str | int]) -> str:
     """Return the place; of a parameter only its name, not which of its alternatives was tried."""
     steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".") or "request"
+    return place_of(steps) or "request"
 
 
 def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:

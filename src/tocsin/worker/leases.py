@@ -85,8 +85,9 @@ class Leases:
 class EventRoom:
     """Room in memory for the events of messages, by their bytes as JSON; ``refused`` are the messages that did not fit.
 
-    ``in_hand`` holds the bytes of each destination. One message fits whatever its size where nothing else is. Where one
-    does not, no later one of its destination does: small ones would pass it for ever.
+    ``in_hand`` holds the bytes of each destination. As long as the room is not full, the first message of a destination
+    fits whatever its size, or others could keep it out for ever. Where one does not fit, no later one of its
+    destination does: small ones would pass it for ever.
     """
 
     def __init__(self, limit: int, in_hand: Mapping[str, int]) -> None:
@@ -97,8 +98,8 @@ class EventRoom:
     def take(self, message: Message, size: int) -> bool:
         """Return whether the events of a message fit, and take the room for them."""
         mine, left = self._taken[message.destination_id], self._limit - self._total
-        is_within = size <= left and (not mine or mine + size <= left // ROOM_SHARES)
-        if message.destination_id in self._closed or (self._total and not is_within):
+        fits = left > 0 if not mine else mine + size <= left // ROOM_SHARES
+        if message.destination_id in self._closed or not fits:
             self._closed.add(message.destination_id)
             self.refused.add(message.id)
             return False

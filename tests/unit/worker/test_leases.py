@@ -59,8 +59,9 @@ def test_one_destination_has_a_share_of_the_room_that_is_left() -> None:
     room = EventRoom(80, {})
     assert [room.take(ONE, 5) for _ in range(3)] == [True, False, False], "5 + 5 is more than an eighth of 75"
     assert room.take(TWO, 60), "a destination without any may have one"
-    assert not room.take(replace(TWO, id="three", destination_id="f"), 16), "of 15 bytes"
-    assert room.refused == {ONE.id, "three"}
+    assert room.take(replace(TWO, id="three", destination_id="f"), 16), "of 15 bytes: nobody keeps it out"
+    assert not room.take(replace(TWO, id="four", destination_id="g"), 1), "it is full"
+    assert room.refused == {ONE.id, "four"}
 
 
 def test_a_message_fits_whatever_its_size_where_nothing_else_is() -> None:

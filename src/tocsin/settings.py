@@ -208,7 +208,7 @@ class Settings(BaseSettings):
         default=900.0, gt=0, description="Seconds a message may be overdue before the self-audit reports it."
     )
 
-    worker_claim_limit: int = Field(default=128, ge=1, description="Maximum messages a worker claims at once.")
+    worker_claim_limit: int = Field(default=384, ge=1, description="Maximum messages a worker claims at once.")
     worker_lease_s: float = Field(
         default=90.0, gt=0, description="Seconds until the claims of a worker without heartbeat expire."
     )

@@ -43,9 +43,9 @@ class Limits:
     memory they are four times as large.
     """
 
-    claim: int = 128
+    claim: int = 384
     per_destination: int = 8
-    in_flight: int = 1_024
+    in_flight: int = 4_096
     event_bytes: int = 64 * 2**20
     lease_s: float = 90.0
     poll_s: float = 0.2

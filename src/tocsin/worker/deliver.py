@@ -1,7 +1,7 @@
 """Main loop of a worker: claim due messages, send them, record the outcomes, until stopped.
 
 One task per message, with a limit per destination; outcomes are recorded in groups, one transaction for all that
-finished in the meantime. Claims are valid as long as the worker's session (``worker/leases.py``).
+finished within a twentieth of a second. Claims are valid as long as the worker's session (``worker/leases.py``).
 Next: ``worker/attempt.py``.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import signal
 import threading
 from bisect import bisect_right
@@ -35,6 +36,7 @@ from tocsin.worker.lanes import Lanes
 from tocsin.worker.leases import ROOM_SHARES, EventRoom, Leases, Watch
 
 _RECORD_LIMIT = 256
+_GATHER_S = 0.05
 _PAUSE_S = 1.0
 _BEATS_PER_LEASE = 3
 _COLLECT_AFTER = (20_000, 20, 50)
@@ -238,15 +240,25 @@ class Worker:
     async def _record_groups(self) -> None:
         """Record what has finished, all that there is at a time."""
         while True:
-            group = [await self._finished.get()]
-            while len(group) < _RECORD_LIMIT and not self._finished.empty():
-                group.append(self._finished.get_nowait())
+            group = await self._gathered()
             for session_id in dict.fromkeys(one.session_id for one in group):
                 await self._record(session_id, [one.finished for one in group if one.session_id == session_id])
             for one in group:
                 self._finished.task_done()
                 if one.recorded is not None:
                     one.recorded.set()
+
+    async def _gathered(self) -> list[Ended]:
+        """Return what has finished; while there is more in hand, what finishes shortly is waited for.
+
+        A transaction for each would cost the store more than the outcomes do.
+        """
+        group = [await self._finished.get()]
+        if len(self._leases) > len(group) and not self._stopping:
+            await asyncio.sleep(_GATHER_S)
+        while len(group) < _RECORD_LIMIT and not self._finished.empty():
+            group.append(self._finished.get_nowait())
+        return group
 
     async def _record(self, session_id: str, group: list[Finished]) -> None:
         now_ms = self._parts.clock.now_ms()
@@ -371,6 +383,8 @@ def _destinations(claimed: Iterable[Message]) -> Iterable[str]:
 def _log_attempt(log: Any, one: Finished, *, kept: bool) -> None:  # Any: structlog's
     """Log an attempt; what was delivered as it should be, and is in the store, only for debugging."""
     is_usual = kept and isinstance(one.attempt.outcome, Delivered) and not one.attempt.template_error
+    if is_usual and not log.is_enabled_for(logging.DEBUG):
+        return
     say = log.debug if is_usual else log.info
     say(
         "delivery.attempted" if kept else "delivery.lease_lost",

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 from aiohttp import web
@@ -25,6 +26,7 @@ from tests.unit.flow.send.events import NOW_MS
 from tocsin.clock import SystemClock
 from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.send.egress import egress_of
+from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import DroppedReason, Message, Outcome, OutcomeReason
 from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel
@@ -139,6 +141,22 @@ async def test_every_message_arrives_once_and_is_recorded(store_engine: Engine, 
         await until(lambda: statuses(store_engine) == {"delivered": 200})
     assert sorted(receiver.ids("/hook")) == sorted(ids)
     assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 200
+
+
+async def test_outcomes_are_recorded_in_groups(sqlite_engine: Engine, receiver: Receiver) -> None:
+    class Counting(Messages):
+        groups: ClassVar[list[int]] = []
+
+        def record(self, session_id: str, finished: Sequence[Finished], *, now_ms: int) -> set[str]:
+            self.groups.append(len(finished))
+            return super().record(session_id, finished, now_ms=now_ms)
+
+    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_messages(sqlite_engine, 50)
+    async with working(sqlite_engine, replace(LIMITS, per_destination=1), messages=Counting(sqlite_engine)):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 50})
+    assert sum(Counting.groups) == 50
+    assert Counting.groups[0] > 1, "the first waits for those that follow"
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: Engine, receiver: Receiver) -> None:

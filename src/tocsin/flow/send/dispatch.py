@@ -91,9 +91,9 @@ def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None,
     entries: list[Entry] = []
     dropped: list[DroppedReason] = []
     for entry in dispatch.entries:
-        raised = {reason: objection(entry, reason) for reason in entry.reasons}
-        dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised.items() if why]
-        kept = tuple(reason for reason, why in raised.items() if why is None)
+        raised = [(reason, objection(entry, reason)) for reason in entry.reasons]
+        dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised if why]
+        kept = tuple(reason for reason, why in raised if why is None)
         entries += [_carried_for(entry, kept)] if kept else []
     if not entries:
         return None, tuple(dropped)

@@ -10,7 +10,7 @@ import asyncio
 import socket
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Self
 
 import aiohttp
@@ -154,6 +154,11 @@ def timeout_of(destination: Destination) -> aiohttp.ClientTimeout:
     """Return a destination's timeouts, within what any destination may ask for."""
     connect_s = min(max(destination.timeout, CONNECT_S[0]), CONNECT_S[1])
     read_s = min(max(destination.read_timeout, READ_S[0]), READ_S[1])
+    return _timeouts(connect_s, read_s)
+
+
+@lru_cache(maxsize=100)
+def _timeouts(connect_s: float, read_s: float) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=connect_s + read_s, sock_connect=connect_s, sock_read=read_s)
 
 

@@ -58,10 +58,10 @@ def as_seed(event: ChangeEvent, _source: str = "") -> Document:
     ``idempotencyKey`` is ours. The seed's key, ``entityId:currentVersion``, is the same for all events that make no
     version.
     """
-    wire = _wire(event) | {"idempotencyKey": event.id}
+    wire = _wire(event)
     if event.entity is not None:
         wire["entity"] = _named(event)
-    return {key: wire[key] for key in (*_SEED_KEYS, "idempotencyKey") if key in wire}
+    return {key: wire[key] for key in _SEED_KEYS if key in wire} | {"idempotencyKey": event.id}
 
 
 def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
@@ -129,7 +129,9 @@ def _wire(event: ChangeEvent) -> Document:
     """Return the event for its recipient: nothing in it reveals that something is hidden."""
     wire = event.as_wire()
     change = wire.get("changeDescription")
-    return wire | ({"changeDescription": change_without_secrets(change)} if change else {})
+    if change:
+        wire["changeDescription"] = change_without_secrets(change)
+    return wire
 
 
 def _named(event: ChangeEvent) -> Document:

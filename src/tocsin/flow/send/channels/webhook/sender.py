@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from yarl import URL
 
@@ -23,6 +23,7 @@ from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, we
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
+from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination, DestinationConfig
 
 _REASON_LIMIT = 500
@@ -135,12 +136,12 @@ def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: U
 def _about(body: Body, *, is_array: bool) -> dict[str, str]:
     """Return the headers that say what is in a body."""
     first = body.entries[0]
-    reasons = tuple(dict.fromkeys(reason for entry in body.entries for reason in entry.reasons))
+    reasons = tuple(reason for entry in body.entries for reason in entry.reasons)
     links = [f'<{address}>; rel="alternate"' for address in body.full_events[:_MOST_LINKS]]
     return {
         "Idempotency-Key": body.id if is_array else first.event.id,
         "X-Tocsin-Offset": str(first.log_offset),
-        "X-Tocsin-Reason": _ascii_line(why(reasons)),
+        "X-Tocsin-Reason": _reason_line(reasons),
     } | ({"Link": ", ".join(links)} if links else {})
 
 
@@ -158,6 +159,7 @@ def _custom(headers: dict[str, str]) -> dict[str, str]:
     return {name: _LINE_BREAKS.sub(" ", value) for name, value in titled.items() if _TOKEN.fullmatch(name)}
 
 
-def _ascii_line(text: str) -> str:
-    """Return ``text`` as a header can carry it: one line of ASCII."""
-    return clean_line(text, limit=_REASON_LIMIT).encode("ascii", "replace").decode()
+@lru_cache(maxsize=1_000)
+def _reason_line(reasons: tuple[Reason, ...]) -> str:
+    """Return reasons as a header can carry them: one line of ASCII."""
+    return clean_line(why(reasons), limit=_REASON_LIMIT).encode("ascii", "replace").decode()

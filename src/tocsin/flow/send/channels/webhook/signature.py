@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import hmac
 
 _PREFIX = "whsec_"
@@ -62,7 +61,7 @@ def is_signed(body: bytes, headers: dict[str, str], secret: str) -> bool:
 
 
 def _hmac(key: bytes, message: bytes) -> bytes:
-    return hmac.new(key, message, hashlib.sha256).digest()
+    return hmac.digest(key, message, "sha256")
 
 
 def _base64(raw: bytes) -> str:

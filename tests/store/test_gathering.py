@@ -18,6 +18,7 @@ from tocsin.model.match_result import match_results_of
 from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.model.subscription import Trigger, TriggerType
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox import messages
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
@@ -37,6 +38,7 @@ class Store:
         company = SmallCompany(engine)
         for number in range(events):
             company.describe("orders", f"version {number}")
+        self.company = company
         self.engine, self.notifications, self.messages = engine, Notifications(engine), Messages(engine)
         self.events = EventLog(engine).read(0, 1_000)[-events:]
         Sessions(engine).begin("worker", lease_ms=90_000, now_ms=1)
@@ -87,6 +89,31 @@ def test_one_message_carries_what_a_recipient_gets_at_one_time(store_engine: Eng
     assert store.claim(NOON_MS + HOUR_MS - 1) == []
     (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
     assert [one.log_offset for one in dispatch.entries] == [logged.offset for logged in store.events]
+
+
+def test_of_a_large_message_for_people_later_events_are_read_in_brief(
+    store_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(store_engine, 3)
+    wide = [{"name": f"column_{number}", "dataType": "INT"} for number in range(500)]
+    store.company.writes.patch(
+        "table",
+        store.company.key("orders"),
+        [{"op": "replace", "path": "/columns", "value": wide}],
+        actor=store.company.actor("dia"),
+    )
+    for number in range(2):
+        store.company.describe("orders", f"of the wide table {number}")
+    store.events = EventLog(store_engine).read(0, 1_000)[-2:]
+    for place in range(2):
+        store.write(place, now_ms=NOON_MS)
+    monkeypatch.setattr(messages, "WHOLE_BYTES", 1)
+    (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
+    first, later = (one.event.entity or {} for one in dispatch.entries)
+    assert len(first["columns"]) == 500
+    assert "columns" not in later
+    assert later["description"] == "of the wide table 1"
+    assert dispatch.event_bytes < 2 * len(json.dumps(first))
 
 
 def test_a_claimed_message_takes_no_more_and_the_next_time_gets_what_comes(store_engine: Engine) -> None:

@@ -19,6 +19,8 @@ from tocsin.model.entity import Document, WireModel, version_to_wire
 Version = Annotated[Decimal, PlainSerializer(version_to_wire, return_type=float, when_used="json")]
 
 
+_LARGE_BYTES = 4_096
+
 VIOLATION = "violation"
 """The field of a ``policyViolation`` event that says who was refused what."""
 
@@ -175,9 +177,20 @@ class ChangeEvent(WireModel):
         }
         return {key: value for key, value in wire.items() if value is not None}
 
+    def in_brief(self) -> ChangeEvent:
+        """Return the event without the large values of its entity, such as the columns of a wide table."""
+        if self.entity is None:
+            return self
+        small = {key: value for key, value in self.entity.items() if not _is_large(value)}
+        return self.model_copy(update={"entity": small})
+
     def to_json(self) -> str:
         """Return what ``as_wire`` does, as text."""
         return orjson.dumps(self.as_wire()).decode()
+
+
+def _is_large(value: object) -> bool:
+    return isinstance(value, str | list | dict) and len(orjson.dumps(value)) > _LARGE_BYTES
 
 
 def _number(version: Decimal | None) -> float | None:

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -33,6 +34,7 @@ from sqlalchemy import (
     select,
 )
 
+from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
@@ -55,6 +57,9 @@ from tocsin.store.tables import (
     notification,
     worker_session,
 )
+
+WHOLE_BYTES = 16 * 2**20
+"""Of a message for people, as many bytes of events (JSON) are read whole; in memory they are four times as large."""
 
 Which = ColumnElement[bool] | TextClause
 _WAITING = (OPEN_MESSAGE, REPLAYED_MESSAGE)
@@ -124,7 +129,8 @@ class Messages:
     ) -> list[Dispatch]:
         """Return the messages with the notifications that they carry and their incidents, in the same order.
 
-        What does not fit, by the bytes of its events as JSON, is left out.
+        What does not fit, by the bytes of its events as JSON, is left out. Of a message for people, which shows
+        little of each, the events beyond ``WHOLE_BYTES`` are read in brief.
         """
         rows: dict[str, list[Row[Any]]] = defaultdict(list)
         found: list[Dispatch] = []
@@ -134,10 +140,10 @@ class Messages:
                 rows[row.message_id].append(row)
             for one in messages:
                 carried = rows.get(one.id, [])
-                size = sum(row.document_bytes or len(row.document) for row in carried)
-                if carried and fits(one, size):
-                    entries = tuple(_entry(row, texts) for row in carried)
-                    found.append(Dispatch(one, entries, event_bytes=size))
+                whole = _whole(one, [row.document_bytes or len(row.document) for row in carried])
+                if carried and fits(one, sum(whole)):
+                    entries = tuple(_entry(row, texts, in_brief=at >= len(whole)) for at, row in enumerate(carried))
+                    found.append(Dispatch(one, entries, event_bytes=sum(whole)))
             return with_incidents(connection, found)
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:
@@ -301,11 +307,19 @@ def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[st
     return set(connection.execute(_HELD, {"ids": list(ids), "session_id": session_id}).scalars())
 
 
-def _entry(row: Row[Any], texts: Texts) -> Entry:
+def _whole(one: Message, sizes: Sequence[int]) -> Sequence[int]:
+    """Return the sizes of those events of a message that are read whole: the first, and what else there is room for."""
+    if one.channel not in WORDED:
+        return sizes
+    return sizes[: max(1, sum(size <= WHOLE_BYTES for size in accumulate(sizes)))]
+
+
+def _entry(row: Row[Any], texts: Texts, *, in_brief: bool) -> Entry:
+    event = ChangeEvent.model_validate_json(texts.of(row))
     return Entry(
         notification_id=row.id,
         log_offset=row.log_offset,
-        event=ChangeEvent.model_validate_json(texts.of(row)),
+        event=event.in_brief() if in_brief else event,
         reasons=_reasons(row.reasons),
         recipient_id=row.recipient_id,
         recipient_gone=row.recipient_id is not None and row.deleted is not False,

@@ -107,9 +107,10 @@ def test_of_a_large_message_for_people_later_events_are_read_in_brief(
     store.events = EventLog(store_engine).read(0, 1_000)[-2:]
     for place in range(2):
         store.write(place, now_ms=NOON_MS)
-    monkeypatch.setattr(messages, "WHOLE_BYTES", 1)
+    monkeypatch.setattr(messages, "SHOWN_BYTES", 1)
     (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
     first, later = (one.event.entity or {} for one in dispatch.entries)
+    assert [one.in_brief for one in dispatch.entries] == [False, True]
     assert len(first["columns"]) == 500
     assert "columns" not in later
     assert later["description"] == "of the wide table 1"

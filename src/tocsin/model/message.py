@@ -117,6 +117,7 @@ class Entry:
 
     ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
     ``incidents`` are those of its alerts that its failure belongs to, if nobody has acknowledged them yet.
+    ``in_brief``: the event is without the large values of its entity.
     """
 
     notification_id: str
@@ -126,6 +127,7 @@ class Entry:
     recipient_id: str | None = None
     recipient_gone: bool = False
     incidents: tuple[OpenIncident, ...] = ()
+    in_brief: bool = False
 
 
 @dataclass(frozen=True)

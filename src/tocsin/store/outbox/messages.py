@@ -58,8 +58,11 @@ from tocsin.store.tables import (
     worker_session,
 )
 
-WHOLE_BYTES = 16 * 2**20
+SHOWN_BYTES = 16 * 2**20
 """Of a message for people, as many bytes of events (JSON) are read whole; in memory they are four times as large."""
+
+SENT_BYTES = 64 * 2**20
+"""Of a message for machines, as many bytes of events (JSON) are read whole."""
 
 Which = ColumnElement[bool] | TextClause
 _WAITING = (OPEN_MESSAGE, REPLAYED_MESSAGE)
@@ -129,8 +132,8 @@ class Messages:
     ) -> list[Dispatch]:
         """Return the messages with the notifications that they carry and their incidents, in the same order.
 
-        What does not fit, by the bytes of its events as JSON, is left out. Of a message for people, which shows
-        little of each, the events beyond ``WHOLE_BYTES`` are read in brief.
+        What does not fit, by the bytes of its events as JSON, is left out. Of a message with many large events, those
+        beyond ``SHOWN_BYTES`` or ``SENT_BYTES`` are read in brief.
         """
         rows: dict[str, list[Row[Any]]] = defaultdict(list)
         found: list[Dispatch] = []
@@ -309,9 +312,8 @@ def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[st
 
 def _whole(one: Message, sizes: Sequence[int]) -> Sequence[int]:
     """Return the sizes of those events of a message that are read whole: the first, and what else there is room for."""
-    if one.channel not in WORDED:
-        return sizes
-    return sizes[: max(1, sum(size <= WHOLE_BYTES for size in accumulate(sizes)))]
+    room = SHOWN_BYTES if one.channel in WORDED else SENT_BYTES
+    return sizes[: max(1, sum(size <= room for size in accumulate(sizes)))]
 
 
 def _entry(row: Row[Any], texts: Texts, *, in_brief: bool) -> Entry:
@@ -320,6 +322,7 @@ def _entry(row: Row[Any], texts: Texts, *, in_brief: bool) -> Entry:
         notification_id=row.id,
         log_offset=row.log_offset,
         event=event.in_brief() if in_brief else event,
+        in_brief=in_brief,
         reasons=_reasons(row.reasons),
         recipient_id=row.recipient_id,
         recipient_gone=row.recipient_id is not None and row.deleted is not False,

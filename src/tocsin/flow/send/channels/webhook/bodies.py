@@ -79,9 +79,10 @@ def compressed(payload: bytes) -> bytes:
 def _rendered(entry: Entry, payload_format: str, source: str) -> _Rendered:
     """Return an event as JSON; one that is too large without its entity, and at worst without its changes."""
     render = EVENT_FORMATS.get(payload_format, as_seed)
-    payload = orjson.dumps(render(entry.event, source))
-    if len(payload) <= LIMIT_BYTES:
-        return _Rendered(entry, payload)
+    if not entry.in_brief:
+        payload = orjson.dumps(render(entry.event, source))
+        if len(payload) <= LIMIT_BYTES:
+            return _Rendered(entry, payload)
     address = f"{source}/api/v1/events/{entry.event.id}"
     for thin in _thinner(entry.event):
         document = render(thin, source)

@@ -115,3 +115,11 @@ def test_the_same_payload_is_compressed_to_the_same_bytes() -> None:
     assert compressed(payload) == compressed(payload)
     assert gzip.decompress(compressed(payload)) == payload
     assert len(compressed(payload)) < len(payload) / 10
+
+
+def test_an_event_that_was_read_in_brief_says_where_the_whole_one_is() -> None:
+    whole = gathered(2)
+    first, second = whole.entries
+    (body,) = bodies(replace(whole, entries=(first, replace(second, in_brief=True))))
+    assert [("entity" in one, "fullEvent" in one) for one in events(body)] == [(True, False), (False, True)]
+    assert body.full_events == (f"{SOURCE}/api/v1/events/e1",)

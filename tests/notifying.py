@@ -27,6 +27,7 @@ from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.people.preferences import SqlPreferences
 
 
 def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
@@ -46,8 +47,10 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
         found += [_row(one, logged) for one in recipients_of(logged, matched, world)]
     shown = only_visible(found, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
     timings = timings_of(alerts)
-    timed = (row | {"timestamp_ms": now_ms or row["timestamp_ms"]} for row in shown)
-    rows = list(scheduled(timed, timings, now_ms=now_ms or clock.now_ms(), gatherings=GATHERINGS))
+    timed = [row | {"timestamp_ms": now_ms or row["timestamp_ms"]} for row in shown]
+    preferred = SqlPreferences(engine).among(timed)
+    at_ms = now_ms or clock.now_ms()
+    rows = list(scheduled(timed, timings, now_ms=at_ms, gatherings=GATHERINGS, preferred=preferred))
     results = match_results_of(pairs, rows, now_ms=clock.now_ms())
     notifications.add(rows, results, work=incident_work(engine, pairs, now_ms=clock.now_ms()))
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())

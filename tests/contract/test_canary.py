@@ -178,6 +178,7 @@ WRITES = frozenset(
     PUT /users/{user_id}/mutes
     PUT /users/{user_id}/notifications/read
     PUT /users/{user_id}/notifications/{notification_id}/read
+    PUT /users/{user_id}/preferences
     PUT /{collection}
     PUT /{collection}/bulk
     PUT /{collection}/name/{fqn}/import
@@ -386,6 +387,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/activity": _me("/users/{id}/activity?limit=1000"),
     "GET /users/{user_id}/follows": _people("/users/{id}/follows"),
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
+    "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
     "GET /users/{user_id}/notifications": _me("/users/{id}/notifications?limit=1000"),
     "GET /{collection}": _collections(f"/{{collection}}?{_ALL}"),
     "GET /{collection}/history": _collections("/{collection}/history?startTs=0&endTs=9000000000000&limit=500"),

@@ -47,6 +47,8 @@ OWN = {
     "GET /users/{user_id}/mutes": "one's own mutes; each name asks",
     "PUT /users/{user_id}/mutes": "one's own mutes",
     "DELETE /users/{user_id}/mutes/{about_id}": "one's own mutes",
+    "GET /users/{user_id}/preferences": "one's own preferences",
+    "PUT /users/{user_id}/preferences": "one's own preferences",
     "GET /users/{user_id}/activity": "one's own activity; each event asks",
 }
 """Routes that show nothing but what is one's own, or no entity at all, each with what it shows."""

@@ -27,6 +27,7 @@ from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, 
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
+from tocsin.model.preferences import Frequency, Preferences
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
@@ -41,6 +42,7 @@ from tocsin.store.backup.restoring import restore
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.people.preferences import SqlPreferences
 from tocsin.store.tables import change_event, message, notification
 
 pytestmark = pytest.mark.spark
@@ -212,6 +214,26 @@ def test_what_people_muted_is_not_told_and_what_is_told_is_counted(
         bell: (2, 2),
         mail: (1, 0),
     }
+
+
+def test_mail_waits_for_the_time_that_its_recipient_prefers(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.clock.advance(1_000)
+    company.alert("all", [OWNERS_MAIL, FOLLOWERS_BELL], poll_interval_s=0)
+    daily = Preferences(categories={"description": Frequency.DAILY}, digest_at="12:00")
+    SqlPreferences(store_engine).put(company.ids["ana"], daily, now_ms=1)
+    with running(spark, store_engine, tmp_path / "checkpoint"):
+        for text in ("one", "two"):
+            company.describe("orders", text)
+        until(lambda: caught_up(store_engine), within_s=120)
+    assert stored(store_engine) == expected(company)
+    with store_engine.connect() as connection:
+        query = select(message.c.due_at_ms).where(message.c.recipient == "ana@example.com")
+        due_at_ms = sorted(connection.execute(query.where(message.c.grouping_key.is_not(None))).scalars())
+    noon_ms = STARTED_MS - STARTED_MS % 86_400_000 + 86_400_000 // 2
+    assert due_at_ms == [noon_ms]
 
 
 def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:

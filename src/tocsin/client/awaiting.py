@@ -78,6 +78,8 @@ class AsyncClient:
     mutes = _awaited(calls.mutes)
     mute = _awaited(calls.mute)
     unmute = _awaited(calls.unmute)
+    preferences = _awaited(calls.preferences)
+    prefer = _awaited(calls.prefer)
 
     create_subscription = _awaited(calls.create_subscription)
     apply_subscription = _awaited(calls.apply_subscription)

@@ -88,6 +88,8 @@ class Client:
     mutes = _sent(calls.mutes)
     mute = _sent(calls.mute)
     unmute = _sent(calls.unmute)
+    preferences = _sent(calls.preferences)
+    prefer = _sent(calls.prefer)
 
     create_subscription = _sent(calls.create_subscription)
     apply_subscription = _sent(calls.apply_subscription)

@@ -33,8 +33,7 @@ _BY_LIST = {collection.rsplit("/", 1)[-1]: row.name for collection, row in BY_CO
 def list_entities(entity_type: str, **filters: Filter) -> Pages[Entity]:
     """Iterate over all entities of a type, page by page.
 
-    Filters are the API's, in snake_case: ``database``, ``service``, ``tags`` (all of them), ``fields``,
-    ``include``; ``limit`` is the size of one page.
+    Filters are the API's, in snake_case: ``database``, ``tags`` (all of them)…; ``limit`` is the size of one page.
     """
     return _pages(_collection(entity_type), filters, lambda row: Entity(entity_type, row))
 
@@ -197,7 +196,7 @@ def explain(
 ) -> ApiCall[Document]:
     """Return why an event was notified or not: by one alert or all, to one user or everybody, each by id or name.
 
-    Of all alerts, the first ``limit`` (20, at most 100) are explained, those that matched first.
+    Of all alerts, the ``limit`` (20, at most 100) that matched first are explained.
     """
     query = query_of({"subscription": subscription, "user": user, "limit": limit})
     return ApiCall("GET", f"events/{_quoted(event_id)}/explain", _document, query)
@@ -222,6 +221,16 @@ def mute(
 def unmute(user_id: str, about: Entity) -> ApiCall[None]:
     """Unmute an alert or an asset for a user."""
     return ApiCall("DELETE", f"users/{_quoted(user_id)}/mutes/{_quoted(about.id)}", _nothing)
+
+
+def preferences(user_id: str) -> ApiCall[Document]:
+    """Return a user's notification preferences."""
+    return ApiCall("GET", f"users/{_quoted(user_id)}/preferences", _document)
+
+
+def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
+    """Replace a user's notification preferences; what is left out becomes the default."""
+    return ApiCall("PUT", f"users/{_quoted(user_id)}/preferences", _document, body=preferred)
 
 
 def create_subscription(document: Document) -> ApiCall[Entity]:

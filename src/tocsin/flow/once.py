@@ -23,7 +23,8 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
 from tocsin.flow.resolve.recipient_rules import recipient_rules
-from tocsin.flow.schedule.messages import scheduled, timings_of
+from tocsin.flow.schedule.messages import Row, scheduled, timings_of
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
 from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.send.dispatch import Dispatch, Sender
@@ -46,7 +47,8 @@ class World:
 
     ``read`` returns an event from the log; ``channels`` are the delivery channels, by name; without
     ``policies`` everybody may see everything. ``earlier`` returns the previous reports of an event's entity,
-    ``roots`` the lineage roots of an event for those of some alerts that group by them.
+    ``roots`` the lineage roots of an event for those of some alerts that group by them, ``preferred`` what the
+    recipients of some notifications prefer.
     """
 
     read: Callable[[str], LoggedEvent | None]
@@ -57,6 +59,7 @@ class World:
     policies: PolicySnapshot | None = None
     earlier: Callable[[LoggedEvent], Sequence[StatusReport]] = lambda _logged: ()
     roots: Callable[[LoggedEvent, Sequence[str]], RootsOfAlerts] = lambda _logged, _alerts: MappingProxyType({})
+    preferred: Callable[[Sequence[Row]], Preferred] = lambda _rows: NO_PREFERENCES
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,9 @@ def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], wor
     timings = timings_of(matched)
     asked = by_root([one.id for one in matched], timings)
     roots = world.roots(logged, asked) if asked else {}
-    found = (_row(one, logged, roots) for one in able)
-    rows = scheduled(found, timings, now_ms=world.clock.now_ms(), gatherings=GATHERINGS)
+    found = [_row(one, logged, roots) for one in able]
+    preferred = world.preferred(found)
+    rows = scheduled(found, timings, now_ms=world.clock.now_ms(), gatherings=GATHERINGS, preferred=preferred)
     return [_scheduled(row, logged.offset) for row in rows]  # 5 schedule: now, at a time, or together with others
 
 

@@ -48,6 +48,7 @@ from tocsin.store.alerts.roots import Matched, Roots
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.people.preferences import SqlPreferences
 
 T = TypeVar("T")
 
@@ -108,6 +109,7 @@ class Resolving:
     permission_cache: PermissionCache
     events: SqlEvents
     notifications: Notifications
+    preferences: SqlPreferences
     holding: Holding
     roots: Roots
 
@@ -125,7 +127,8 @@ def resolving_of(engine: Engine) -> Resolving:
     """Return what resolving asks of the store behind ``engine``."""
     permission_cache, events = PermissionCache(SqlSubjects(engine)), SqlEvents(engine)
     of_incidents = (Holding(engine), Roots(engine))
-    return Resolving(engine, SqlDirectory(engine), permission_cache, events, Notifications(engine), *of_incidents)
+    people = (SqlDirectory(engine), permission_cache, events, Notifications(engine), SqlPreferences(engine))
+    return Resolving(engine, *people, *of_incidents)
 
 
 @contextmanager
@@ -247,7 +250,8 @@ class Notify:
         roots = asked.roots.of(self._by_root(free))
         found = naming_roots(found, roots) if roots else found
         for rows in visible_parts(recipient_rows(found, roots), asked.permission_cache.now(), asked.events):
-            yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS))
+            preferred = asked.preferences.among(rows)
+            yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred))
 
 
 @dataclass(frozen=True)

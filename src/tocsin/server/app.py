@@ -61,6 +61,7 @@ from tocsin.server.routes.notifications import (
     inbox,
     mute_links,
     mutes,
+    preferences,
     slack_interactions,
     unsubscribe,
 )
@@ -277,6 +278,7 @@ def _routes() -> APIRouter:
         tokens,
         inbox,
         mutes,
+        preferences,
         activity,
         connectors,
         defaults,

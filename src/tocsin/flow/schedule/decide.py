@@ -23,13 +23,14 @@ _BY_ASSET = (GroupBy.ASSET, GroupBy.LINEAGE_ROOT)
 class Timing:
     """When an alert notifies: its trigger, and how long it gathers in real time (milliseconds; 0: not at all).
 
-    ``sends_arrays``: channels for machines gather as well.
+    ``sends_arrays``: channels for machines gather as well. ``is_critical``: it waits for nobody's preferred time.
     """
 
     trigger: Trigger
     window_ms: int = 0
     batch_size: int = 100
     sends_arrays: bool = False
+    is_critical: bool = False
 
 
 IMMEDIATE = Timing(Trigger())
@@ -37,8 +38,9 @@ IMMEDIATE = Timing(Trigger())
 
 def timing_of(subscription: EventSubscription) -> Timing:
     """Return the timing of an alert; a critical one gathers nothing in real time."""
-    window_ms = 0 if subscription.is_critical else subscription.poll_interval * 1000
-    return Timing(subscription.trigger, window_ms, subscription.batch_size, subscription.sends_arrays)
+    is_critical = subscription.is_critical
+    window_ms = 0 if is_critical else subscription.poll_interval * 1000
+    return Timing(subscription.trigger, window_ms, subscription.batch_size, subscription.sends_arrays, is_critical)
 
 
 @dataclass(frozen=True)

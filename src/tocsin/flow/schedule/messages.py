@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.flow.schedule.decide import (
     IMMEDIATE,
     At,
@@ -22,6 +23,7 @@ from tocsin.flow.schedule.decide import (
     decide,
     timing_of,
 )
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
 from tocsin.model.subscription import Channel, EventSubscription, Gathering, TriggerType
 
@@ -34,9 +36,9 @@ Gatherings = Mapping[str, Gathering]
 
 
 def timings_of(subscriptions: Iterable[EventSubscription]) -> dict[str, Timing]:
-    """Return the timings of those of these alerts that are scheduled or gather, by alert."""
+    """Return the timings of those of these alerts that are scheduled, gather or are critical, by alert."""
     found = ((one.id, timing_of(one)) for one in subscriptions)
-    return {one: timing for one, timing in found if timing.window_ms or _is_scheduled(timing)}
+    return {one: timing for one, timing in found if timing.window_ms or timing.is_critical or _is_scheduled(timing)}
 
 
 def _is_scheduled(timing: Timing) -> bool:
@@ -84,6 +86,22 @@ class Schedule:
             self._slots[key] = found
         return found
 
+    def preferred(self, row: Row, slot: Slot, preferred: Preferred) -> Slot:
+        """Return when a notification is due that was so at ``slot``, as its recipient prefers.
+
+        Preferences are for mails and direct messages, and not for what is critical.
+        """
+        recipient_id = row["recipient_id"]
+        if recipient_id is None or self._gatherings.get(row["channel"]) is not Gathering.SUMMARY:
+            return slot
+        if any(self._timings.get(one, IMMEDIATE).is_critical for one in row["subscription_ids"]):
+            return slot
+        due_at_ms = max(slot.due_at_ms, self._now_ms)
+        trigger = preferred.trigger(recipient_id, row["event_id"], due_at_ms)
+        if trigger is None:
+            return slot
+        return Slot(next_time_ms(trigger, due_at_ms), preferred.grouping_key(recipient_id), Timing(trigger))
+
     def _of(self, channel: str, subscription_id: str, event_ms: int) -> Slot:
         timing = self._timings.get(subscription_id, IMMEDIATE)
         gathering = self._gatherings.get(channel, Gathering.NONE)
@@ -126,13 +144,19 @@ def following(slot: Slot, due_at_ms: int) -> Slot:
 
 
 def scheduled(
-    rows: Iterable[Row], timings: Timings, *, now_ms: int, gatherings: Gatherings
+    rows: Iterable[Row],
+    timings: Timings,
+    *,
+    now_ms: int,
+    gatherings: Gatherings,
+    preferred: Preferred = NO_PREFERENCES,
 ) -> Iterator[dict[str, Any]]:
     """Yield notifications with the columns that scheduling adds, one row per (event, channel, key) as in ``rows``.
 
-    Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key`` and ``subscription_ids``; ``roots``, if
-    there are any, gives the asset of a group in place of ``entity_id`` (``flow/schedule/roots.py``). Adds ``id``,
-    ``message_id`` (None for the inbox), ``slot``, ``grouping_key``, ``due_at_ms``, ``wait_ms`` and ``created_at_ms``.
+    Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key``, ``recipient_id`` and
+    ``subscription_ids``; ``roots``, if there are any, gives the asset of a group in place of ``entity_id``
+    (``flow/schedule/roots.py``). Adds ``id``, ``message_id`` (None for the inbox), ``slot``, ``grouping_key``,
+    ``due_at_ms``, ``wait_ms`` and ``created_at_ms``.
     """
     schedule = Schedule(timings, gatherings, now_ms)
     for row in rows:
@@ -141,6 +165,8 @@ def scheduled(
         if slot.by_asset:
             asset_id = row.get("roots", {}).get(slot.grouping_key, row["entity_id"])
             slot = slot._replace(grouping_key=f"{slot.grouping_key}{_OF_ASSET}{asset_id}")
+        if preferred.preferences:
+            slot = schedule.preferred(row, slot, preferred)
         identity = notification_id(row["event_id"], channel, key)
         of_slot = in_slot(identity, channel, key, slot, now_ms)
         yield {**row, "id": identity, "slot": slot, "created_at_ms": now_ms, **of_slot}

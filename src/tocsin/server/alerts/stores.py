@@ -28,6 +28,7 @@ from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.people.identities import People, unsubscribe_key
+from tocsin.store.people.preferences import SqlPreferences
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class AlertStores:
 
     directory: SqlDirectory
     mutes: Mutes
+    preferences: SqlPreferences
     records: Records
     events: SqlEvents
     reports: Reports
@@ -64,6 +66,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
     return AlertStores(
         directory=SqlDirectory(engine),
         mutes=Mutes(engine),
+        preferences=SqlPreferences(engine),
         records=Records(engine),
         events=SqlEvents(engine),
         reports=Reports(engine),

@@ -1,4 +1,4 @@
-"""Schemas of what alerts produce: notifications, mutes, deliveries, backtests, noise, history, explanations."""
+"""Schemas of what alerts produce: notifications, deliveries, backtests, noise, explanations; mutes and preferences."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
 from tocsin.model.mute import MuteKind
 from tocsin.model.notification import ReasonKind
+from tocsin.model.preferences import Frequency
 from tocsin.model.replay import ReplayState
 from tocsin.model.subscription import Category, Channel
 from tocsin.server.openapi.json_schema import (
+    CLOCK,
     COUNT,
     FLAG,
     ID,
@@ -21,6 +23,7 @@ from tocsin.server.openapi.json_schema import (
     WHOLE,
     array,
     either,
+    mapping,
     nullable,
     page,
     ref,
@@ -29,6 +32,7 @@ from tocsin.server.openapi.json_schema import (
 from tocsin.store.alerts.history import HistoryKind
 
 _ENTITY_TYPE: Document = {"type": "string", "examples": ["table"]}
+_FREQUENCY = either(*Frequency)
 _SEEN_EVENT: Document = {
     "title": TEXT,
     "changes": array(TEXT),
@@ -108,6 +112,15 @@ ALERTS: dict[str, Document] = {
             "until": nullable(TIME),
             "unsubscribed": FLAG,
         }
+    ),
+    "Preferences": whole(
+        {
+            "timezone": TEXT,
+            "digestAt": CLOCK,
+            "frequency": _FREQUENCY,
+            "categories": mapping(_FREQUENCY),
+        },
+        {"quietHours": whole({"start": CLOCK, "end": CLOCK})},
     ),
     "Unmuted": whole({"id": ID, "muted": {"const": False}}),
     "MutedByLink": whole({"muted": {"const": True}, "until": TIME}),

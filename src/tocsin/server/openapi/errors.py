@@ -53,6 +53,7 @@ _WITHOUT_CONFLICTS = frozenset(
         "users",
         "tokens",
         "mutes",
+        "preferences",
         "inbox",
         "conditions",
         "search",

@@ -115,6 +115,8 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "mutes.list_mutes": OpenApiOperation("MutePage"),
     "mutes.put_mute": OpenApiOperation("Mute", "MuteRequest"),
     "mutes.delete_mute": OpenApiOperation("Unmuted"),
+    "preferences.read_preferences": OpenApiOperation("Preferences"),
+    "preferences.put_preferences": OpenApiOperation("Preferences", "PreferencesRequest"),
     "unsubscribe.ask": OpenApiOperation("Html", media="text/html"),
     "unsubscribe.unsubscribe": OpenApiOperation("Unsubscribed"),
     "mute_links.ask_to_mute": OpenApiOperation("Html", media="text/html"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE, REACTIONS
 from tocsin.catalogue.observations.pipeline_observability import LAST_RUN
 from tocsin.catalogue.quality.incidents import STATUSES
+from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.flow.send.channels.table import WORDED
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -12,11 +13,13 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import LineageSource
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteKind
+from tocsin.model.preferences import Frequency
 from tocsin.model.subscription import Channel
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
 from tocsin.model.thread import TaskType, ThreadType
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.openapi.json_schema import (
+    CLOCK,
     COUNT,
     DAY,
     FLAG,
@@ -162,6 +165,15 @@ REQUESTS: dict[str, Document] = {
             "channel": either(Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK),
         },
         required=["kind", "id"],
+    ),
+    "PreferencesRequest": closed(
+        {
+            "timezone": {**TEXT, "description": "An IANA name; default: UTC."},
+            "quietHours": closed({"start": CLOCK, "end": CLOCK}, required=["start", "end"]),
+            "digestAt": CLOCK,
+            "frequency": either(*Frequency),
+            "categories": closed({one: either(*Frequency) for one in KNOWN_CATEGORIES}),
+        }
     ),
     "ThreadRequest": closed(
         {

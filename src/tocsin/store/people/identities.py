@@ -20,7 +20,7 @@ from tocsin.model.people import Person
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.people import login_attempts, tokens
-from tocsin.store.people.tables import login_source, openid_identity
+from tocsin.store.people.tables import login_source, notification_preference, openid_identity
 from tocsin.store.people.tokens import IssuedTokens
 from tocsin.store.tables import credential, entity, person, server_secret
 from tocsin.store.vault import vault_of
@@ -174,9 +174,9 @@ def ensure_administrator(
 
 
 def forget(connection: Connection, user_id: str) -> None:
-    """Remove what proves who somebody is, and where they logged in from, with the transaction that removes them."""
+    """Remove what proves who somebody is, where they logged in from and what they prefer, as they are removed."""
     login_attempts.forget(connection, user_id)
-    for table in (credential, login_source, openid_identity):
+    for table in (credential, login_source, notification_preference, openid_identity):
         connection.execute(table.delete().where(table.c.user_id == user_id))
 
 

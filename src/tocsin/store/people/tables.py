@@ -1,4 +1,4 @@
-"""Tables of tokens and log-ins, in addition to ``store/tables.py``."""
+"""Tables of tokens, log-ins and preferences, in addition to ``store/tables.py``."""
 
 from __future__ import annotations
 
@@ -54,3 +54,12 @@ openid_identity = Table(
     Index(None, "user_id"),
 )
 """One row per identity of an OpenID Connect provider that has logged in: whose it is from then on."""
+
+notification_preference = Table(
+    "notification_preference",
+    METADATA,
+    Column("user_id", String(36), primary_key=True),
+    Column("document", Text, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+)
+"""One row per person who prefers something: ``model/preferences.Preferences`` as JSON."""

@@ -1,0 +1,92 @@
+"""``tocsin preferences``: quiet hours, and how often mails and direct messages come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.follow import AsUser
+from tocsin.cli.output import AsJson, show_facts
+from tocsin.client import Client
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+
+_EVERYTHING = "all"
+
+Quiet = Annotated[str | None, typer.Option("--quiet", help="Quiet hours, such as 20:00-08:00; none ends them.")]
+Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone, such as Europe/Berlin.")]
+DigestAt = Annotated[str | None, typer.Option("--digest-at", help="When digests come, such as 09:00.")]
+Often = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--notify",
+        metavar="CATEGORY=FREQUENCY",
+        help="How often changes of a category, or all, are notified: immediate, daily, weekly. Repeat it for several.",
+    ),
+]
+Reset = Annotated[bool, typer.Option("--reset", help="Back to the defaults: everything as it happens, at any time.")]
+
+
+def preferences(
+    *,
+    quiet: Quiet = None,
+    timezone: Zone = None,
+    digest_at: DigestAt = None,
+    notify: Often = None,
+    reset: Reset = False,
+    user: AsUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set when you are notified by mail and direct message.
+
+    Without options it shows what is set; with some it changes these and keeps the others. Alerts tagged Critical, and
+    notifications in the app, come at once.
+
+    Examples: tocsin preferences --quiet 20:00-08:00 --timezone Europe/Berlin
+    · tocsin preferences --notify all=daily --notify schema=immediate
+    """
+    changes: Document = {}
+    changes |= {"timezone": timezone} if timezone else {}
+    changes |= {"digestAt": digest_at} if digest_at else {}
+    changes |= {"quietHours": _hours(quiet)} if quiet else {}
+    with Client() as client:
+        who = client.get_by_name("user", user) if user else client.logged_in_user()
+        found = client.prefer(who.id, {}) if reset else client.preferences(who.id)
+        if changes or notify:
+            found = client.prefer(who.id, _changed(found | changes, notify or []))
+    show_facts(found if as_json else dict(_facts(found)), as_json=as_json)
+
+
+def _changed(found: Document, notify: list[str]) -> Document:
+    """Return preferences with other frequencies; one for everything replaces those of categories before it."""
+    for one in notify:
+        category, equals, frequency = one.partition("=")
+        if not equals:
+            said = f"--notify must be a category and how often, such as description=daily, not {one!r}."
+            raise InvalidInput(said, field="notify")
+        if category == _EVERYTHING:
+            found = found | {"frequency": frequency, "categories": {}}
+        else:
+            found = found | {"categories": found["categories"] | {category: frequency}}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _hours(text: str) -> Document | None:
+    if text == "none":
+        return None
+    start, dash, end = text.partition("-")
+    if not dash:
+        raise InvalidInput(f"--quiet must be two times such as 20:00-08:00, or none, not {text!r}.", field="quiet")
+    return {"start": start.strip(), "end": end.strip()}
+
+
+def _facts(found: Document) -> Iterator[tuple[str, str]]:
+    quiet = found.get("quietHours")
+    yield "time zone", found["timezone"]
+    yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
+    yield "digests", f"at {found['digestAt']}; weekly ones on Mondays"
+    yield "changes", found["frequency"]
+    for name, frequency in sorted(found["categories"].items()):
+        yield f"changes of {name}", frequency

@@ -1,0 +1,58 @@
+"""Notification preferences of a person: quiet hours, and how often mails and direct messages come.
+
+Next: ``flow/schedule/preferences.py`` applies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from tocsin.model.entity import WireModel
+
+_TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
+
+
+class Frequency(StrEnum):
+    """How often a person is notified of something, the soonest first."""
+
+    IMMEDIATE = "immediate"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+
+
+_SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}
+
+
+class QuietHours(WireModel):
+    """Time of the day without mails and direct messages, as ``HH:MM``; an ``end`` before ``start``: past midnight."""
+
+    start: str = Field(pattern=_TIME)
+    end: str = Field(pattern=_TIME)
+
+    def include(self, time: str) -> bool:
+        """Return whether a time of the day (``HH:MM``) is one of theirs; the end is not."""
+        if self.start <= self.end:
+            return self.start <= time < self.end
+        return time >= self.start or time < self.end
+
+
+class Preferences(WireModel):
+    """What a person prefers; ``timezone`` is an IANA name.
+
+    ``frequency`` is for changes of the categories that ``categories`` does not name
+    (``conditions/changes.KNOWN_CATEGORIES``). Digests come at ``digest_at``, weekly ones on Mondays.
+    """
+
+    timezone: str = "UTC"
+    quiet_hours: QuietHours | None = None
+    digest_at: str = Field(default="09:00", pattern=_TIME)
+    frequency: Frequency = Frequency.IMMEDIATE
+    categories: Mapping[str, Frequency] = Field(default_factory=dict)
+
+    def frequency_of(self, categories: Iterable[str]) -> Frequency:
+        """Return how often changes of these categories are notified: of several the soonest."""
+        found = [self.categories.get(one, self.frequency) for one in categories]
+        return min(found, key=_SOONEST_FIRST.__getitem__, default=self.frequency)

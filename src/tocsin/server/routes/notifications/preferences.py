@@ -1,0 +1,58 @@
+"""Routes of a person's notification preferences: quiet hours, and how often mails and direct messages come.
+
+Only the person or an administrator may read or set them. Next: ``store/people/preferences.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import ValidationError
+
+from tocsin.conditions.changes import KNOWN_CATEGORIES
+from tocsin.errors import InvalidInput
+from tocsin.flow.schedule.cron import zone_of
+from tocsin.model.entity import Document
+from tocsin.model.phrases import hint
+from tocsin.model.preferences import Preferences
+from tocsin.model.subscription import Trigger
+from tocsin.server.http.errors import describe_validation
+from tocsin.server.http.request import Asked, DocumentBody, answer
+from tocsin.server.routes.notifications.inbox import own_inbox
+
+Owner = Annotated[str, Depends(own_inbox)]
+router = APIRouter(prefix="/users/{user_id}/preferences", tags=["inbox"])
+
+
+@router.get("")
+def read_preferences(owner: Owner, caller: Asked) -> Response:
+    """Return a user's notification preferences; the defaults if nothing is set."""
+    return answer(caller.parts.alert_stores.preferences.of(owner).to_wire())
+
+
+@router.put("")
+def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
+    """Replace a user's notification preferences; what is left out becomes the default."""
+    asked = _asked(body)
+    caller.parts.alert_stores.preferences.put(owner, asked, now_ms=caller.parts.clock.now_ms())
+    return answer(asked.to_wire())
+
+
+def _asked(body: Document) -> Preferences:
+    try:
+        asked = Preferences.model_validate(body)
+    except ValidationError as error:
+        raise InvalidInput(describe_validation(error.errors())) from error
+    try:
+        zone_of(Trigger(timezone=asked.timezone))
+    except InvalidInput as error:
+        raise InvalidInput(error.message, field="timezone") from error
+    for name in asked.categories:
+        if name not in KNOWN_CATEGORIES:
+            said = f"{name!r} is not a category of changes{hint(name, KNOWN_CATEGORIES)}; known: "
+            raise InvalidInput(said + ", ".join(KNOWN_CATEGORIES), field=f"categories.{name}")
+    quiet = asked.quiet_hours
+    if quiet is not None and quiet.start == quiet.end:
+        raise InvalidInput("must differ from start", field="quietHours.end")
+    return asked

@@ -1,0 +1,97 @@
+"""Notification preferences in the store: set by their owner, looked up by key for the recipients of notifications.
+
+Next: ``flow/schedule/preferences.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, select, update
+
+from tocsin.flow.schedule.cron import next_time_ms
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, waiting
+from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.model.message import MessageStatus
+from tocsin.model.preferences import Preferences
+from tocsin.model.subscription import Gathering
+from tocsin.store.chunks import chunked
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.people.tables import notification_preference
+from tocsin.store.tables import change_event, message, notification, person
+
+_ROW = notification_preference.c
+
+
+class SqlPreferences:
+    """The preferences of one store's people."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, user_id: str) -> Preferences:
+        """Return what a person prefers: the default if nothing."""
+        with reading(self._engine) as connection:
+            text = connection.scalar(select(_ROW.document).where(_ROW.user_id == user_id))
+        return Preferences.model_validate_json(text) if text else Preferences()
+
+    def put(self, user_id: str, preferences: Preferences, *, now_ms: int) -> None:
+        """Replace what a person prefers; what waits for their time becomes due as they prefer it now."""
+        row = {"document": json.dumps(preferences.to_wire()), "updated_at_ms": now_ms}
+        with writing(self._engine) as connection:
+            insert = inserting(connection, notification_preference).values({"user_id": user_id, **row})
+            connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
+            _plan_again(connection, user_id, preferences, now_ms)
+
+    def among(self, rows: Sequence[Mapping[str, Any]]) -> Preferred:  # Any: a column of a notification
+        """Return the preferences of those who get mails or direct messages.
+
+        ``rows`` are notifications as ``flow/schedule/messages.scheduled`` takes them.
+        """
+        people = {row["recipient_id"] for row in rows if GATHERINGS[row["channel"]] is Gathering.SUMMARY} - {None}
+        if not people:
+            return NO_PREFERENCES
+        with reading(self._engine) as connection:
+            if connection.scalar(select(_ROW.user_id).limit(1)) is None:
+                return NO_PREFERENCES
+            found = _found(connection, people)
+            preferences = {row.user_id: Preferences.model_validate_json(row.document) for row in found}
+            asking = {one for one, some in preferences.items() if some.categories}
+            events = {row["event_id"] for row in rows if row["recipient_id"] in asking}
+            versions = {row.user_id: row.updated_at_ms for row in found}
+            return Preferred(preferences, versions, dict(_categories(connection, events)))
+
+
+def _found(connection: Connection, user_ids: Collection[str]) -> list[Any]:  # Any: rows of SQLAlchemy's
+    return [
+        row
+        for some in chunked(sorted(user_ids))
+        for row in connection.execute(select(notification_preference).where(_ROW.user_id.in_(some)))
+    ]
+
+
+def _categories(connection: Connection, event_ids: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the categories of the changes of each event."""
+    column = change_event.c
+    return [
+        (row.id, tuple(json.loads(row.derived).get("changeCategory") or ()))
+        for some in chunked(sorted(event_ids))
+        for row in connection.execute(select(column.id, column.derived).where(column.id.in_(some)))
+    ]
+
+
+def _plan_again(connection: Connection, user_id: str, preferences: Preferences, now_ms: int) -> None:
+    """Let what waits for a person's time be due at once, or after their quiet hours."""
+    quiet_only = Preferences(timezone=preferences.timezone, quiet_hours=preferences.quiet_hours)
+    trigger = waiting(quiet_only, (), now_ms)
+    due_at_ms = now_ms if trigger is None else next_time_ms(trigger, now_ms)
+    address = select(person.c.email).where(person.c.user_id == user_id).scalar_subquery()
+    mine = (message.c.recipient == address, message.c.grouping_key.startswith(PREFERRED, autoescape=True))
+    free = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
+    ids = connection.execute(select(message.c.id).where(*mine, *free).with_for_update()).scalars().all()
+    for some in chunked(ids):
+        planned = {"due_at_ms": due_at_ms, "wait_ms": due_at_ms - now_ms}
+        connection.execute(update(message).where(message.c.id.in_(some)).values(planned))
+        connection.execute(update(notification).where(notification.c.message_id.in_(some)).values(due_at_ms=due_at_ms))

@@ -1,0 +1,56 @@
+"""Tests of notification preferences by HTTP and on the command line."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from tests.serving import Json, Served
+
+DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "frequency": "immediate", "categories": {}}
+NIGHT = {"quietHours": {"start": "20:00", "end": "08:00"}, "timezone": "Europe/Berlin"}
+
+
+def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
+    ann, client = served.person("ann")
+    with client:
+        assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
+        asked = NIGHT | {"categories": {"description": "daily", "usage": "weekly"}}
+        assert client.put(f"/users/{ann}/preferences", json=asked).json() == DEFAULTS | asked
+        assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS | asked
+        assert client.put(f"/users/{ann}/preferences", json={}).json() == DEFAULTS
+        assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"timezone": "Europe/Berln"}, "timezone: unknown time zone 'Europe/Berln'"),
+        ({"timezone": "Europe/Berln"}, "did you mean"),
+        ({"quietHours": {"start": "8", "end": "20:00"}}, "quietHours.start"),
+        ({"quietHours": {"start": "08:00", "end": "08:00"}}, "quietHours.end: must differ from start"),
+        ({"quietHours": {"start": "08:00"}}, "quietHours.end"),
+        ({"digestAt": "24:00"}, "digestAt"),
+        ({"frequency": "hourly"}, "frequency"),
+        ({"categories": {"descriptions": "daily"}}, "categories.descriptions: 'descriptions' is not a category"),
+        ({"categories": {"description": "never"}}, "categories.description"),
+        ({"color": "blue"}, "color"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_place(served: Served, body: Json, said: str) -> None:
+    ann, client = served.person("ann")
+    with client:
+        answer = client.put(f"/users/{ann}/preferences", json=body)
+        assert (answer.status_code, said in answer.json()["message"]) == (400, True), answer.text
+        assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
+
+
+def test_preferences_are_ones_own(served: Served, administrator: httpx.Client) -> None:
+    ann, mine = served.person("ann")
+    _, other = served.person("bob")
+    with mine, other:
+        assert other.get(f"/users/{ann}/preferences").status_code == 403
+        assert other.put(f"/users/{ann}/preferences", json=NIGHT).status_code == 403
+        assert administrator.put(f"/users/{ann}/preferences", json=NIGHT).status_code == 200
+        assert mine.get(f"/users/{ann}/preferences").json()["timezone"] == "Europe/Berlin"
+    unknown = "00000000-0000-0000-0000-000000000000"
+    assert administrator.get(f"/users/{unknown}/preferences").status_code == 404

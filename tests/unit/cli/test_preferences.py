@@ -1,0 +1,58 @@
+"""Tests of ``tocsin preferences``: what is shown, and what is sent."""
+
+from __future__ import annotations
+
+import json
+
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+PATH = "/api/v1/users/u/preferences"
+DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "frequency": "immediate", "categories": {}}
+SET = {
+    "timezone": "Europe/Berlin",
+    "quietHours": {"start": "20:00", "end": "08:00"},
+    "digestAt": "09:00",
+    "frequency": "daily",
+    "categories": {"schema": "immediate"},
+}
+
+
+def test_preferences_are_shown(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", PATH, SET)
+    assert run("preferences").out.splitlines() == [
+        "time zone: Europe/Berlin",
+        "quiet hours: 20:00 to 08:00",
+        "digests: at 09:00; weekly ones on Mondays",
+        "changes: daily",
+        "changes of schema: immediate",
+    ]
+    assert json.loads(run("preferences", "--json").out) == SET
+    assert [one.method for one in small_server.asked if one.path == PATH] == ["GET", "GET"]
+
+
+def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", PATH, SET)
+    small_server.answer("PUT", PATH, DEFAULTS)
+
+    def sent(*options: str) -> object:
+        assert run("preferences", *options).code == 0
+        return small_server.asked[-1].body
+
+    assert sent("--notify", "tag=weekly") == SET | {"categories": {"schema": "immediate", "tag": "weekly"}}
+    assert sent("--notify", "all=weekly") == SET | {"frequency": "weekly", "categories": {}}
+    assert sent("--quiet", "22:00-07:00")["quietHours"] == {"start": "22:00", "end": "07:00"}
+    assert "quietHours" not in sent("--quiet", "none")
+    assert sent("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
+    assert sent("--reset") == {}
+
+
+def test_what_is_no_preference_is_refused_before_anything_is_sent(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", PATH, SET)
+    for wrong in (("--quiet", "night"), ("--notify", "daily")):
+        ended = run("preferences", *wrong)
+        assert (ended.code, wrong[0] in ended.err) == (2, True)
+    assert "PUT" not in [one.method for one in small_server.asked]

@@ -199,6 +199,36 @@ def test_an_asset_is_muted_from_the_bell_and_heard_again(
     expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
 
 
+def test_preferences_are_set_below_the_notifications(served: Served, page: Page) -> None:
+    user_id = alice(served, page)
+    page.get_by_role("button", name="Notifications").click()
+    page.get_by_text("Mails and direct messages").click()
+    page.get_by_label("Quiet from").fill("20:00")
+    page.get_by_label("Quiet until").fill("08:00")
+    page.get_by_label("Time zone").fill("Europe/Berln")
+    page.get_by_label("Descriptions").select_option("once a day")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_contain_text("unknown time zone 'Europe/Berln'")
+    page.get_by_label("Time zone").fill("Europe/Berlin")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_have_text("Your preferences are saved.")
+    with served.administrator() as client:
+        assert client.get(f"/users/{user_id}/preferences").json() == {
+            "timezone": "Europe/Berlin",
+            "quietHours": {"start": "20:00", "end": "08:00"},
+            "digestAt": "09:00",
+            "frequency": "immediate",
+            "categories": {"description": "daily"},
+        }
+    page.get_by_role("button", name="Notifications").click()
+    page.get_by_role("button", name="Notifications").click()
+    page.get_by_text("Mails and direct messages").click()
+    expect(page.get_by_label("Quiet from")).to_have_value("20:00")
+    expect(page.get_by_label("Descriptions")).to_have_value("daily")
+    page.set_viewport_size({"width": 380, "height": 750})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+
 def described_for(served: Served, engine: Engine, user_id: str, asset: Json, text: str) -> None:
     """Describe an asset that the user owns, and notify them by an alert of theirs with a rule."""
     rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description' && !isBot()"}

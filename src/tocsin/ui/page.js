@@ -5,6 +5,7 @@ import { showAlerts } from "./alerts.js";
 import { call, forgetToken, logIn, token } from "./api.js";
 import { showIncident } from "./incidents.js";
 import { muteControls, showMutes } from "./mutes.js";
+import { showPreferences } from "./preferences.js";
 import { openStream } from "./stream.js";
 import { whyThis } from "./why.js";
 
@@ -319,6 +320,7 @@ async function muted(said) {
 
 function showInbox(open) {
   at("inbox").hidden = !open;
+  at("preferences").open = false;
   at("bell").setAttribute("aria-expanded", String(open));
 }
 
@@ -326,6 +328,9 @@ at("bell").addEventListener("click", async () => {
   const open = at("inbox").hidden;
   showInbox(open);
   if (open) await showMutes(make, me, at("mutes"), muted);
+});
+at("preferences").addEventListener("toggle", async () => {
+  if (at("preferences").open) await showPreferences(make, me, at("preferences").querySelector("form"), say);
 });
 at("read-all").addEventListener("click", async () => {
   await call("PUT", `/users/${me.id}/notifications/read`);

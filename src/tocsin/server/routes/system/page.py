@@ -21,6 +21,7 @@ FILES = {
     "drawn.js": "text/javascript",
     "incidents.js": "text/javascript",
     "mutes.js": "text/javascript",
+    "preferences.js": "text/javascript",
     "stream.js": "text/javascript",
     "why.js": "text/javascript",
     "page.css": "text/css",

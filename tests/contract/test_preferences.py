@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from sqlalchemy import Engine
+from tests.contract.test_explain import alert, describe, explained, own
+from tests.notifying import notify_all
 from tests.serving import Json, Served
 
 DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "frequency": "immediate", "categories": {}}
@@ -54,3 +57,17 @@ def test_preferences_are_ones_own(served: Served, administrator: httpx.Client) -
         assert mine.get(f"/users/{ann}/preferences").json()["timezone"] == "Europe/Berlin"
     unknown = "00000000-0000-0000-0000-000000000000"
     assert administrator.get(f"/users/{unknown}/preferences").status_code == 404
+
+
+def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    own(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    with client:
+        client.put(f"/users/{ann}/preferences", json={"frequency": "weekly"})
+        event = describe(administrator, orders, "one")
+        notify_all(sqlite_engine)
+        found = explained(client, event, subscription="Mail", user="ann")
+    assert "as the recipient prefers (not delivered yet, 0 attempts)" in found["answer"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tocsin.clock import to_datetime
 from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import PossibleRecipient
+from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.flow.send.channels.table import phrase_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.message import MessageStatus
@@ -184,9 +185,13 @@ def _became(record: NotificationRecord) -> str:
 
 
 def _gathered(record: NotificationRecord) -> str:
-    """Return how many other notifications are in its message, if any."""
-    others = record.message.notification_count - 1 if record.message else 0
-    return f" in one message with {counted(others, 'other notification')}" if others > 0 else ""
+    """Return whether its message has its time from the recipient, and how many other notifications are in it."""
+    if record.message is None:
+        return ""
+    is_preferred = (record.message.grouping_key or "").startswith(PREFERRED)
+    others = record.message.notification_count - 1
+    together = f" in one message with {counted(others, 'other notification')}" if others > 0 else ""
+    return f"{' as the recipient prefers' if is_preferred else ''}{together}"
 
 
 def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:

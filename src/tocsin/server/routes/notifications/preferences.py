@@ -50,8 +50,9 @@ def _asked(body: Document) -> Preferences:
         raise InvalidInput(error.message, field="timezone") from error
     for name in asked.categories:
         if name not in KNOWN_CATEGORIES:
-            said = f"{name!r} is not a category of changes{hint(name, KNOWN_CATEGORIES)}; known: "
-            raise InvalidInput(said + ", ".join(KNOWN_CATEGORIES), field=f"categories.{name}")
+            known = ", ".join(KNOWN_CATEGORIES)
+            said = f"{name!r} is not a category of changes ({known}){hint(name, KNOWN_CATEGORIES)}"
+            raise InvalidInput(said, field=f"categories.{name}")
     quiet = asked.quiet_hours
     if quiet is not None and quiet.start == quiet.end:
         raise InvalidInput("must differ from start", field="quietHours.end")

@@ -43,7 +43,9 @@ class SqlPreferences:
         with writing(self._engine) as connection:
             insert = inserting(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
-            _plan_again(connection, user_id, preferences, now_ms)
+            planned = _plan_again(connection, user_id, _next_ms(preferences, now_ms), now_ms)
+        with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
+            _follow(connection, planned)
 
     def among(self, rows: Sequence[Mapping[str, Any]]) -> Preferred:  # Any: a column of a notification
         """Return the preferences of those who get mails or direct messages.
@@ -82,16 +84,28 @@ def _categories(connection: Connection, event_ids: Collection[str]) -> list[tupl
     ]
 
 
-def _plan_again(connection: Connection, user_id: str, preferences: Preferences, now_ms: int) -> None:
-    """Let what waits for a person's time be due at once, or after their quiet hours."""
+def _next_ms(preferences: Preferences, now_ms: int) -> int:
+    """Return when a person may be sent something that waited: now, or after their quiet hours."""
     quiet_only = Preferences(timezone=preferences.timezone, quiet_hours=preferences.quiet_hours)
     trigger = waiting(quiet_only, (), now_ms)
-    due_at_ms = now_ms if trigger is None else next_time_ms(trigger, now_ms)
+    return now_ms if trigger is None else next_time_ms(trigger, now_ms)
+
+
+def _plan_again(connection: Connection, user_id: str, due_at_ms: int, now_ms: int) -> Sequence[str]:
+    """Let the messages that wait for a person's time be due at another one; return their ids."""
     address = select(person.c.email).where(person.c.user_id == user_id).scalar_subquery()
     mine = (message.c.recipient == address, message.c.grouping_key.startswith(PREFERRED, autoescape=True))
     free = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
-    ids = connection.execute(select(message.c.id).where(*mine, *free).with_for_update()).scalars().all()
+    query = select(message.c.id).where(*mine, *free).order_by(message.c.id)
+    ids = connection.execute(query.with_for_update()).scalars().all()
     for some in chunked(ids):
         planned = {"due_at_ms": due_at_ms, "wait_ms": due_at_ms - now_ms}
         connection.execute(update(message).where(message.c.id.in_(some)).values(planned))
-        connection.execute(update(notification).where(notification.c.message_id.in_(some)).values(due_at_ms=due_at_ms))
+    return ids
+
+
+def _follow(connection: Connection, message_ids: Sequence[str]) -> None:
+    """Let notifications be due when their messages are."""
+    due = select(message.c.due_at_ms).where(message.c.id == notification.c.message_id).scalar_subquery()
+    for some in chunked(message_ids):
+        connection.execute(update(notification).where(notification.c.message_id.in_(some)).values(due_at_ms=due))

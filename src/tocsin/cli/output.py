@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -16,12 +18,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 _KEPT_WHOLE = 40
-"""Names up to this length stay on one line, so that they can be copied."""
+"""Words up to this length, such as ids and names, are not broken, so that they can be copied."""
+
+_GAP = 2
+"""Blanks between the columns of a table."""
+
+_UNBOUND = 100_000
+"""The width of what is no terminal: a line for each row, for other programs."""
 
 
 def console() -> Console:
     """Return the console for results; it colours only what a terminal shows."""
-    return Console(file=sys.stdout, highlight=False)
+    is_bound = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(file=sys.stdout, highlight=False, width=None if is_bound else _UNBOUND)
 
 
 def show_json(value: object) -> None:
@@ -30,20 +39,52 @@ def show_json(value: object) -> None:
 
 
 def show_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
-    """Print ``rows``, which all have the same keys: as a table with a line each, or as a JSON list."""
+    """Print ``rows``, which all have the same keys: as a table, or as a JSON list.
+
+    Where the table does not fit without breaking words, each row is a block with a line per key.
+    """
     if as_json:
         show_json(rows)
         return
     if not rows:
         typer.echo("Nothing to show.")
         return
+    screen = console()
+    cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    widths = _widths(cells, screen.width)
+    if widths is None:
+        _show_blocks(rows)
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, key in enumerate(rows[0]):
-        is_kept_whole = number == 0 and all(len(_cell(row[key])) <= _KEPT_WHOLE for row in rows)
-        table.add_column(key, overflow="fold", no_wrap=is_kept_whole)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
-    console().print(table)
+    for key, width in zip(rows[0], widths, strict=True):
+        table.add_column(key, width=width, overflow="fold")
+    for row in cells[1:]:
+        table.add_row(*map(escape, row))
+    screen.print(table)
+
+
+def _widths(cells: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Return the widths of columns, the left ones as wide as they want to be; None if words would be broken."""
+    columns = list(zip(*cells, strict=True))
+    least = [min(_KEPT_WHOLE, max(len(word) for text in one for word in text.split() or [""])) for one in columns]
+    left = room - sum(least) - _GAP * (len(columns) - 1)
+    if left < 0:
+        return None
+    widths: list[int] = []
+    for narrowest, one in zip(least, columns, strict=True):
+        wanted = max(len(text) for text in one)
+        widths.append(min(wanted, narrowest + left) if wanted > narrowest else narrowest)
+        left -= widths[-1] - narrowest
+    return widths
+
+
+def _show_blocks(rows: Sequence[Mapping[str, object]]) -> None:
+    width = max(len(key) for key in rows[0])
+    for number, row in enumerate(rows):
+        if number:
+            typer.echo()
+        for key, value in row.items():
+            typer.echo(f"{key:<{width}}  {_cell(value)}".rstrip())
 
 
 def show_facts(facts: Mapping[str, object], *, as_json: bool) -> None:
@@ -60,6 +101,8 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict) or (isinstance(value, list | tuple) and any(isinstance(one, dict) for one in value)):
+        return json.dumps(value, ensure_ascii=False, default=str)
     if isinstance(value, list | tuple):
         return ", ".join(str(part) for part in value)
     return str(value)

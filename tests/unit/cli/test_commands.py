@@ -318,7 +318,7 @@ def test_a_server_that_is_not_there_is_named_with_the_way_out(run: Run, monkeypa
 
 def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert "TOCSIN_PIPELINE_EVENTS_PER_PARTITION " in run("settings").out
+    assert "TOCSIN_PIPELINE_EVENTS_PER_PARTITION\n" in run("settings").out
 
 
 @pytest.mark.parametrize(

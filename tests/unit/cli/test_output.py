@@ -1,0 +1,62 @@
+"""Tests of tables of commands: at any width, for other programs, and of values that are no text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tocsin.cli.output import show_rows
+
+UUID = "01a212a0-7d2d-74f6-aece-661eccb4c4c5"
+ROWS = [
+    {"message": UUID, "alert": "NightlyTests", "about": f"orders: column discount_percent removed ({n})"}
+    for n in (1, 2)
+]
+WORDS = st.text("abc-_.", min_size=1, max_size=40)
+CELLS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
+
+
+def shown(rows: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> str:
+    show_rows(rows, as_json=False)
+    return capsys.readouterr().out
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(CELLS, min_size=4, max_size=4), min_size=1, max_size=3), st.integers(40, 200))
+def test_no_word_is_broken_at_any_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cells: list[list[str]], width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    rows: list[dict[str, object]] = [dict(zip("ABCD", row, strict=True)) for row in cells]
+    printed = [word for word in shown(rows, capsys).split() if word not in rows[0]]
+    assert sorted(printed) == sorted(word for row in cells for text in row for word in text.split())
+
+
+def test_where_a_table_has_no_room_each_row_is_a_block(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert shown(ROWS, capsys).split("\n\n")[0].splitlines() == [
+        f"message  {UUID}",
+        "alert    NightlyTests",
+        "about    orders: column discount_percent removed (1)",
+    ]
+
+
+def test_for_other_programs_each_row_is_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert [line.split()[0] for line in shown(ROWS, capsys).splitlines()] == ["message", UUID, UUID]
+
+
+def test_what_is_no_text_is_json_and_what_looks_like_markup_is_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    out = shown(
+        [{"struct": {"a": None}, "structs": [{"b": "ü"}], "list": ["x", "y"], "text": "[bold]loud[/bold]"}], capsys
+    )
+    for part in ('{"a": null}', '[{"b": "ü"}]', "x, y", "[bold]loud[/bold]"):
+        assert part in out

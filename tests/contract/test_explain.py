@@ -17,7 +17,9 @@ from tests.store.rows import finished
 
 from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.readers import STREAK_STREAM
+from tocsin.model.backtest import JOB
 from tocsin.model.message import DroppedReason, OutcomeReason, Rejected
+from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
@@ -95,7 +97,11 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
     event = describe(administrator, orders, "All orders.")
     before = explained(client, event, user="ann")
     assert before["answer"].startswith("Not yet: the pipeline is at offset 0, this event at ")
+    assert before["answer"].endswith("; no pipeline is running: start one with `tocsin pipeline`.")
     assert before["disagreements"] == []
+    ScheduledJobs(sqlite_engine).seen(JOB, now_ms=SystemClock().now_ms())
+    running = explained(client, event, user="ann")
+    assert (running["pipeline"]["isRunning"], "no pipeline" in running["answer"]) == (True, False)
     notify_all(sqlite_engine)
     answer = explained(client, event, user="ann", subscription="Described")
     assert answer["answer"].startswith("Yes: ann was notified in the app at ")
@@ -254,7 +260,7 @@ def test_what_depends_on_earlier_reports_is_explained_with_them(
     assert first["pipeline"]["hasReached"] is False
     assert explained(administrator, events[0])["pipeline"]["hasReached"] is True
     Notifications(sqlite_engine).advance(STREAK_STREAM, 1, now_ms=1)
-    assert explained(administrator, events[0])["pipeline"] == {"offset": 1, "hasReached": False}
+    assert explained(administrator, events[0])["pipeline"] == {"offset": 1, "hasReached": False, "isRunning": False}
 
 
 @pytest.mark.parametrize("condition", ["firstFailure()", "testStatus == 'Failed'"])

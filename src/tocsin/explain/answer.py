@@ -60,6 +60,7 @@ class Explanation:
     is_narrowed : there may be other recipients, which are hidden from the requester
     others_matched : alerts of others that matched and do not reach the requester; only counted
     missing_count : relations of a hard-deleted entity that were lost before its notification; 0 in a sound store
+    is_pipeline_running : whether a pipeline was there a moment ago
     """
 
     logged: LoggedEvent
@@ -73,6 +74,7 @@ class Explanation:
     is_narrowed: bool = False
     others_matched: int = 0
     missing_count: int = 0
+    is_pipeline_running: bool = True
 
     @property
     def is_in_flight(self) -> bool:
@@ -135,7 +137,8 @@ class Explanation:
         return " Notifications of other people are not shown." if self.is_narrowed else ""
 
     def _flight(self) -> str:
-        return f"the pipeline is at offset {self.pipeline_at}, this event at {self.logged.offset}"
+        is_away = "" if self.is_pipeline_running else "; no pipeline is running: start one with `tocsin pipeline`"
+        return f"the pipeline is at offset {self.pipeline_at}, this event at {self.logged.offset}{is_away}"
 
     def _differences(self, trace: AlertTrace) -> Iterator[Disagreement]:
         alert, name = trace.subscription.id, trace.subscription.name

@@ -54,7 +54,11 @@ def on_wire(found: PagedExplanation, *, visibility: Visibility, now_ms: int, sho
         "asOf": now_ms,
         "event": _event(findings.shown),
         "user": None if person is None else {"id": person.id, "name": person.name},
-        "pipeline": {"offset": explanation.pipeline_at, "hasReached": not explanation.is_in_flight},
+        "pipeline": {
+            "offset": explanation.pipeline_at,
+            "hasReached": not explanation.is_in_flight,
+            "isRunning": explanation.is_pipeline_running,
+        },
         "alerts": [_alert(trace) for trace in findings.page],
         "otherAlerts": {"matched": explanation.others_matched},
         "notified": {

@@ -28,6 +28,7 @@ from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.permissions import sees
+from tocsin.server.alerts.backtests import UNSEEN_MS
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.holding import Waiting
 
@@ -111,6 +112,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         notified=notified,
         notified_count=notified_count,
         pipeline_at=_pipeline_at(question.logged, caller),
+        is_pipeline_running=_is_pipeline_running(caller),
         alert_count=len(named),
         others_matched=len(matching - {one.id for one in named}),
         person=question.person,
@@ -165,6 +167,10 @@ def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
     if report_of(logged) is None or log.reported_at_ms(STREAK_STREAM) is None:
         return at
     return min(at, log.progress(STREAK_STREAM))
+
+
+def _is_pipeline_running(caller: Caller) -> bool:
+    return caller.parts.clock.now_ms() - caller.parts.backtests.pipeline_seen_at_ms() <= UNSEEN_MS
 
 
 def _alerts(question: ExplanationScope, caller: Caller) -> list[EventSubscription]:

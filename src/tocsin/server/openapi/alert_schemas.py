@@ -344,7 +344,7 @@ ALERTS: dict[str, Document] = {
             "asOf": TIME,
             "event": whole({"id": TEXT, "offset": COUNT, **_SEEN_EVENT}),
             "user": nullable(whole({"id": ID, "name": TEXT})),
-            "pipeline": whole({"offset": COUNT, "hasReached": FLAG}),
+            "pipeline": whole({"offset": COUNT, "hasReached": FLAG, "isRunning": FLAG}),
             "alerts": array(ref("AlertExplanation")),
             "otherAlerts": whole({"matched": COUNT}),
             "notified": whole({"total": COUNT, "isWhole": FLAG, "data": array(ref("NotifiedPerson"))}),

@@ -21,7 +21,8 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import nearest
 
-SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+_FORMS = {".yaml": "YAML", ".yml": "YAML", ".json": "JSON", ".toml": "TOML"}
+SUFFIXES = tuple(_FORMS)
 """How files of alerts end."""
 
 _LIST_KEY = "alerts"
@@ -192,7 +193,10 @@ def _parse(text: str, source: str) -> list[_Parsed]:
 def _form(text: str, source: str) -> str:
     """Return YAML, JSON or TOML: by the suffix, on standard input by how it begins."""
     if source != "-":
-        return "TOML" if source.endswith(".toml") else "YAML" if source.endswith((".yaml", ".yml")) else "JSON"
+        form = _FORMS.get(Path(source).suffix)
+        if form is None:
+            raise InvalidInput(f"{source} is no file of alerts: their names end in {', '.join(SUFFIXES)}.")
+        return form
     if _TOML.match(text) is not None:
         return "TOML"
     return "JSON" if text.lstrip()[:1] in ("{", "[") else "YAML" if _YAML.match(text) else "TOML"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -23,6 +23,7 @@ _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECA
 _MOST_ALERTS = 100
 _MOST_VALUES = 4
 _MOST_CHANGES = 10
+_MOST_EARLIER = 3
 
 EventId = Annotated[str | None, typer.Argument(metavar="EVENT", help="Id of a change event.")]
 OfAsset = Annotated[str | None, typer.Option("--asset", help="Explain the latest event of this asset.")]
@@ -52,27 +53,33 @@ def explain(
     tocsin explain --asset postgres_prod.ecommerce.public.orders
     """
     with Client() as client:
-        found = _event(client, event, asset, entity_type)
-        answer = client.explain(found, subscription=alert, user=user, limit=_MOST_ALERTS)
+        *earlier, found = _events(client, event, asset, entity_type)
+        answer = client.explain(str(found["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
     if as_json:
         show_json(answer)
         return
     console().print(Text(answer["answer"], style="bold"), soft_wrap=True)
     console().print(_tree(answer, every=every or alert is not None))
+    if earlier:
+        typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
+    for one in reversed(earlier):
+        said = next((change["text"] for change in one.get("semanticChanges", ())), one["eventType"])
+        typer.echo(f"  {one['id']}  {_moment(one['timestamp'])}  {said}")
 
 
-def _event(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> str:
+def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Document]:
+    """Return the event that is asked about; of an asset its latest ones, the last of which is meant."""
     if (event is None) == (asset is None):
         raise InvalidInput("Give the id of an event, or --asset for an asset's latest event.", field="event")
     if event is not None:
         if not _EVENT_ID.fullmatch(event):
             raise InvalidInput(f"{event!r} is not an event id; to give an asset, use --asset.", field="event")
-        return event
+        return [{"id": event}]
     entity = find_entity(client, str(asset), entity_type)
-    last = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1)
-    if not last:
+    latest = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1 + _MOST_EARLIER)
+    if not latest:
         raise NotFound(f"change event of {asset!r} not found")
-    return str(last[0].event["id"])
+    return [one.event for one in latest]
 
 
 def _tree(answer: Document, *, every: bool) -> Tree:

@@ -141,3 +141,8 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
         "a.yaml:10:3: three: retries: must be between 0 and 100",
     ]
     assert {asked.query.get("dryRun") for asked in small_server.asked if asked.method == "PUT"} == {"true"}
+
+
+def test_a_file_of_another_kind_is_refused_by_its_name() -> None:
+    with pytest.raises(InvalidInput, match=r"notes\.txt is no file of alerts: their names end in \.yaml, \.yml"):
+        parse_alerts("just text", "notes.txt")

@@ -182,9 +182,16 @@ def test_of_many_changes_the_first_are_named(run: Run, small_server: SmallServer
 
 def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/tables/name/a", {"id": "t", "name": "a", "fullyQualifiedName": "a"})
-    small_server.answer("GET", f"{API}/events", {"data": [{"id": "1"}, {"id": EVENT}], "paging": {}})
+    followed = {"id": "1", "timestamp": 0, "eventType": "entityUpdated"}
+    described = {**followed, "id": "2", "semanticChanges": [{**TAGGED, "text": "tag PII.Sensitive added"}]}
+    small_server.answer("GET", f"{API}/events", {"data": [followed, described, {"id": EVENT}], "paging": {}})
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
     assert json.loads(run("explain", "--asset", "a", "--json").out) == ANSWER
+    assert run("explain", "--asset", "a").out.splitlines()[-3:] == [
+        "Earlier events of the asset, which `tocsin explain ID` explains:",
+        "  2  1970-01-01 00:00:00  tag PII.Sensitive added",
+        "  1  1970-01-01 00:00:00  entityUpdated",
+    ]
     assert run("explain").code == 2
     assert run("explain", "orders").code == 2
 

@@ -35,7 +35,7 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"digestAt": "24:00"}, "digestAt"),
         ({"frequency": "hourly"}, "frequency"),
         ({"categories": {"descriptions": "daily"}}, "categories.descriptions: 'descriptions' is not a category"),
-        ({"categories": {"description": "never"}}, "categories.description"),
+        ({"categories": {"description": "hourly"}}, "categories.description"),
         ({"color": "blue"}, "color"),
     ],
 )

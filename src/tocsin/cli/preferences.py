@@ -23,7 +23,7 @@ Often = Annotated[
     typer.Option(
         "--notify",
         metavar="CATEGORY=FREQUENCY",
-        help="How often changes of a category, or all, are notified: immediate, daily, weekly. Repeat it for several.",
+        help="How often changes of a category, or all, are notified: immediate, daily, weekly, never. May be repeated.",
     ),
 ]
 Reset = Annotated[bool, typer.Option("--reset", help="Back to the defaults: everything as it happens, at any time.")]

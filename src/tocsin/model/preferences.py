@@ -21,6 +21,7 @@ class Frequency(StrEnum):
     IMMEDIATE = "immediate"
     DAILY = "daily"
     WEEKLY = "weekly"
+    NEVER = "never"
 
 
 _SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}

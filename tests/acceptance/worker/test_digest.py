@@ -14,9 +14,12 @@ from tests.notifying import notify_all
 from tocsin.clock import SystemClock
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
+from tocsin.model.preferences import Frequency, Preferences
 from tocsin.model.stored import Key
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.outbox.records import Records
+from tocsin.store.people.preferences import SqlPreferences
 from tocsin.store.tables import notification
 
 HOUR_MS = 3_600_000
@@ -73,6 +76,19 @@ async def test_what_was_muted_until_the_digest_goes_out_is_not_in_it(sqlite_engi
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
     (text,) = said(mailbox)
     assert ("text 0" in text, "text 1" in text, "text 2" in text) == (True, False, False)
+
+
+async def test_what_its_reader_never_wants_by_now_is_not_sent(sqlite_engine: Engine) -> None:
+    """Fault scenario 36."""
+    hourly, mailbox = Hourly(sqlite_engine, OWNERS_BY_MAIL), Mailbox()
+    never = Preferences(categories={"description": Frequency.NEVER})
+    SqlPreferences(sqlite_engine).put(hourly.company.ids["dia"], never, now_ms=1)
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"failed": 1})
+    assert mailbox.mails == []
+    (tried,) = Records(sqlite_engine).attempts(_records(sqlite_engine)[0].message_id)
+    assert (tried.reason, len(tried.dropped)) == ("muted", 3)
+    assert tried.detail == "not sent: the recipient never wants changes of description"
 
 
 async def test_a_webhook_gets_each_notification_by_itself_at_the_due_time(

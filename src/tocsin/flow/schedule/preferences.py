@@ -44,9 +44,12 @@ NO_PREFERENCES = Preferred()
 
 
 def waiting(preferences: Preferences, categories: tuple[str, ...], due_at_ms: int) -> Trigger | None:
-    """Return what somebody waits for who would be notified of changes of these categories at ``due_at_ms``."""
+    """Return what somebody waits for who would be notified of changes of these categories at ``due_at_ms``.
+
+    For what is never to come nobody waits: it is dropped when it would be sent (``store/outbox/send_permission.py``).
+    """
     frequency, quiet = preferences.frequency_of(categories), preferences.quiet_hours
-    if frequency is not Frequency.IMMEDIATE:
+    if frequency in _DAYS:
         is_quiet = quiet is not None and quiet.include(preferences.digest_at)
         return _at(preferences, quiet.end if quiet and is_quiet else preferences.digest_at, _DAYS[frequency])
     if quiet is None:

@@ -1,4 +1,4 @@
-"""Check at the moment of sending: the recipient may still see the event, and has not muted it since.
+"""Check at the moment of sending: the recipient may still see the event, wants it, and has not muted it since.
 
 Days may pass between an event and its mail; policies, tags, owners and mutes change. Each reason is checked separately.
 Next: ``worker/attempt.py``.
@@ -14,17 +14,20 @@ from sqlalchemy import Engine
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.clock import Steady, steady_s
+from tocsin.conditions.changes import changes_of
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import viewers_of
 from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
 from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
+from tocsin.model.preferences import Frequency
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.engine import reading
+from tocsin.store.people.preferences import preferences_of
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from the alert's creator or an editor"
@@ -56,13 +59,33 @@ class Permitted:
         """Return a message with the reasons that may be sent now, and the others; None when no reason may.
 
         What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
-        no rights are looked up; mutes are, where somebody has a way to mute.
+        no rights are looked up; mutes and preferences are, where somebody has a way to set them.
         """
         unmuted, muted = narrowed(dispatch, self._muted_now(dispatch, now_ms))
         if unmuted is None:
             return None, muted
-        shown, hidden = self._shown(unmuted)
-        return shown, (*muted, *hidden)
+        wanted, unwanted = narrowed(unmuted, self._unwanted_now(unmuted))
+        if wanted is None:
+            return None, (*muted, *unwanted)
+        shown, hidden = self._shown(wanted)
+        return shown, (*muted, *unwanted, *hidden)
+
+    def _unwanted_now(self, dispatch: Dispatch) -> Objection:
+        """Return the objection of people who prefer never to be notified of changes of that category."""
+        people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
+        with reading(self._engine) as connection:
+            preferences = preferences_of(connection, people) if people else {}
+
+        def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+            preferred = preferences.get(entry.recipient_id or "") if reason.is_personal else None
+            if preferred is None:
+                return None
+            categories = sorted({one.category for one in changes_of(entry.event)})
+            if preferred.frequency_of(categories) is not Frequency.NEVER:
+                return None
+            return OutcomeReason.MUTED, f"the recipient never wants changes of {', '.join(categories) or 'this kind'}"
+
+        return objection
 
     def _muted_now(self, dispatch: Dispatch, now_ms: int) -> Objection:
         """Return the objection of people who muted the alert, the asset, or an asset that reaches them by lineage."""

@@ -59,11 +59,20 @@ class SqlPreferences:
             if connection.scalar(select(_ROW.user_id).limit(1)) is None:
                 return NO_PREFERENCES
             found = _found(connection, people)
-            preferences = {row.user_id: Preferences.model_validate_json(row.document) for row in found}
+            preferences = {row.user_id: _preferences(row) for row in found}
             asking = {one for one, some in preferences.items() if some.categories}
             events = {row["event_id"] for row in rows if row["recipient_id"] in asking}
             versions = {row.user_id: row.updated_at_ms for row in found}
             return Preferred(preferences, versions, dict(_categories(connection, events)))
+
+
+def preferences_of(connection: Connection, user_ids: Collection[str]) -> dict[str, Preferences]:
+    """Return what those of these people prefer who prefer something."""
+    return {row.user_id: _preferences(row) for row in _found(connection, user_ids)}
+
+
+def _preferences(row: Any) -> Preferences:  # Any: a row of SQLAlchemy's
+    return Preferences.model_validate_json(row.document)
 
 
 def _found(connection: Connection, user_ids: Collection[str]) -> list[Any]:  # Any: rows of SQLAlchemy's

@@ -74,6 +74,7 @@ def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
         ({"frequency": "daily", "digest_at": "18:00"}, "2026-11-25T18:00"),
         ({"frequency": "daily", "categories": {"description": "immediate"}}, "2026-11-25T12:00"),
         ({"frequency": "daily", "categories": {"schema": "immediate"}}, "2026-11-26T09:00"),
+        ({"frequency": "daily", "categories": {"description": "never"}}, "2026-11-25T12:00"),
         ({"frequency": "daily", "digest_at": "21:00", "quiet_hours": NIGHT.quiet_hours}, "2026-11-26T08:00"),
     ],
 )
@@ -87,6 +88,9 @@ def test_of_several_categories_the_soonest_counts() -> None:
     assert asked.frequency_of(("tag", "schema")) is Frequency.IMMEDIATE
     assert asked.frequency_of(("tag", "owner")) is Frequency.DAILY
     assert asked.frequency_of(()) is Frequency.WEEKLY
+    never = Preferences(frequency=Frequency.NEVER, categories={"tag": Frequency.WEEKLY})
+    assert never.frequency_of(("tag", "owner")) is Frequency.WEEKLY
+    assert never.frequency_of(("owner",)) is Frequency.NEVER
 
 
 @given(TIMES, TIMES, st.datetimes(datetime(2025, 1, 1), datetime(2027, 1, 1)))

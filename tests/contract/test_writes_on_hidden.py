@@ -351,6 +351,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "PUT /users/security/token/revoke",
         "DELETE /users/{user_id}/mutes/{about_id}",
         "PUT /users/{user_id}/notifications/read",
+        "PUT /users/{user_id}/preferences",
         "PUT /users/{user_id}/notifications/{notification_id}/read",
     }
 )

@@ -9,12 +9,16 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract.standards import ROOT, problems
 from tests.contract.test_access import restrict
+from tests.contract.test_alert_incidents import reported
 from tests.contract.test_deliveries import BROKEN, HOOK, Outbox
 from tests.contract.test_subscriptions import alert
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
+from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.model.message import Delivered, OutcomeReason, Rejected
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
 
 PATH = "/events/subscriptions"
 
@@ -91,6 +95,31 @@ def test_the_diagnosis_says_how_far_it_is(administrator: httpx.Client, hooks: Js
     counts = read(administrator, hooks, "diagnosticInfo", listCountOnly=True)
     assert counts == {key: value for key, value in found.items() if not key.endswith("List")}
     assert read(administrator, hooks, "diagnosticInfo", paginationOffset=1)["relevantUnprocessedEventsList"] == []
+
+
+def test_other_events_do_not_wait_for_the_query_that_reads_only_reports(
+    administrator: httpx.Client, hooks: Json, orders: Json, sqlite_engine: Engine
+) -> None:
+    log, path = EventLog(sqlite_engine), f"{PATH}/{hooks['id']}/processedEvents"
+    request = {
+        "name": "positive",
+        "entityLink": f"<#E::table::{orders['fullyQualifiedName']}>",
+        "testDefinition": "tableCustomSQLQuery",
+    }
+    case = administrator.post("/dataQuality/testCases", json=request)
+    assert case.is_success, case.text
+    Notifications(sqlite_engine).advance(STREAK_STREAM, 0, now_ms=1)
+    notify_all(sqlite_engine)
+    record = read(administrator, hooks, "eventsRecord")
+    assert record["totalEventsCount"] == 5, "each event once"
+    found = read(administrator, hooks, "diagnosticInfo")
+    assert (found["hasProcessedAllEvents"], found["currentOffset"]) == (True, log.readable_end())
+    assert administrator.get(path).json() is True
+    reported(administrator, case.json()["fullyQualifiedName"], "Failed", case.json()["updatedAt"])
+    notify_all(sqlite_engine)
+    assert administrator.get(path).json() is False, "a report waits for that query"
+    Notifications(sqlite_engine).advance(STREAK_STREAM, log.readable_end(), now_ms=2)
+    assert administrator.get(path).json() is True
 
 
 def test_failed_and_sent_events_are_listed(administrator: httpx.Client, hooks: Json) -> None:

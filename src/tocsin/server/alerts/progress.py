@@ -71,11 +71,18 @@ def alert_at(key: Key, caller: Caller) -> EventSubscription:
 
 
 def reached(alert: EventSubscription, caller: Caller) -> tuple[int, int]:
-    """Return up to which offset an alert's events are processed, and the last offset of the log."""
+    """Return up to which offset an alert's events are processed, and the last offset of the log.
+
+    The query that reads only reports has passed everything before the next report.
+    """
     log = caller.parts.log
-    streams = [MATCH_STREAM] if log.reported_at_ms(STREAK_STREAM) is None else [MATCH_STREAM, STREAK_STREAM]
+    at_reports = None if log.reported_at_ms(STREAK_STREAM) is None else log.progress(STREAK_STREAM)
     end = log.readable_end()
-    return min(*(log.progress(one) for one in streams), end), end
+    through = min(log.progress(MATCH_STREAM), end)
+    if at_reports is None:
+        return through, end
+    coming = caller.parts.alert_stores.reports.first_between(at_reports, through)
+    return through if coming is None else coming - 1, end
 
 
 def unread(alert: EventSubscription, caller: Caller) -> Unread:

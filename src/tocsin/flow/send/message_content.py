@@ -7,7 +7,7 @@ Next: ``flow/send/channels/slack/blocks.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
@@ -70,7 +70,7 @@ class Section:
 
     def owned_by(self) -> str:
         """Return the owners as plain text; empty for none."""
-        return " ".join(filter(None, (", ".join(one.text() for one in self.owners), more_of(self.more_owners_count))))
+        return _named(self.owners, self.more_owners_count)
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,16 @@ def owners_of(event: ChangeEvent) -> tuple[Owner, ...]:
     """Return the owners of the event's asset."""
     owners = (event.entity or {}).get("owners")
     return tuple(_owner(one) for one in (owners if isinstance(owners, list) else ()) if isinstance(one, dict))
+
+
+def owned_by_text(event: ChangeEvent) -> str:
+    """Return the owners of the event's asset as plain text; empty for none."""
+    owners = owners_of(event)
+    return _named(owners[:MOST_OWNERS], max(0, len(owners) - MOST_OWNERS))
+
+
+def _named(owners: Iterable[Owner], more_count: int) -> str:
+    return " ".join(filter(None, (", ".join(one.text() for one in owners), more_of(more_count))))
 
 
 def _owner(reference: Document) -> Owner:

@@ -22,7 +22,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, shown, why
-from tocsin.flow.send.message_content import more_of
+from tocsin.flow.send.message_content import more_of, owned_by_text
 from tocsin.flow.send.templates.html_text import to_html, to_text
 from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.flow.send.text_blocks import clean_line
@@ -163,6 +163,7 @@ def _said(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, o
         "who": clean_line(event.user_name or "someone"),
         "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
         "versions": (event.previous_version, event.current_version),
+        "owned_by": owned_by_text(event),
         "why": clean_line(why(entry.reasons), limit=_LINE_LIMIT),
         "link": link_to(event, sender.base_url),
         "buttons": dispatch.buttons.get(entry.notification_id, ()),

@@ -188,3 +188,18 @@ def test_the_html_uses_inline_styles_that_mail_programs_render() -> None:
     assert used <= WIDELY_RENDERED
     assert {"font-family", "background-color"} <= used
     assert not re.search(r"<(style|link|script|div|svg|img)\b", html)
+
+
+def test_a_mail_says_who_owns_the_asset() -> None:
+    for body in parts(samples.sample("test_failure"))[1:]:
+        assert "; owned by @Dana Whitlock, Shop\n" in body
+    for body in parts(samples.sample("deletion"))[1:]:
+        assert "owned by" not in body
+
+
+def test_owners_of_a_mail_are_counted_beyond_a_few_and_never_markup() -> None:
+    owners = [{"type": "team", "id": str(number), "name": f"<b>t{number}</b>"} for number in range(7)]
+    _, text, html = parts(dispatch(change_event(entity={"id": "i", "name": "orders", "owners": owners})))
+    assert "<b>t4</b> … and 2 more\n" in text
+    assert "&lt;b&gt;t4&lt;/b&gt; … and 2 more\n" in html
+    assert "<b>t" not in html

@@ -15,6 +15,30 @@ from tocsin.model.subscription import Destination
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _LONGEST_URL = 2048
 
+OWN_HEADERS = frozenset(
+    [
+        "host",
+        "idempotency-key",
+        "content-encoding",
+        "content-length",
+        "link",
+        "transfer-encoding",
+        "connection",
+        "upgrade",
+        "te",
+        "trailer",
+        "expect",
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+        "x-openmetadata-signature",
+        "x-om-signature",
+        "x-tocsin-offset",
+        "x-tocsin-reason",
+    ]
+)
+"""Headers that requests set themselves, in lower case; no destination can."""
+
 
 def check_endpoint(endpoint: str | None, place: str) -> None:
     """Check an endpoint: an http or https address.
@@ -35,7 +59,7 @@ def check_endpoint(endpoint: str | None, place: str) -> None:
 
 
 def check_header(name: str, value: object, place: str) -> None:
-    """Check a header: a token and printable ASCII on one line.
+    """Check a header: a token and printable ASCII on one line, and none that requests set themselves.
 
     Raises
     ------
@@ -43,6 +67,8 @@ def check_header(name: str, value: object, place: str) -> None:
     """
     if not _HEADER_NAME.fullmatch(name) or not (isinstance(value, str) and value.isprintable()):
         raise InvalidInput("is not a valid header: use printable ASCII on one line", field=f"{place}.headers.{name}")
+    if name.lower() in OWN_HEADERS:
+        raise InvalidInput("is set by Tocsin and would have no effect; remove it", field=f"{place}.headers.{name}")
 
 
 def endpoint_of(destination: Destination) -> tuple[str, ...]:

@@ -58,3 +58,12 @@ def test_a_channel_without_a_row_is_called_by_its_name() -> None:
 
 def test_every_channel_has_a_row() -> None:
     assert set(CHANNELS) == set(Channel)
+
+
+@pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "Webhook-Id", "X-OM-Signature"])
+def test_a_header_that_requests_set_themselves_is_refused(name: str) -> None:
+    config = DestinationConfig(endpoint="https://example.org/hook", headers={"X-Mine": "1", name: "1"})
+    whole = Destination(id="d", category=Category.EXTERNAL, type=Channel.WEBHOOK, config=config)
+    with pytest.raises(InvalidInput, match="would have no effect; remove it") as refused:
+        CHANNELS[Channel.WEBHOOK].check(whole, "destinations[0].config")
+    assert refused.value.field == f"destinations[0].config.headers.{name}"

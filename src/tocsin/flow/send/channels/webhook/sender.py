@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 
 from yarl import URL
 
+from tocsin.flow.send.channels.endpoints import OWN_HEADERS
 from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
 from tocsin.flow.send.channels.webhook.authentication import AUTHORIZATION, CHALLENGE, bearer_of, oauth_client_of
 from tocsin.flow.send.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compressed
@@ -30,28 +31,6 @@ _REASON_LIMIT = 500
 _MOST_LINKS = 20
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
-_OWN_HEADERS = frozenset(
-    [
-        "host",
-        "idempotency-key",
-        "content-encoding",
-        "content-length",
-        "link",
-        "transfer-encoding",
-        "connection",
-        "upgrade",
-        "te",
-        "trailer",
-        "expect",
-        "webhook-id",
-        "webhook-timestamp",
-        "webhook-signature",
-        "x-openmetadata-signature",
-        "x-om-signature",
-        "x-tocsin-offset",
-        "x-tocsin-reason",
-    ]
-)
 
 
 class WebhookSender:
@@ -154,7 +133,7 @@ def _authorization(config: DestinationConfig) -> dict[str, str]:
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:
     """Return the destination's own headers without those that are ours to set and those that are none."""
-    allowed = {name: value for name, value in headers.items() if name.lower() not in _OWN_HEADERS}
+    allowed = {name: value for name, value in headers.items() if name.lower() not in OWN_HEADERS}
     titled = {"Content-Type" if name.lower() == "content-type" else name: value for name, value in allowed.items()}
     return {name: _LINE_BREAKS.sub(" ", value) for name, value in titled.items() if _TOKEN.fullmatch(name)}
 

@@ -80,6 +80,15 @@ def test_a_wrong_password_says_so_and_the_right_one_lets_in(served: Served, page
     expect(page.get_by_label("Password")).to_be_visible()
 
 
+def test_an_address_without_a_page_says_so_until_one_goes_on(served: Served, page: Page) -> None:
+    alice(served, page)
+    page.evaluate("location.hash = '#/nonsense'")
+    expect(page.get_by_role("status")).to_have_text("Page #/nonsense does not exist. These are all assets.")
+    page.get_by_role("link", name="Tocsin").click()
+    expect(page.get_by_role("status")).to_have_text("")
+    expect(page.get_by_text("0 of 0 assets")).to_be_visible()
+
+
 def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json) -> None:
     with served.administrator() as client:
         described = [{"op": "add", "path": "/columns/0/description", "value": "One of many."}]

@@ -166,6 +166,8 @@ async function route() {
     else {
       listAssets();
       show("assets");
+      const isKnown = ["", "#/"].includes(location.hash);
+      say(isKnown ? "" : `Page ${location.hash} does not exist. These are all assets.`);
     }
   } catch (error) {
     say(error.message);

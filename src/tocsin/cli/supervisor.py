@@ -130,7 +130,8 @@ class _Watch:
                 traceback = self._held_back(traceback, text)
             elif text and not text.startswith(self._part.chatter):
                 self._say(self._part.name, text)
-        self._say_all(traceback)
+        if traceback[1:] and not any(_DAEMON in line for line in traceback):  # else ended while it printed one
+            self._say_all(traceback)
 
     def _held_back(self, traceback: list[str], text: str) -> list[str]:
         """Return a traceback that is still being printed, with its next line; show a whole one if it says something.

@@ -16,10 +16,10 @@ import structlog
 
 from tocsin.flow.send.acknowledge_links import LinkSigner, buttons_of
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
-from tocsin.flow.send.dispatch import Answered, Dispatch, Route, narrowed
+from tocsin.flow.send.dispatch import Answered, Dispatch, FailureContext, Route, narrowed
 from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
 from tocsin.flow.send.outcome import of_reason
-from tocsin.flow.send.report_wording import is_recovery
+from tocsin.flow.send.report_wording import is_failure_report, is_recovery
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.send.starring import starred
 from tocsin.flow.send.templates.choice import Routes, worded
@@ -175,6 +175,7 @@ async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: R
         sends_arrays=route.sends_arrays,
         addresses=await _addresses(parts, permitted, route.destination),
         answers=await _answers(parts, permitted, route.destination),
+        failure=await _failure(parts, permitted),
         buttons=buttons_of(permitted, LinkSigner(parts.base_url, parts.link_key), now_ms=now_ms),
     )
     said, problem = await _worded(parts, sized, routes)
@@ -217,6 +218,19 @@ async def _answers(parts: WorkerParts, dispatch: Dispatch, destination: Destinat
     if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
         return None
     return await _answered(lambda: parts.failure_messages.answered_by(dispatch))
+
+
+async def _failure(parts: WorkerParts, dispatch: Dispatch) -> FailureContext | None:
+    """Return what surrounds the failure that a message for people is about."""
+    is_worded = dispatch.message.channel in WORDED and len(dispatch.entries) == 1
+    if not is_worded or not is_failure_report(dispatch.event):
+        return None
+
+    def ask() -> FailureContext:
+        found = parts.failure_messages.context_of(dispatch)
+        return replace(found, downstream=parts.permitted.names_seen(dispatch, found.downstream))
+
+    return await _answered(ask)
 
 
 def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:

@@ -145,3 +145,28 @@ async def test_google_chat_puts_it_into_the_first_messages_thread(sqlite_engine:
         async with working(sqlite_engine, senders={"GChat": chat}):
             await loading.run(each=1, of=(*RUNS, "Failed"))
     assert threads[0] == threads[1] != threads[2]
+
+
+async def test_a_mail_about_a_failure_says_since_when_and_what_lies_downstream(sqlite_engine: Engine) -> None:
+    company, mailbox = SmallCompany(sqlite_engine), Mailbox()
+    company.test_case("orders")
+    failed = "testStatus == 'Failed'"
+    company.alert("Failed", [{"category": "Users", "type": "Email", "config": {"receivers": ["dia"]}}], failed)
+    notify_all(sqlite_engine)
+    for status in ("Success", "Failed", "Aborted", "Failed"):
+        company.result("orders", status)
+        notify_all(sqlite_engine)
+        with sqlite_engine.begin() as connection:  # each of them alone, at once
+            connection.execute(update(message).values(due_at_ms=0, grouping_key=None))
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
+        working(sqlite_engine, senders={"Email": channel}),
+    ):
+        await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2})
+    texts = [message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails]
+    first, second = sorted((one.get_body(("plain",)).get_content() for one in texts), key=len)  # type: ignore[union-attr,attr-defined]
+    assert "- downstream: revenue" in first
+    assert "- downstream: revenue" in second
+    assert "failing since" not in first
+    assert "- failing since 2025-10-09 08:53 UTC, 3 times in a row" in second

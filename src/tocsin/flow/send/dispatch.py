@@ -30,6 +30,19 @@ class Answered:
     remote_id: str | None = None
 
 
+@dataclass(frozen=True)
+class FailureContext:
+    """What surrounds a failure: since when its asset fails, how often in a row, and the assets downstream.
+
+    ``since_ms`` is the time of the first failure (epoch milliseconds), None for the first itself; ``downstream`` are
+    full names, the closest first, of assets that everybody may see whom the message is for.
+    """
+
+    since_ms: int | None = None
+    count: int = 1
+    downstream: tuple[str, ...] = ()
+
+
 class Button(NamedTuple):
     """A link that does something: its text, where it leads, and the signed token of what it does."""
 
@@ -46,7 +59,8 @@ class Dispatch:
     a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it,
     ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of owners who
     can be mentioned, by their ids.
-    ``answers`` is the first message about the failure that it resolves, ``buttons`` are those to acknowledge incidents,
+    ``answers`` is the first message about the failure that it resolves, ``failure`` what surrounds the failure that it
+    is about, ``buttons`` are those to acknowledge incidents,
     by the id of a notification. ``event_bytes`` is the size of its events as JSON.
     """
 
@@ -59,6 +73,7 @@ class Dispatch:
     payloads: Mapping[str, bytes] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
     answers: Answered | None = None
+    failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
 
     @property

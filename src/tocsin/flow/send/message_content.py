@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tocsin.clock import to_datetime
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Button, Dispatch, shown, why
+from tocsin.flow.send.report_wording import failure_lines
 from tocsin.flow.send.templates.rich_text import RichBlock
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
@@ -148,7 +149,7 @@ def more_of(count: int) -> str:
 
 def _section(dispatch: Dispatch, entry: Entry, base_url: str, *, lines_limit: int) -> Section:
     event, text = entry.event, dispatch.texts.get(entry.notification_id)
-    lines = [] if text else change_lines(event)
+    lines = [] if text else lines_of(dispatch, event)
     body = text.body if text else ()
     did = "From" if event.entity_type == THREAD else "Changed by"
     at = to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC")
@@ -167,6 +168,11 @@ def _section(dispatch: Dispatch, entry: Entry, base_url: str, *, lines_limit: in
         body=body[:lines_limit],
         buttons=dispatch.buttons.get(entry.notification_id, ()),
     )
+
+
+def lines_of(dispatch: Dispatch, event: ChangeEvent) -> list[ChangeLine]:
+    """Return what a message says of an event: its changes and, of a failure, since when and what lies downstream."""
+    return [*change_lines(event), *(failure_lines(dispatch.failure) if dispatch.failure else ())]
 
 
 def owners_of(event: ChangeEvent) -> tuple[Owner, ...]:

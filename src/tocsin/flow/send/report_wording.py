@@ -12,8 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from tocsin.clock import to_datetime
+from tocsin.flow.send.dispatch import FailureContext
 from tocsin.flow.send.text_blocks import SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.model import fqn
 from tocsin.model.change import VIOLATION, ChangeEvent
+from tocsin.model.phrases import counted
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
 
 RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
@@ -76,6 +79,17 @@ def is_failure_report(event: ChangeEvent) -> bool:
         for field, key in _REPORTED
         if one.name == field
     )
+
+
+def failure_lines(context: FailureContext) -> Iterator[ChangeLine]:
+    """Yield since when something fails, and what lies downstream of it."""
+    if context.since_ms is not None:
+        since = to_datetime(context.since_ms).strftime("%Y-%m-%d %H:%M UTC")
+        yield ChangeLine(f"failing since {since}, {counted(context.count, 'time')} in a row")
+    if context.downstream:
+        names = [clean_line(fqn.split(one)[-1]) for one in context.downstream[:_MOST_NAMED]]
+        left = len(context.downstream) - len(names)
+        yield ChangeLine(f"downstream: {', '.join(names)}{f' and {left:,} more' if left else ''}")
 
 
 def _fails(report: Value, key: str) -> bool:

@@ -1,25 +1,29 @@
-"""Messages that told of a failure, found when the success after it is sent: it answers the first of them.
+"""What messages about failures and recoveries refer to: earlier failures, what lies downstream, the first message.
 
-Asked only for a message about one recovery: the reports of its asset are few and indexed.
+Asked only for a message about one failure or recovery: the reports of its asset are few and indexed.
 Next: ``flow/send/channels``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.flow.match.streak import report_in
-from tocsin.flow.send.dispatch import Answered, Dispatch
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.flow.send.dispatch import Answered, Dispatch, FailureContext
 from tocsin.flow.send.report_wording import is_recovery
 from tocsin.model.message import MessageStatus
-from tocsin.model.status import SUCCESS, verdict_of
+from tocsin.model.status import SUCCESS, is_failure, verdict_of
+from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import attempt, change_event, message, notification
 
+_HOPS = 3
 _MOST_REPORTS = 500
 """So many reports before a success are looked through."""
 
@@ -29,13 +33,15 @@ class FailureMessages:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._directory = SqlDirectory(engine)
 
     def answered_by(self, dispatch: Dispatch) -> Answered | None:
         """Return the first message of these failures to the same recipient; None if there was none, or no recovery."""
         if len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
             return None
         with reading(self._engine) as connection:
-            offsets = list(_failures(connection, dispatch.event.entity_id, dispatch.first.log_offset))
+            reports = _reports(connection, dispatch.event.entity_id, dispatch.first.log_offset)
+            offsets = [one.offset for one in reports]
             if not offsets:
                 return None
             mine = select(message.c.recipient).where(message.c.id == dispatch.message.id).scalar_subquery()
@@ -51,9 +57,24 @@ class FailureMessages:
             found = connection.execute(query).first()
         return None if found is None else Answered(found.id, found.remote_id)
 
+    def context_of(self, dispatch: Dispatch) -> FailureContext:
+        """Return what surrounds the failure that a message is about; all that lies downstream, whoever may see it."""
+        entity_id, offset = dispatch.event.entity_id, dispatch.first.log_offset
+        with reading(self._engine) as connection:
+            earlier = [one.timestamp_ms for one in _reports(connection, entity_id, offset) if one.has_failed]
+        steps = [one for one in self._directory.reach({entity_id}, _HOPS) if one.hops and one.until_offset == NO_END]
+        names = dict.fromkeys(one.node_fqn for one in sorted(steps, key=lambda one: (one.hops, one.node_fqn)))
+        return FailureContext(earlier[-1] if earlier else None, len(earlier) + 1, tuple(names))
 
-def _failures(connection: Connection, entity_id: str, before: int) -> Iterator[int]:
-    """Yield the offsets of what an asset reported since its last success, newest first."""
+
+class _Reported(NamedTuple):
+    offset: int
+    timestamp_ms: int
+    has_failed: bool
+
+
+def _reports(connection: Connection, entity_id: str, before: int) -> Iterator[_Reported]:
+    """Yield what an asset reported since its last success, newest first."""
     report = status_report.c
     query = (
         select(report.log_offset, change_event.c.derived, change_event.c.timestamp_ms)
@@ -64,6 +85,7 @@ def _failures(connection: Connection, entity_id: str, before: int) -> Iterator[i
     )
     for offset, derived, timestamp_ms in connection.execute(query):
         found = report_in(from_text(derived), timestamp_ms)
-        if found is not None and found.status is not None and verdict_of(found.status) == SUCCESS:
+        verdict = verdict_of(found.status) if found is not None and found.status is not None else None
+        if verdict == SUCCESS:
             return
-        yield offset
+        yield _Reported(offset, timestamp_ms, verdict is not None and is_failure(verdict))

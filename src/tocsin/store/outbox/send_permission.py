@@ -70,6 +70,16 @@ class Permitted:
         shown, hidden = self._shown(wanted)
         return shown, (*muted, *unwanted, *hidden)
 
+    def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these full names that all may see whom a message is for, or whose alert sends it."""
+        policies = self._permission_cache.now()
+        if policies.are_all_open():
+            return tuple(names)
+        viewers = self._viewers(dispatch, policies)
+        everybody = [one for entry in dispatch.entries for why in entry.reasons for one in viewers(entry, why)]
+        seen = set(names).intersection(*(one.sees_named(names) for one in everybody))
+        return tuple(one for one in names if one in seen)
+
     def _unwanted_now(self, dispatch: Dispatch) -> Objection:
         """Return the objection of people who prefer never to be notified of changes of that category."""
         people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.flow.send.channels.samples import EVENTS, REFUSED
 from tests.unit.flow.send.events import added, change_event
 
-from tocsin.flow.send.report_wording import INCIDENT, RESULT, RUN, is_failure_report, report_line
+from tocsin.flow.send.dispatch import FailureContext
+from tocsin.flow.send.report_wording import INCIDENT, RESULT, RUN, failure_lines, is_failure_report, report_line
 from tocsin.flow.send.wording import change_lines, headline
 from tocsin.model.change import VIOLATION, ChangeDescription
 
@@ -107,3 +108,13 @@ _JSON = st.recursive(
 def test_whatever_was_reported_can_be_said(field: str, old: Any, new: Any) -> None:
     assert change_lines(change_event(added(field, new))) is not None
     report_line(field, old, new)
+
+
+def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
+    names = tuple(f"pg.store.public.table{number}" for number in range(7))
+    said = [one.text for one in failure_lines(FailureContext(1_760_000_000_000, 3, ('a."b.c"', *names)))]
+    assert said == [
+        "failing since 2025-10-09 08:53 UTC, 3 times in a row",
+        "downstream: b.c, table0, table1, table2, table3 and 3 more",
+    ]
+    assert list(failure_lines(FailureContext())) == []

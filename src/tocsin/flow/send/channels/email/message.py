@@ -22,11 +22,11 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.flow.send.dispatch import Dispatch, shown, why
-from tocsin.flow.send.message_content import more_of, owned_by_text
+from tocsin.flow.send.message_content import lines_of, more_of, owned_by_text
 from tocsin.flow.send.templates.html_text import to_html, to_text
 from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to
+from tocsin.flow.send.wording import asset_of, headline, link_to
 from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
@@ -150,7 +150,7 @@ def _shortened(dispatch: Dispatch, entry: Entry) -> RichText | None:
 def _said(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, object]:
     """Return what the templates say of one notification."""
     event, text = entry.event, _shortened(dispatch, entry)
-    lines = change_lines(event)
+    lines = lines_of(dispatch, event)
     return {
         "headline": text.subject if text else headline(event, entry.reasons),
         "body_html": Markup(to_html(text.body)) if text else None,  # noqa: S704  every text in it is escaped

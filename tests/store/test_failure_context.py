@@ -1,0 +1,72 @@
+"""Tests of what messages about failures refer to: since when the asset fails, and what lies downstream of it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+
+from tocsin.flow.send.dispatch import Dispatch, FailureContext
+from tocsin.store.outbox.failure_messages import FailureMessages
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.send_permission import Permitted
+from tocsin.store.outbox.sessions import Sessions
+
+REVENUE = "pg.store.public.revenue"
+
+
+def dispatches_of(company: SmallCompany) -> list[Dispatch]:
+    """Return the messages to ana about failures of the test of ``orders``, which feeds ``revenue``, in their order."""
+    engine = company.engine
+    notify_all(engine)
+    Sessions(engine).begin("worker", lease_ms=90_000, now_ms=1)
+    messages = Messages(engine)
+    found = messages.dispatches(messages.claim("worker", 64, now_ms=10**15))
+    mine = [one for one in found if one.message.target == "ana@example.com"]
+    return sorted(mine, key=lambda one: one.first.log_offset)
+
+
+def failing(engine: Engine, *statuses: str) -> SmallCompany:
+    """Return a company whose ``orders`` has a test with these results, and an alert on failures for its owners."""
+    company = SmallCompany(engine)
+    company.test_case("orders")
+    company.clock.advance(1_000)
+    company.alert("failed", [{"category": "Owners", "type": "Email"}], "testStatus == 'Failed'", poll_interval_s=0)
+    notify_all(engine)
+    for status in statuses:
+        company.clock.advance(60_000)
+        company.result("orders", status)
+    return company
+
+
+def test_a_failure_counts_those_since_the_last_success(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed", "Success", "Failed", "Aborted", "Failed")
+    first, second, third = dispatches_of(company)
+    messages = FailureMessages(store_engine)
+    assert [messages.context_of(one).count for one in (first, second, third)] == [1, 1, 2 + 1]
+    assert messages.context_of(first) == FailureContext(None, 1, (REVENUE,))
+    assert messages.context_of(second).since_ms is None
+    assert messages.context_of(third).since_ms == second.event.timestamp
+
+
+def test_what_lies_downstream_is_named_to_those_who_may_see_it(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed")
+    company.put("classification", {"name": "PII", "description": ""})
+    company.put("tag", {"name": "Sensitive", "classification": "PII", "description": ""})
+    (dispatch,) = dispatches_of(company)
+    permitted = Permitted(store_engine)
+    assert permitted.names_seen(dispatch, (REVENUE,)) == (REVENUE,)
+    hide = {
+        "name": "Hide",
+        "effect": "deny",
+        "operations": ["All"],
+        "resources": ["table"],
+        "condition": "matchAnyTag('PII.Sensitive')",
+    }
+    see = {"name": "See", "effect": "allow", "operations": ["ViewAll"], "resources": ["all"]}
+    company.put("policy", {"name": "Own", "rules": [hide, see]})
+    company.put("role", {"name": "Owner", "policies": [{"type": "policy", "id": company.ids["Own"]}]})
+    company.table("revenue", tags=[{"tagFQN": "PII.Sensitive"}])
+    roles = [{"type": "role", "id": company.ids["Owner"]}]
+    company.put("user", {"name": "ana", "email": "ana@example.com", "roles": roles})
+    assert permitted.names_seen(dispatch, ("pg.store.public.orders", REVENUE)) == ("pg.store.public.orders",)

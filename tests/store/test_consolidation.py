@@ -136,3 +136,8 @@ def test_it_is_off_unless_it_is_set(shop: _Shop) -> None:
     for text in "ab":
         shop.company.patch(("add", "/description", text))
     assert [row[0] for row in shop.versions()] == [0.4, 0.3, 0.2, 0.1]
+
+
+def test_somebody_new_with_the_name_of_who_edited_before_makes_a_version_of_their_own(shop: _Shop) -> None:
+    shop.describe("second", actor=Actor("00000000-0000-4000-8000-000000000009", JANE.name))
+    assert [version for version, *_ in shop.versions()] == [0.3, 0.2, 0.1]

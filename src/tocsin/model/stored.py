@@ -47,13 +47,17 @@ def soft_deleted(entity_type: str, name: str, *, field: str | None = None) -> In
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored entity; ``document`` holds all of it but followers."""
+    """A stored entity; ``document`` holds all of it but followers.
+
+    ``updated_by_id`` is who made its present version; None if that is unknown.
+    """
 
     id: str
     entity_type: str
     fqn: str
     version: Decimal
     document: Document
+    updated_by_id: str | None = None
 
     @property
     def deleted(self) -> bool:

@@ -13,7 +13,14 @@ from tocsin.model.stored import Stored
 from tocsin.store import tables
 
 _ENTITY = tables.entity.c
-STORED = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.fqn, _ENTITY.version_tenths, _ENTITY.document)
+STORED = (
+    _ENTITY.id,
+    _ENTITY.entity_type,
+    _ENTITY.fqn,
+    _ENTITY.version_tenths,
+    _ENTITY.document,
+    _ENTITY.updated_by_id,
+)
 """The columns of which ``stored_of`` makes an entity."""
 REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
 """The columns of which ``reference_of`` makes a reference."""
@@ -37,9 +44,11 @@ def tenths_of(version: Decimal | float | str) -> int:
     return version_to_tenths(round(Decimal(str(version)), 1))
 
 
-def stored_of(entity_id: str, entity_type: str, fqn: str, version_tenths: int, document: str) -> Stored:
+def stored_of(*row: Any) -> Stored:  # Any: a column's value
     """Return an entity from the columns of its row."""
-    return Stored(entity_id, entity_type, fqn, version_from_tenths(version_tenths), from_text(document))
+    entity_id, entity_type, fqn, version_tenths, document, updated_by_id = row
+    version = version_from_tenths(version_tenths)
+    return Stored(entity_id, entity_type, fqn, version, from_text(document), updated_by_id)
 
 
 def entity_row(entity: Stored, text: str) -> Row:
@@ -54,6 +63,7 @@ def entity_row(entity: Stored, text: str) -> Row:
         "version_tenths": version_to_tenths(entity.version),
         "updated_at_ms": document["updatedAt"],
         "updated_by": document["updatedBy"],
+        "updated_by_id": entity.updated_by_id,
         "deleted": entity.deleted,
         "document": text,
     }

@@ -74,11 +74,15 @@ entity = Table(
     Column("updated_by", Text, nullable=False),
     Column("deleted", Boolean, nullable=False, default=False),
     Column("document", Text, nullable=False),
+    Column("updated_by_id", _ID),
     UniqueConstraint("entity_type", "fqn"),
     Index(None, "entity_type", "deleted", "fqn", "id"),  # pages, filters and totals, without reading any document
     Index(None, "parent_id", "id"),
 )
-"""One row per entity in its current state, soft-deleted ones included."""
+"""One row per entity in its current state, soft-deleted ones included.
+
+``updated_by_id`` is null where the version is older than the column.
+"""
 
 entity_version = Table(
     "entity_version",

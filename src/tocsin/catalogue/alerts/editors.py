@@ -1,7 +1,7 @@
 """Editors of an alert's secrets and masked addresses, who are accountable for what the alert sends.
 
 Such an edit makes no version. A webhook receives only what all editors of its alert may see.
-Next: ``store/alerts/event_subjects.py``.
+Next: ``store/alerts/editors.py``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,6 @@ from __future__ import annotations
 from tocsin.flow.capture.write import Record
 from tocsin.model.stored import Key, Written, missing
 
-KIND = "behind"
-"""As what the ids of these people are attached to an alert."""
-
-_PEOPLE = "users"
 _ALERT = "eventsubscription"
 
 
@@ -26,7 +22,5 @@ def add_editor(record: Record, alert_id: str) -> Written:
     alert = record.transaction.find(_ALERT, Key.by_id(alert_id))
     if alert is None:
         raise missing(_ALERT, Key.by_id(alert_id))
-    known = (record.transaction.attachments.get(alert_id, KIND) or {}).get(_PEOPLE, [])
-    if record.actor.id not in known:
-        record.transaction.attachments.put(alert_id, KIND, {_PEOPLE: [*known, record.actor.id]})
+    record.transaction.add_alert_editor(alert_id, record.actor.id)
     return Written(alert.document, None)

@@ -93,7 +93,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             old = _found_post(record, thread, post_id)
-            post = _edited_post(record, old, json_patch.applied(old, operations, record.bounds))
+            post = _edited_post(record, thread, old, json_patch.applied(old, operations, record.bounds))
             described = events.post_changes(old, post)
             if described.is_empty():
                 return Written(old, None)
@@ -109,7 +109,7 @@ class FeedWrites:
 
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
-            rights.check_remover(actor, thread.document["createdBy"], "a thread")
+            rights.check_remover(actor, thread.created_by_id, "a thread")
             change = _with_event(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
             record.transaction.threads.erase(thread.id)
             return change
@@ -122,7 +122,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             post = _found_post(record, thread, post_id)
-            rights.check_remover(actor, post["from"], "a post")
+            rights.check_remover(actor, record.transaction.threads.author_of(thread.id, post_id), "a post")
             record.transaction.threads.erase_post(thread.id, post_id)
             kept = _keep(record, _counted(thread, -1))
             described = events.post_removed(post)
@@ -223,7 +223,7 @@ def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document
     threads, actor, old = record.transaction.threads, record.actor, thread.document
     document = dict(old)
     if asked.get("message") != old["message"]:
-        rights.check_author(actor, old["createdBy"], "a message")
+        rights.check_author(actor, thread.created_by_id, "a message")
         document["message"] = requests.asked_message(asked)
     document["reactions"] = _reactions(record, old, asked)
     document["resolved"] = asked.get("resolved") is True
@@ -252,10 +252,10 @@ def _assigned(record: Record, old: Document, asked: object) -> list[Document]:
     return people.assignees(record, given)
 
 
-def _edited_post(record: Record, old: Document, asked: Document) -> Document:
+def _edited_post(record: Record, thread: StoredThread, old: Document, asked: Document) -> Document:
     post = dict(old)
     if asked.get("message") != old["message"]:
-        rights.check_author(record.actor, old["from"], "a post")
+        rights.check_author(record.actor, record.transaction.threads.author_of(thread.id, old["id"]), "a post")
         post["message"] = requests.asked_message(asked)
     post["reactions"] = _reactions(record, old, asked)
     return post

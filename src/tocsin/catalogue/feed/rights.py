@@ -52,25 +52,25 @@ def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: S
     )
 
 
-def check_author(actor: Actor, author: str, what: str) -> None:
-    """Refuse to change somebody else's words.
+def check_author(actor: Actor, author_id: str | None, what: str) -> None:
+    """Refuse to change somebody else's words; those of people who are deleted for good are nobody's.
 
     Raises
     ------
     Forbidden : the person is not the author
     """
-    if author != actor.name:
+    if author_id != actor.id:
         raise Forbidden(f"Only the author may edit {what}.")
 
 
-def check_remover(actor: Actor, author: str, what: str) -> None:
+def check_remover(actor: Actor, author_id: str | None, what: str) -> None:
     """Refuse to delete somebody else's words to all but administrators and bots.
 
     Raises
     ------
     Forbidden : the person is neither author, administrator nor bot
     """
-    if author != actor.name and not actor.is_admin and not actor.is_bot:
+    if author_id != actor.id and not actor.is_admin and not actor.is_bot:
         raise Forbidden(f"Only the author and administrators may delete {what}.")
 
 

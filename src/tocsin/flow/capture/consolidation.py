@@ -37,7 +37,7 @@ def begun_at(record: Record, old: Stored, fields: Document, *, within_ms: int) -
     is_continued = (
         before is not None
         and old.entity_type not in _NEVER
-        and old.document["updatedBy"] == record.actor.name
+        and old.updated_by_id == record.actor.id
         and 0 <= record.at_ms - old.document["updatedAt"] <= within_ms
     )
     if not is_continued:

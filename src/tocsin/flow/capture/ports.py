@@ -202,6 +202,10 @@ class ThreadRows(Protocol):
         """Return the latest posts of a thread, oldest first."""
         ...
 
+    def author_of(self, thread_id: str, post_id: str) -> str | None:
+        """Return the id of who wrote a post; None if they are deleted for good."""
+        ...
+
     def put_post(self, thread_id: str, post: Document) -> None:
         """Add a post, or replace the one of its id."""
         ...
@@ -319,6 +323,10 @@ class Transaction(Protocol):
 
     def erase(self, gone: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
+        ...
+
+    def add_alert_editor(self, alert_id: str, user_id: str) -> None:
+        """Record that the user changed an alert's secrets; who makes a version is recorded with that."""
         ...
 
     def follow(self, entity: Stored, user_id: str) -> bool:

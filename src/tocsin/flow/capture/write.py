@@ -114,7 +114,7 @@ class Record:
         stamped = self._stamped(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
         if "deleted" in ENTITY_TYPES[entity_type].keys:
             stamped["deleted"] = False
-        new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped)
+        new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped, self.actor.id)
         self.transaction.insert(new)
         event = self._event(EventType.ENTITY_CREATED, None, new, compare(entity_type, {}, fields))
         return Written(stamped, event, created=True)
@@ -159,7 +159,7 @@ class Record:
             "fullyQualifiedName": fqn or old.fqn,
             "changeDescription": description.to_wire(),
         }
-        new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped)
+        new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id)
         self.transaction.update(old, new)
         return Written(stamped, self._event(event_type, old, new, replace(difference, change=description)))
 
@@ -178,7 +178,7 @@ class Record:
             "changeDescription": whole.to_wire(),
             "incrementalChangeDescription": this.to_wire(),
         }
-        new = replace(old, document=stamped)
+        new = replace(old, document=stamped, updated_by_id=self.actor.id)
         before = replace(old, version=since.version)
         self.transaction.update(before, new)
         return Written(stamped, self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=this)))
@@ -199,7 +199,7 @@ class Record:
         document: Document | None = None,
     ) -> Written:
         """Record what raises no version: a follower, a test result, a run, an edge."""
-        new = Stored(old.id, old.entity_type, old.fqn, old.version, document or old.document)
+        new = replace(old, document=document or old.document)
         if document is not None:
             self.transaction.update(old, new)
         description = description.model_copy(update={"previous_version": old.version})

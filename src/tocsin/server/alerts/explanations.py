@@ -196,7 +196,7 @@ def tended_alerts(alerts: Sequence[EventSubscription], caller: Caller) -> list[E
     """Return those of these alerts that the caller may edit."""
     if caller.actor.is_admin or not alerts:
         return list(alerts)
-    makers = caller.parts.alert_stores.events.makers([one.id for one in alerts])
+    makers = caller.parts.alert_stores.events.creators([one.id for one in alerts])
     return [one for one in alerts if _may_edit(one, makers.get(one.id), caller)]
 
 

@@ -49,7 +49,7 @@ def check_may_change(incident: AlertIncident, caller: Caller) -> None:
     if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
         return
     known = caller.parts.standing.of([incident.subscription_id, incident.entity_id])
-    maker = caller.parts.alert_stores.events.makers([incident.subscription_id]).get(incident.subscription_id)
+    maker = caller.parts.alert_stores.events.creator_of(incident.subscription_id)
     for entity_id, operations in (
         (incident.subscription_id, (Operation.EDIT_ALL,)),
         (incident.entity_id, (Operation.EDIT_ALL, Operation.EDIT_TESTS)),

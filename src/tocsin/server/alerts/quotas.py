@@ -34,7 +34,7 @@ def count_alert(caller: Caller) -> None:
     if caller.actor.is_admin:
         return
     most = caller.parts.settings.alerts_per_person
-    if len(caller.parts.subscriptions.made_by(caller.actor.name)) >= most:
+    if len(caller.parts.subscriptions.made_by(caller.actor.id)) >= most:
         raise Forbidden(f"You have created {most} alerts, the maximum (alerts_per_person); delete one first.")
     _take(caller, "alert", 1, caller.parts.settings.alerts_per_hour)
 
@@ -94,7 +94,7 @@ def _check_external(found: Sequence[Document], before: Document, caller: Caller)
     if _external_count(found) <= _external_count(before.get("destinations") or ()):
         return
     most = caller.parts.settings.external_destinations_per_person
-    made = caller.parts.subscriptions.made_by(caller.actor.name)
+    made = caller.parts.subscriptions.made_by(caller.actor.id)
     others = sum(_external_count(one.get("destinations") or ()) for key, one in made.items() if key != before.get("id"))
     if others + _external_count(found) > most:
         raise InvalidInput(

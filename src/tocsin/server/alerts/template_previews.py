@@ -99,7 +99,7 @@ def destinations_of(request: Document, caller: Caller) -> list[Destination]:
     """
     given = request.get("destinations")
     if given is None:
-        person = caller.parts.people.by_name(caller.actor.name)
+        person = caller.parts.people.by_id(caller.actor.id)
         if person is None or not person.email:
             raise InvalidInput("is missing, and you have no e-mail address to send to", field="destinations")
         given = [{"category": "External", "type": "Email", "config": {"receivers": [person.email]}}]

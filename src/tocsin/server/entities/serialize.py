@@ -70,7 +70,7 @@ def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
     asked = caller.parts.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
     if caller.permissions.may(Operation.EDIT_ALL, row.name, asked):
         return True
-    return row.name == ALERT and caller.actor.name == caller.parts.catalogue.maker(document["id"])
+    return row.name == ALERT and caller.actor.id == caller.parts.alert_stores.events.creator_of(document["id"])
 
 
 def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> list[Document]:

@@ -17,7 +17,7 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
-from tocsin.store.alerts.tables import alert_incident, mute
+from tocsin.store.alerts.tables import alert_editor, alert_incident, mute
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
@@ -95,12 +95,11 @@ class Subscriptions:
         with reading(self._engine) as connection:
             return {one: int(mark) for one, mark in connection.execute(query.group_by(own.entity_id))}
 
-    def made_by(self, name: str) -> dict[str, Document]:
-        """Return the documents of a person's existing alerts, by id."""
-        event = change_event.c
-        made = (event.entity_id == entity.c.id) & (event.event_type == EventType.ENTITY_CREATED.value)
-        query = select(entity.c.id, entity.c.document).select_from(entity.join(change_event, made))
-        mine = query.where(entity.c.entity_type == ENTITY_TYPE, ~entity.c.deleted, event.user_name == name)
+    def made_by(self, user_id: str) -> dict[str, Document]:
+        """Return the documents of the existing alerts that a person created, by id."""
+        made = (alert_editor.c.subscription_id == entity.c.id) & alert_editor.c.is_creator
+        query = select(entity.c.id, entity.c.document).select_from(entity.join(alert_editor, made))
+        mine = query.where(~entity.c.deleted, alert_editor.c.user_id == user_id)
         with reading(self._engine) as connection:
             return {one: from_text(text) for one, text in connection.execute(mine)}
 

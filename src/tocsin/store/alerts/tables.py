@@ -50,6 +50,19 @@ alert_incident_step = Table(
 )
 """One row per thing that somebody did to an incident, with the event of the asset that says so; its assignee then."""
 
+alert_editor = Table(
+    "alert_editor",
+    METADATA,
+    Column("subscription_id", String(36), primary_key=True),
+    Column("user_id", String(36), primary_key=True),
+    Column("is_creator", Boolean, nullable=False),
+    Index(None, "user_id"),
+)
+"""One row per (alert, user who created or changed it or its secrets), kept after either is deleted.
+
+Tocsin's own alerts are created by ``system``, as in events.
+"""
+
 alert_held_back = Table(
     "alert_held_back",
     METADATA,

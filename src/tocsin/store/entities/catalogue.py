@@ -185,21 +185,6 @@ class SqlCatalogue:
             raise NotFound(f"entity {entity_id} not found")
         return found
 
-    def maker(self, entity_id: str) -> str:
-        """Return the name of the creator of an entity's first version.
-
-        Raises
-        ------
-        NotFound : there never was such an entity
-        """
-        version = tables.entity_version.c
-        query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths)
-        with reading(self._engine) as connection:
-            row = connection.execute(query.limit(1)).first()
-            if row is None:
-                raise NotFound(f"entity {entity_id} not found")
-            return str(from_text(Texts(connection).of(row))["updatedBy"])
-
     def version(self, entity_id: str, number: str) -> Document:
         """Return one version of an entity; ``number`` is written ``0.3``.
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, update
 from tocsin.model.stored import Stored
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
+from tocsin.store.alerts import editors
 from tocsin.store.documents import Row, entity_row, to_text, version_row
 from tocsin.store.entities import projections
 from tocsin.store.entities.past_relations import RelationChanges
@@ -21,7 +22,7 @@ from tocsin.store.people import tokens
 from tocsin.store.snapshots import VERSION_TEXT, stored
 from tocsin.store.statements import Prepared
 
-_CHANGEABLE = ("parent_id", "version_tenths", "updated_at_ms", "updated_by", "deleted", "document")
+_CHANGEABLE = ("parent_id", "version_tenths", "updated_at_ms", "updated_by", "updated_by_id", "deleted", "document")
 
 _INSERT = Prepared(insert(tables.entity), ("id", "entity_type", "fqn", "name", *_CHANGEABLE))
 _UPDATE = Prepared(
@@ -76,6 +77,7 @@ def write(connection: Connection, changes: Sequence[EntityChange], relations: Re
         _INSERT_VERSION.run_for(connection, stored(connection, versions))
     last = whole(changes)
     projections.write(connection, last)
+    editors.note(connection, [change.new for change in changes if change.is_version])
     for old, new in last:
         rules_revision.note(connection, old, new)
         tokens.note(connection, old, new)

@@ -88,6 +88,11 @@ class SqlThreads:
         """Return the latest posts of a thread, oldest first."""
         return latest_posts(self._connection, thread_id, limit)
 
+    def author_of(self, thread_id: str, post_id: str) -> str | None:
+        """Return the id of who wrote a post; None if they are deleted for good."""
+        wrote = (_PART.thread_id == thread_id, _PART.place == post_id, _PART.part == ThreadPart.AUTHOR.value)
+        return self._run(select(_PART.principal_id).where(*wrote)).scalar_one_or_none()
+
     def put_post(self, thread_id: str, post: Document) -> None:
         """Add a post, or replace the one of its id."""
         known = update(thread_post).where(_POST.id == post["id"]).values(document=to_text(post))

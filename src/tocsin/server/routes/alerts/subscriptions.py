@@ -346,8 +346,8 @@ def check_writer(document: Document, caller: Caller, operation: Operation) -> No
     """Refuse who may not; to policies, who made an alert is one of its owners."""
     if caller.actor.is_admin:
         return
-    maker = caller.parts.people.by_name(caller.parts.catalogue.maker(document["id"]))
-    made_by = [{"id": maker.id, "type": "user"}] if maker else []
+    creator_id = caller.parts.alert_stores.events.creator_of(document["id"])
+    made_by = [{"id": creator_id, "type": "user"}] if creator_id else []
     require(caller, operation, ROW, {**document, "owners": [*(document.get("owners") or ()), *made_by]})
 
 

@@ -1,0 +1,87 @@
+"""Tests of names that are given to somebody new, who gets nothing of what the person before had."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from tests.contract.test_access import made, patched
+from tests.contract.test_feed import begin
+from tests.serving import Json, Served
+
+_HOOK = {
+    "category": "External",
+    "type": "Webhook",
+    "config": {"endpoint": "http://127.0.0.1:9/in", "secretKey": "c2VjcmV0LW9mLWpvc2g=", "headers": {"X-Key": "abc"}},
+}
+
+
+def _alert(name: str) -> Json:
+    rules = {"filteringRules": {"resources": ["table"]}, "destinations": [_HOOK]}
+    return {"name": name, "alertType": "Notification", **rules}
+
+
+def _another(served: Served, administrator: httpx.Client, user_id: str, name: str) -> tuple[str, httpx.Client]:
+    """Delete somebody for good, and create somebody else by the same name."""
+    assert administrator.delete(f"/users/{user_id}?hardDelete=true").is_success
+    served.tokens.clear()
+    return served.person(name, email=f"another-{name}@example.org")
+
+
+def test_an_alert_belongs_to_its_creator_not_to_their_name(served: Served, administrator: httpx.Client) -> None:
+    user_id, josh = served.person("josh")
+    with josh:
+        alert = made(josh, "/events/subscriptions", **_alert("ours"))
+    _, other = _another(served, administrator, user_id, "josh")
+    path = f"/events/subscriptions/{alert['id']}"
+    with other:
+        config = other.get(path).json()["destinations"][0]["config"]
+        assert not {"secretKey", "headers"} & config.keys(), "masks are for editors"
+        moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "http://127.0.0.1:9/other"}
+        assert patched(other, path, moved).status_code == 403
+        assert other.delete(path).status_code == 403
+
+
+def test_a_quota_counts_what_a_person_made_not_their_name(
+    served: Served, administrator: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_id, josh = served.person("josh")
+    with josh:
+        made(josh, "/events/subscriptions", **_alert("ours"))
+    _, other = _another(served, administrator, user_id, "josh")
+    settings = served.app.state.parts.settings
+    monkeypatch.setitem(settings.__dict__, "alerts_per_person", 1)
+    with other:
+        made(other, "/events/subscriptions", **_alert("mine"))
+        assert other.post("/events/subscriptions", json=_alert("more")).status_code == 403
+
+
+def test_threads_and_posts_belong_to_their_author_not_to_a_name(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    user_id, josh = served.person("josh")
+    with josh:
+        thread = begin(josh)
+        assert josh.post(f"/feed/{thread['id']}/posts", json={"message": "An answer."}).is_success
+        post = josh.get(f"/feed/{thread['id']}").json()["posts"][0]
+    _, other = _another(served, administrator, user_id, "josh")
+    at_thread, at_post = f"/feed/{thread['id']}", f"/feed/{thread['id']}/posts/{post['id']}"
+    words = {"op": "replace", "path": "/message", "value": "Something else."}
+    with other:
+        assert patched(other, at_thread, words).status_code == 403
+        assert patched(other, at_post, words).status_code == 403
+        assert other.delete(at_post).status_code == 403
+        assert other.delete(at_thread).status_code == 403
+
+
+def test_authors_still_edit_and_delete_their_own_words(served: Served, orders: Json) -> None:
+    _, josh = served.person("josh")
+    words = {"op": "replace", "path": "/message", "value": "Something else."}
+    with josh:
+        thread = begin(josh)
+        assert josh.post(f"/feed/{thread['id']}/posts", json={"message": "An answer."}).is_success
+        post = josh.get(f"/feed/{thread['id']}").json()["posts"][0]
+        at_post = f"/feed/{thread['id']}/posts/{post['id']}"
+        assert patched(josh, at_post, words).is_success
+        assert josh.delete(at_post).is_success
+        assert patched(josh, f"/feed/{thread['id']}", words).is_success
+        assert josh.delete(f"/feed/{thread['id']}").is_success

@@ -23,7 +23,9 @@ SHORT_LIVED = {
 }
 """What a process gains from that runs few queries often: nothing is compiled for later, no joined table of ten rows
 takes the 16 MB that Spark would give it, and ten rows are shuffled, or kept as state, in two parts."""
-_CONF = {**SHORT_LIVED, "spark.log.level": "ERROR"}
+_CONF = {**SHORT_LIVED, "spark.log.level": "ERROR", "spark.sql.variable.substitute": "true"}
+"""The last is asked for in vain (``tests/spark/test_session.py``)."""
+
 _COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from tests.parity.logged import logged
@@ -9,6 +12,8 @@ from tests.parity.logged import logged
 from tocsin.conditions.check import checked
 from tocsin.errors import InvalidCondition
 from tocsin.model.change import LoggedEvent
+
+T = TypeVar("T")
 
 _WORDS = ["a", "b", "A", "ab", "a.b", "", "É", "Failed", "failed", "7", "true", "Tier.a"]
 _TEXT_FIELDS = [
@@ -204,3 +209,21 @@ def log_of(parts: list[Parts]) -> list[LoggedEvent]:
 
 events = st.lists(event_parts, min_size=40, max_size=60).map(log_of)
 """A log of some events."""
+
+
+def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
+    """Return ``count`` things that a strategy makes. Nothing is shrunk: that would take a Spark job a step."""
+    found: list[T] = []
+
+    @settings(
+        max_examples=count,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(one: T) -> None:
+        found.append(one)
+
+    collect()
+    return found

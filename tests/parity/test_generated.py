@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis.strategies import SearchStrategy
 from pyspark.sql import SparkSession
 from tests.parity.engines import indexed, on_columns, plan, python
-from tests.parity.generated import conditions, event_parts, log_of
+from tests.parity.generated import conditions, drawn, event_parts, log_of
 
 from tocsin.conditions.check import checked
 from tocsin.flow.match.extracted_paths import MANY
@@ -17,29 +13,8 @@ from tocsin.model.change import LoggedEvent
 
 pytestmark = pytest.mark.spark
 
-T = TypeVar("T")
-
-
 CONDITIONS, EVENTS, JOBS = 90, 150, 3
 """How many are made up, and into how many Spark jobs the conditions go: all of one job are one expression each."""
-
-
-def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
-    """Return ``count`` things that a strategy makes. Nothing is shrunk: that would take a Spark job a step."""
-    found: list[T] = []
-
-    @settings(
-        max_examples=count,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategy)
-    def collect(one: T) -> None:
-        found.append(one)
-
-    collect()
-    return found
 
 
 def test_both_engines_agree_on_ten_thousand_generated_pairs(spark: SparkSession) -> None:

@@ -1,14 +1,13 @@
 """Script that adds fields to the table before anything else reads it, and prints what both engines make of them.
 
-The output is JSON: the schema of events, the two events below as the log source delivers them (Arrow, in base64), the
-SQL of each condition, and whether Python says that it holds, per event.
+The output is JSON: the schema of events, and whether each condition holds for the two events below, as the log source
+delivers them, in Spark and in Python.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from base64 import b64encode
 
 import pyarrow as pa
 
@@ -50,25 +49,25 @@ def main() -> None:
     STORED.update({row.name: row for row in _ADDED})
     FIELDS.update({row.name: row for row in _ADDED})
     from tests.parity.logged import log_row, logged
+    from tests.sparksession import SHORT_LIVED
 
     from tocsin.conditions.check import checked
     from tocsin.conditions.evaluate import holds
-    from tocsin.spark.conditions import expression
+    from tocsin.spark.conditions import condition
     from tocsin.spark.schema import EVENTS
+    from tocsin.spark.session import open_session
     from tocsin.spark.sources import to_arrow
 
     events = [logged(1, entityType="table", eventType="entityUpdated", facts=_VALUES)]
     events.append(logged(2, entityType="table", eventType="entityUpdated"))
-    batch = to_arrow([log_row(one) for one in events])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    nodes = {condition: checked(condition) for condition in _CONDITIONS}
+    nodes = {text: checked(text) for text in _CONDITIONS}
+    session = open_session(master="local[1]", conf=SHORT_LIVED)
+    frame = session.createDataFrame(pa.Table.from_batches([to_arrow([log_row(one) for one in events])]), EVENTS)
+    rows = frame.orderBy("log_offset").select(*map(condition, nodes.values())).collect()
     answer = {
         "schema": EVENTS.json(),
-        "events": b64encode(sink.getvalue()).decode(),
-        "sql": {condition: expression(node) for condition, node in nodes.items()},
-        "python": {condition: [holds(node, one) for one in events] for condition, node in nodes.items()},
+        "spark": {text: [row[at] for row in rows] for at, text in enumerate(nodes)},
+        "python": {text: [holds(node, one) for one in events] for text, node in nodes.items()},
     }
     sys.stdout.write(json.dumps(answer))
 

@@ -36,7 +36,7 @@ COMBINATIONS = [
 
 
 def numbers(log: list[LoggedEvent], spark: SparkSession) -> list[list[int]]:
-    rows = events_frame(spark, log).selectExpr(f"{stated(COMBINATIONS)} AS numbers").collect()
+    rows = events_frame(spark, log).select(stated(COMBINATIONS).alias("numbers")).collect()
     return [sorted(row.numbers) for row in rows]
 
 

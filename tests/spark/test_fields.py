@@ -6,12 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from base64 import b64decode
 from pathlib import Path
 
-import pyarrow as pa
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tocsin.spark.schema import EVENTS
@@ -37,7 +33,7 @@ def test_columns_that_the_lake_holds_keep_their_name_type_and_place() -> None:
     assert all(field.nullable for field in EVENTS)
 
 
-def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked_for(spark: SparkSession) -> None:
+def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked_for() -> None:
     ended = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("added_fields.py"))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -57,7 +53,5 @@ def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked
         "fill_ratio": "decimal(10,2)",
         "is_urgent": "boolean",
     }
-    events = spark.createDataFrame(pa.ipc.open_stream(b64decode(made["events"])).read_all(), schema)
-    rows = events.orderBy("log_offset").select(*map(F.expr, made["sql"].values())).collect()
-    assert dict(zip(made["sql"], map(list, zip(*rows, strict=True)), strict=True)) == made["python"]
+    assert made["spark"] == made["python"]
     assert all(len(set(answers)) == 2 for answers in made["python"].values()), "each holds for one event of the two"

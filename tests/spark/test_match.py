@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from tests.parity.logged import events_frame
 
 from tocsin.conditions.check import checked
 from tocsin.conditions.nodes import Has
+from tocsin.conditions.normal_form import normal_form
 from tocsin.flow.match import local
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan
@@ -21,6 +23,7 @@ from tocsin.spark.match import Index, index_of, matches
 
 pytestmark = pytest.mark.spark
 
+_VARIABLE = re.compile(r"\b[xyz]_\d+\b")
 LOG = list(HAPPENINGS.values())
 
 
@@ -114,12 +117,12 @@ def test_a_text_with_quotes_and_backslashes_is_taken_as_it_is(compiling_spark: S
     assert found(compiling_spark, *plans) == expected(*plans)
 
 
-def questions(index: Index) -> tuple[str, str, str]:
-    """All that Spark has to compile: what an index asks of events."""
-    return index.keys, index.candidate, index.holds
+def questions(index: Index) -> tuple[str, ...]:
+    """All that Spark has to compile: what an index asks of events, with the variables of functions renamed."""
+    return tuple(_VARIABLE.sub("variable", str(column)) for column in (index.keys, index.candidate, index.holds))
 
 
-def test_the_questions_depend_on_their_shapes_not_on_how_many_ask_them() -> None:
+def test_the_questions_depend_on_their_shapes_not_on_how_many_ask_them(spark: SparkSession) -> None:
     few, many = (
         index_of([plan(str(n), f"tags == 'T{n}' && entity.columns.dataLength > {n} && !isBot()") for n in range(count)])
         for count in (3, 300)
@@ -128,13 +131,14 @@ def test_the_questions_depend_on_their_shapes_not_on_how_many_ask_them() -> None
     assert many.rows.num_rows == 300
 
 
-def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about() -> None:
+def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about(spark: SparkSession) -> None:
     few, many = (
         index_of(
             [
                 plan(
                     str(n),
-                    f"entity.extension.x{n} > 5 && newValue('y{n}').size() == 2 && entity.extension.a.z{n} == true",
+                    f"entity.extension.x{n} > 5 && newValue('y{n}').size() == 2 && entity.extension.a.z{n} == true"
+                    f" && entity.columns[{n}].name == 'id'",
                 )
                 for n in range(count)
             ]
@@ -142,6 +146,20 @@ def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about() -> None
         for count in (3, 300)
     )
     assert questions(few) == questions(many)
+
+
+def test_a_condition_that_is_too_large_for_a_normal_form_adds_no_question(compiling_spark: SparkSession) -> None:
+    def pairs(first: int) -> str:
+        numbers = range(first, first + 8)
+        return " && ".join(
+            f"(entity.name == 'n{n}' && userName == 'u{n}' || tags == 't{n}' && isBot())" for n in numbers
+        )
+
+    small = [plan("small", "(entity.name == 'x' || userName == 'y' && tags == 't') && !isBot()")]
+    large = [plan(f"large {n}", f"{pairs(20 * n)} || entity.name != 'o{n}'") for n in range(30)]
+    assert all(normal_form(one.node) is None for one in large if one.node is not None)
+    assert len({questions(index_of([*small, *large[:count]]))[2] for count in (1, 2, 30)}) == 1
+    assert found(compiling_spark, *small, *large) == expected(*small, *large)
 
 
 def test_tests_of_one_shape_are_distinguished_by_their_constants(compiling_spark: SparkSession) -> None:
@@ -161,8 +179,8 @@ def test_many_alerts_on_what_every_event_states_are_distinguished_by_more(compil
     assert {"isBot", "entityType", "eventType"}.isdisjoint(index.rows["fields"].to_pylist())
     keyed = (
         events_frame(compiling_spark, LOG)
-        .selectExpr("*", f"{index.keys} AS keys")
-        .selectExpr("*", "explode(keys) AS key")
+        .select("*", index.keys.alias("keys"))
+        .select("*", F.explode("keys").alias("key"))
     )
     assert keyed.join(index.frame(compiling_spark), F.expr("key = anchor")).count() == 0
 
@@ -181,10 +199,10 @@ def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(compiling_spark:
         plan("of some", "userName == 'ann' && (tags == 'PII.Sensitive' || entity.name == 'orders')"),
     ]
     rows = index_of(plans).rows.to_pylist()
-    facts = {row["subscription_id"]: (len(row["needed"]), len(row["barred"]), len(row["ways"])) for row in rows}
+    facts = {row["subscription_id"]: (len(row["needed"]), len(row["barred"]), len(row["program"])) for row in rows}
     assert facts["needed"] == (2, 0, 0)
     assert facts["barred"] == (0, 3, 0)
-    assert facts["of some"] == (0, 0, 1)
+    assert facts["of some"] == (0, 0, 2)
     assert found(compiling_spark, *plans) == expected(*plans)
 
 

@@ -60,10 +60,11 @@ def parse(text: str) -> Written:
         raise InvalidCondition("The condition is empty", expected=("a condition",))
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise InvalidCondition(f"The condition is longer than {MAX_BYTES} bytes")
-    if (at := text.find(_NUL)) >= 0:
-        above = text[:at].split("\n")
+    if unstorable := _UNSTORABLE.search(text):
+        above = text[: unstorable.start()].split("\n")
         place = Position(len(above), len(above[-1]) + 1)
-        raise refused("text cannot contain a NUL character", place, expected=("another character",))
+        name = f"U+{ord(unstorable[0]):04X}"
+        raise refused(f"text cannot contain the character {name}", place, expected=("another character",))
     try:
         tree: Written = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns our own nodes
     except UnexpectedInput as error:
@@ -93,7 +94,8 @@ _CURLED = frozenset("‘’‚‛“”„‟`´«»‹›")  # noqa: RUF001  # 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BARE = re.compile(r"[\w.]+")
 
-_NUL = "\0"
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""Characters that the store, or Spark, has no texts with: NUL and halves of surrogate pairs."""
 _UNCLOSED = "the text has no closing quote"
 
 

@@ -15,6 +15,7 @@ from itertools import islice, pairwise
 
 import pyarrow as pa
 import structlog
+from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
@@ -27,7 +28,7 @@ from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
 from tocsin.spark.audit import MATCHED, findings, judged, lay_out
-from tocsin.spark.lake import between, reported
+from tocsin.spark.lake import between, is_between, reported
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.alerts.audit import AuditRows
 from tocsin.store.alerts.match_results import MatchResults
@@ -161,7 +162,7 @@ def _matched_at_reports(parts: AuditParts, plans: Sequence[Plan], span: tuple[in
     asking = at_reports(plans)
     if not asking or parts.reports.first_between(*span) is None:
         return None
-    reports = reported(parts.history.session, parts.history.place, span[1]).where(f"log_offset > {span[0]}")
+    reports = reported(parts.history.session, parts.history.place, span[1]).where(F.col("log_offset") > span[0])
     return matches(reports, index_of(asking), columns=("event_id",)).toArrow()
 
 
@@ -180,7 +181,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
     matched = matches(events, subject.index, columns=("event_id",)).select(*MATCHED.names)
     if subject.at_reports is not None:
         of_reports = session.createDataFrame(subject.at_reports).select(*MATCHED.names)
-        matched = matched.union(of_reports.where(f"log_offset > {span[0]} AND log_offset <= {span[1]}"))
+        matched = matched.union(of_reports.where(is_between(*span)))
     frame = findings(session, events.select("log_offset", "event_id"), matched, overdue_ms=now_ms - parts.allowance_ms)
     for row in sorted(frame.collect()):
         yield AuditFinding(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import structlog
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 
 from tocsin.catalogue.observations.silences import Silence, Silences
@@ -78,10 +79,11 @@ def look(parts: SilenceParts) -> int:
 def _silences(parts: SilenceParts, durations_ms: Iterable[int]) -> Iterable[Silence]:
     """Yield the silences that have lasted as long as an alert asks, and had not at the last check."""
     now_ms = parts.clock.now_ms()
-    asked = ", ".join(f"{duration}L" for duration in sorted(durations_ms))
-    crossed = f"filter(array({asked}), asked -> asked > without_ms AND asked <= {now_ms}L - since_ms)"
-    rows = streaks(parts.session, parts.checkpoint).selectExpr(
-        "entity_id", "since_ms", f"array_max({crossed}) AS asked_ms"
+    durations = F.array(*(F.lit(duration_ms).cast("bigint") for duration_ms in sorted(durations_ms)))
+    lasted_ms = F.lit(now_ms) - F.col("since_ms")
+    crossed = F.filter(durations, lambda asked: (asked > F.col("without_ms")) & (asked <= lasted_ms))
+    rows = streaks(parts.session, parts.checkpoint).select(
+        "entity_id", "since_ms", F.array_max(crossed).alias("asked_ms")
     )
     for row in rows.where("asked_ms IS NOT NULL").toArrow().to_pylist():
         yield Silence(row["entity_id"], row["since_ms"], row["asked_ms"], now_ms)

@@ -7,20 +7,22 @@ texts. Hashes are never stored, so the way they are made may change. Next: ``spa
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from hashlib import sha256
+from operator import and_
 
 import xxhash
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.fields import kind_of, may_repeat
 from tocsin.conditions.nodes import Kind
 from tocsin.flow.match.indexing import Anchor
-from tocsin.spark.conditions import Expression, text_of, texts_of
+from tocsin.spark.field_columns import text_of, texts_of
 
 _SEED = 42
 """The seed of Spark's ``xxhash64``; the number of one argument is the seed for the next."""
-
-_NONE = "cast(array() AS array<bigint>)"
 
 
 def number_of(anchor: Anchor) -> int:
@@ -34,28 +36,42 @@ def number_of(anchor: Anchor) -> int:
     return _signed(number)
 
 
-def stated(combinations: Sequence[tuple[str, ...]]) -> Expression:
+def stated(combinations: Sequence[tuple[str, ...]]) -> Column:
     """Return the numbers of all anchors about one of these combinations of fields that an event states, each once."""
-    known = [_numbers(fields) for fields in combinations]
-    return f"concat({', '.join(known)})" if known else _NONE
+    return F.concat(*map(_numbers, combinations)) if combinations else _no_numbers()
 
 
-def _numbers(fields: tuple[str, ...]) -> Expression:
+def _numbers(fields: tuple[str, ...]) -> Column:
     """Return the numbers of the anchors about these fields, as an array; empty when a field is missing."""
-    sets = [(at, one) for at, one in enumerate(fields) if kind_of(one) is Kind.TEXTS]
-    plain = [text_of(one) for one in fields if kind_of(one) is not Kind.TEXTS]
-    values = [f"v{at}" if kind_of(one) is Kind.TEXTS else text_of(one) for at, one in enumerate(fields)]
-    found = f"xxhash64({', '.join([f'{_kind(fields)}L', *values])})"
-    for depth, (at, one) in enumerate(reversed(sets)):
-        each = f"transform({_each_once(one)}, v{at} -> {found})"
-        found = f"flatten({each})" if depth else each
-    numbers = found if sets else f"array({found})"
-    missing = " OR ".join(f"{one} IS NULL" for one in plain)
-    return f"if({missing}, {_NONE}, {numbers})" if missing else numbers
+    plain = {field: text_of(field) for field in fields if kind_of(field) is not Kind.TEXTS}
+    sets = [field for field in fields if field not in plain]
+    numbers = _numbers_of_sets(fields, sets, plain) if sets else F.array(_number(fields, plain))
+    is_stated = [value.isNotNull() for value in plain.values()]
+    return F.when(reduce(and_, is_stated), numbers).otherwise(_no_numbers()) if is_stated else numbers
 
 
-def _each_once(field: str) -> Expression:
-    return f"array_distinct({texts_of(field)})" if may_repeat(field) else texts_of(field)
+def _numbers_of_sets(fields: tuple[str, ...], sets: Sequence[str], values: Mapping[str, Column]) -> Column:
+    """Return the number of each choice of one member of each of ``sets``, beside the ``values`` of other fields."""
+    first, *others = sets
+
+    def chosen(member: Column) -> Column:
+        known = {**values, first: member}
+        return _numbers_of_sets(fields, others, known) if others else _number(fields, known)
+
+    numbers = F.transform(_each_once(first), chosen)
+    return F.flatten(numbers) if others else numbers
+
+
+def _number(fields: tuple[str, ...], values: Mapping[str, Column]) -> Column:
+    return F.xxhash64(F.lit(_kind(fields)).cast("bigint"), *(values[field] for field in fields))
+
+
+def _no_numbers() -> Column:
+    return F.array().cast("array<bigint>")
+
+
+def _each_once(field: str) -> Column:
+    return F.array_distinct(texts_of(field)) if may_repeat(field) else texts_of(field)
 
 
 def _kind(fields: tuple[str, ...]) -> int:

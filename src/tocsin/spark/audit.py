@@ -47,12 +47,7 @@ VIEWS: Mapping[str, StructType] = {
 }
 """The compared rows, by view; ``audit_events`` and ``audit_matched`` are frames of Spark's own."""
 
-_OPEN = f"'{MessageStatus.PENDING}', '{MessageStatus.AWAITING_RETRY}'"
-_K = FindingKind
-_IN_TIME = "t.log_offset > a.changed_at AND t.log_offset <= a.done_through"
-"""Since an alert was last changed, and up to the progress of its query."""
-
-_FINDINGS = f"""
+_FINDINGS = """
 WITH notes AS (
     SELECT n.*, from_json(reasons, 'array<struct<subscriptionId:string>>').subscriptionId AS alerts
     FROM audit_notes AS n
@@ -70,7 +65,8 @@ shared AS (
 ),
 judged AS (
     SELECT e.event_id, t.* FROM audit_match_results AS t
-    JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TIME}
+    JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id
+        AND t.log_offset > a.changed_at AND t.log_offset <= a.done_through
     JOIN audit_events AS e ON e.log_offset = t.log_offset
 ),
 matched AS (
@@ -89,45 +85,55 @@ notified AS (
 ),
 carried AS (
     SELECT n.event_id, n.log_offset, n.alerts[0] AS subscription_id, n.id AS about, m.id AS message_id,
-        m.delivered_count, m.status IN ({_OPEN}) AND m.due_at_ms < {{overdue_ms}} AS is_stuck
+        m.delivered_count, m.status IN (:pending, :awaiting_retry) AND m.due_at_ms < :overdue_ms AS is_stuck
     FROM notes AS n LEFT JOIN audit_messages AS m ON m.id = n.message_id
-    WHERE n.channel <> '{Channel.ACTIVITY_FEED}'
+    WHERE n.channel <> :activity_feed
 )
-SELECT '{_K.RESULT_MISSING}' AS kind, event_id, log_offset, subscription_id, '' AS about, 1 AS expected, 0 AS found
+SELECT :result_missing AS kind, event_id, log_offset, subscription_id, '' AS about, 1 AS expected, 0 AS found
 FROM matched LEFT ANTI JOIN audit_match_results USING (log_offset, subscription_id)
 UNION ALL
-SELECT '{_K.NOT_MATCHED}', j.event_id, j.log_offset, j.subscription_id, '', 0, 1
+SELECT :not_matched, j.event_id, j.log_offset, j.subscription_id, '', 0, 1
 FROM judged AS j LEFT ANTI JOIN matched AS m USING (log_offset, subscription_id)
 LEFT ANTI JOIN audit_match_results AS r ON r.log_offset = j.log_offset AND r.subscription_id = j.triggered_by
 UNION ALL
-SELECT if(found < notified_count, '{_K.NOTIFICATION_MISSING}', '{_K.NOTIFICATION_UNEXPECTED}'), event_id, log_offset,
+SELECT if(found < notified_count, :notification_missing, :notification_unexpected), event_id, log_offset,
     subscription_id, '', notified_count, found
 FROM notified WHERE found <> notified_count
 UNION ALL
-SELECT '{_K.NOTIFICATION_UNEXPECTED}', n.event_id, h.log_offset, h.subscription_id, '', 0, h.found
+SELECT :notification_unexpected, n.event_id, h.log_offset, h.subscription_id, '', 0, h.found
 FROM held AS h JOIN (SELECT DISTINCT event_id, log_offset FROM notes) AS n USING (log_offset)
 LEFT ANTI JOIN audit_match_results USING (log_offset, subscription_id)
 UNION ALL
-SELECT '{_K.RELATION_MISSING}', e.event_id, t.log_offset, t.subscription_id, '', t.relation_count,
+SELECT :relation_missing, e.event_id, t.log_offset, t.subscription_id, '', t.relation_count,
     t.relation_count - t.missing_count
 FROM audit_match_results AS t JOIN audit_events AS e USING (log_offset) WHERE t.missing_count > 0
 UNION ALL
-SELECT '{_K.NOTIFIED_TWICE}', event_id, log_offset, min(alerts[0]), concat_ws(' ', channel, recipient), 1, count(*)
+SELECT :notified_twice, event_id, log_offset, min(alerts[0]), concat_ws(' ', channel, recipient), 1, count(*)
 FROM notes GROUP BY event_id, log_offset, channel, recipient HAVING count(*) > 1
 UNION ALL
-SELECT '{_K.DELIVERY_MISSING}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried
+SELECT :delivery_missing, event_id, log_offset, subscription_id, about, 1, 0 FROM carried
 WHERE message_id IS NULL
 UNION ALL
-SELECT '{_K.DELIVERED_TWICE}', event_id, log_offset, subscription_id, about, 1, delivered_count FROM carried
+SELECT :delivered_twice, event_id, log_offset, subscription_id, about, 1, delivered_count FROM carried
 WHERE delivered_count > 1
 UNION ALL
-SELECT '{_K.DELIVERY_STUCK}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE is_stuck
-"""  # noqa: S608  our own constants; nothing of a user's gets into the text
-_JUDGED = f"""
+SELECT :delivery_stuck, event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE is_stuck
+"""
+"""Rows since an alert was last changed, and up to the progress of its query, are judged; names after colons are of
+``_NAMES``."""
+
+_JUDGED = """
 SELECT count(a.subscription_id) AS judged, count(*) - count(a.subscription_id) AS unjudged
 FROM audit_match_results AS t
-LEFT JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TIME}
-"""  # noqa: S608  as above
+LEFT JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id
+    AND t.log_offset > a.changed_at AND t.log_offset <= a.done_through
+"""
+_NAMES = {
+    **{kind.name.lower(): kind.value for kind in FindingKind},
+    "pending": MessageStatus.PENDING.value,
+    "awaiting_retry": MessageStatus.AWAITING_RETRY.value,
+    "activity_feed": Channel.ACTIVITY_FEED.value,
+}
 
 
 def lay_out(session: SparkSession, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:  # Any: a column's value
@@ -154,7 +160,7 @@ def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, ov
     """
     events.createOrReplaceTempView("audit_events")
     matched.createOrReplaceTempView("audit_matched")
-    return session.sql(_FINDINGS.format(overdue_ms=overdue_ms))
+    return session.sql(_FINDINGS, args={**_NAMES, "overdue_ms": overdue_ms})
 
 
 def _table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:

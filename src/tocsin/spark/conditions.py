@@ -1,19 +1,20 @@
-"""Spark engine of conditions: checked conditions as SQL expressions; ``conditions/evaluate.py`` is the Python engine.
+"""Spark engine of conditions: checked conditions as Columns; ``conditions/evaluate.py`` is the Python engine.
 
-SQL text costs one call to the JVM where Columns cost dozens. Native functions only, never null, nothing that can
-throw. JSON is read from the column ``document`` (VARIANT, parsed once, see ``with_document``).
-Next: ``spark/match.py``.
+Texts of a condition enter as literals or as values of columns, never as part of an expression's text, which Spark would
+parse (``docs/decisions/0067-no-text-of-a-user-in-an-expression.md``). Native functions only, never null, nothing that
+can throw. Next: ``spark/signatures.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 
-from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR
-from tocsin.conditions.fields import CLOSURES, DEPTHS, FQN_PATH, is_taken, kind_of
+from tocsin.conditions.fields import kind_of
 from tocsin.conditions.nodes import (
     Compare,
     Contains,
@@ -25,6 +26,7 @@ from tocsin.conditions.nodes import (
     Literals,
     Lowered,
     Node,
+    Operator,
     PathRoot,
     PathValue,
     Personal,
@@ -35,27 +37,34 @@ from tocsin.conditions.nodes import (
     TextTest,
     Value,
 )
-from tocsin.conditions.paths import PART_PATTERN
 from tocsin.conditions.patterns import MAX_VALUE, backtracking
 from tocsin.logic import Algebra, folded
-from tocsin.spark.schema import COLUMNS
+from tocsin.spark.field_columns import column_of, texts_of
 
 DOCUMENT = "document"
+"""Column of the event's JSON as VARIANT."""
 
-Expression = str
-"""A Spark SQL expression."""
-
-Asks = Callable[[Expression], Expression]
+Predicate = Callable[[Column], Column]
 
 _TYPES = {Kind.TEXT: "string", Kind.NUMBER: "double", Kind.BOOLEAN: "boolean"}
+_OPERATORS: Mapping[Operator, Callable[[Column, Column], Column]] = {
+    Operator.EQ: operator.eq,
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+}
 _CHANGES = "array<struct<name:string,oldValue:variant,newValue:variant>>"
-_NO_TEXTS = "cast(array() AS array<string>)"
+_CHANGE_LISTS = ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
 _WHOLE_BEGINS, _WHOLE_ENDS = r"(?s)\A(?:", r")\z"
-_NO_CHANGES = f"cast(array() AS {_CHANGES})"
 
 
 class Placeholder(str):
-    """Placeholder for a constant in a condition: the name of the column or variable that holds it."""
+    """Placeholder for a constant or a path in a condition; ``ConditionCompiler.bound`` has its column."""
+
+
+class IndexPlaceholder(Placeholder):
+    """Placeholder for a path step by position."""
 
 
 def with_document(events: DataFrame) -> DataFrame:
@@ -67,59 +76,14 @@ def with_document(events: DataFrame) -> DataFrame:
 
 
 def condition(node: Node) -> Column:
-    """Return whether ``node`` holds as a Column: true or false, never null."""
-    return F.expr(expression(node))
+    """Return whether ``node`` holds as a Column: true or false, never null. Needs ``with_document``."""
+    return ConditionCompiler(F.col(DOCUMENT)).condition(node)
 
 
-def expression(node: Node) -> Expression:
-    """Return whether ``node`` holds as an expression: true or false, never null."""
-    return folded(node, _SQL, _leaf)
-
-
-def literal(value: Scalar) -> Expression:
-    """Return ``value`` as SQL writes it; a ``Placeholder`` as the name it is."""
-    if isinstance(value, Placeholder):
-        return str(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return f"{value!r}D"
-
-
-def is_stored(field: str) -> bool:
-    """Return whether the values of ``field`` are in a column, and need not be computed."""
-    return field in COLUMNS or is_taken(field)
-
-
-def texts_of(field: str) -> Expression:
-    """Return the values of a field or closure as an array of texts as facts write them, empty when it is missing."""
-    if is_taken(field):
-        return field
-    if field in CLOSURES:
-        return _closure(field)
-    if field in CHANGE_SETS:
-        return _changes(CHANGE_SETS[field])
-    if kind_of(field) is Kind.TEXTS:
-        return f"coalesce({COLUMNS[field]}, {_NO_TEXTS})"
-    return f"array_compact(array({text_of(field)}))"
-
-
-def texts_at(path: PathValue) -> Expression:
+def texts_at(path: PathValue) -> Column:
     """Return the texts at a path into the column ``document``, as an array without nulls."""
-    return f"array_compact(transform({_members(path)}, m -> {_as('m', Kind.TEXT)}))"
-
-
-def text_of(field: str) -> Expression:
-    """Return the value of a field that is no set as a text as facts write it, null when it is missing."""
-    column = COLUMNS[field]
-    match kind_of(field):
-        case Kind.STATUS:
-            return f"lower({column})"
-        case Kind.BOOLEAN:
-            return f"cast({column} AS string)"
-        case _:
-            return column
+    members = ConditionCompiler(F.col(DOCUMENT)).members(path)
+    return F.array_compact(F.transform(members, lambda member: _as(member, Kind.TEXT)))
 
 
 def whole_pattern(pattern: str) -> str:
@@ -132,42 +96,205 @@ def inner_pattern(whole: str) -> str:
     return whole.removeprefix(_WHOLE_BEGINS).removesuffix(_WHOLE_ENDS)
 
 
-def any_of(expressions: Iterable[Expression]) -> Expression:
-    """Return whether some of ``expressions`` is true."""
-    return f"({' OR '.join(expressions) or 'false'})"
+def any_of(columns: Iterable[Column]) -> Column:
+    """Return whether some of ``columns`` is true; false of none."""
+    return _joined(operator.or_, list(columns), neutral=False)
 
 
-_SQL = Algebra(literal, lambda part: f"(NOT {part})", lambda parts: f"({' AND '.join(parts)})", any_of)
+def entity_path(key: str | int | None = None) -> str:
+    """Return the path from the document to the entity, or to its value under ``key``; a ``Placeholder`` unchanged."""
+    if isinstance(key, Placeholder):
+        return key
+    return "$.entity" if key is None else f"$.entity['{key}']"
 
 
-def _leaf(leaf: Leaf) -> Expression:
-    match leaf:
-        case Has(field=field, values=values):
-            return _sure(f"arrays_overlap({texts_of(field)}, array({', '.join(map(literal, values))}))")
-        case Compare():
-            return _compare(leaf)
-        case TextTest(test=test, value=value, texts=texts):
-            return _some(value, Kind.TEXT, lambda text: any_of(_passes(test, text, wanted) for wanted in texts))
-        case Contains(value=value, members=members):
-            return _contains(value, members)
-        case Present(value=value):
-            return f"({_count(value)} > 0)"
-        case Filled(value=value):
-            return _filled(value)
-        case Personal():
-            return "false"  # of nobody; whoever asks it of somebody has answered it before
+def step_path(step: str | int) -> str:
+    """Return the path from a value to its member under a key or at a position; a ``Placeholder`` unchanged.
+
+    The checker has refused keys that cannot be written so.
+    """
+    if isinstance(step, Placeholder):
+        return step
+    return f"$[{step}]" if isinstance(step, int) else f"$['{step}']"
 
 
-def _compare(leaf: Compare) -> Expression:
-    """Return whether some pair of values of one kind compares so."""
+@dataclass(frozen=True)
+class ConditionCompiler:
+    """Compiles checked conditions to Columns.
 
-    def pairs(kind: Kind) -> Expression:
-        def with_right(a: Expression) -> Expression:
-            return _some(leaf.right, kind, lambda b: f"{a} {leaf.operator} {b}", variable="b")
+    Attributes
+    ----------
+    document : the event's JSON as VARIANT
+    bound : the column of each placeholder in the conditions
+    """
 
-        return _some(leaf.left, kind, with_right, variable="a")
+    document: Column
+    bound: Mapping[str, Column] = field(default_factory=dict)
 
-    return any_of(pairs(kind) for kind in _TYPES if _may_hold(leaf.left, kind) and _may_hold(leaf.right, kind))
+    def condition(self, node: Node) -> Column:
+        """Return whether ``node`` holds: true or false, never null."""
+        return folded(node, _COLUMNS, self._leaf)
+
+    def members(self, path: PathValue) -> Column:
+        """Return the values at the path: each end, or the members of one that is a list; null among none."""
+        every = F.flatten(F.transform(self._ends(path), _elements))
+        return F.filter(every, lambda member: member.isNotNull() & ~_sure(F.is_variant_null(member)))
+
+    def _literal(self, value: Scalar) -> Column:
+        if isinstance(value, Placeholder):
+            return self.bound[value]
+        is_number = not isinstance(value, str | bool)
+        return F.lit(float(value) if is_number else value)
+
+    def _leaf(self, leaf: Leaf) -> Column:
+        match leaf:
+            case Has(field=field, values=values):
+                return _sure(F.arrays_overlap(texts_of(field), F.array(*map(self._literal, values))))
+            case Compare():
+                return self._compare(leaf)
+            case TextTest(test=test, value=value, texts=texts):
+                return self._some(
+                    value, Kind.TEXT, lambda text: any_of(self._passes(test, text, wanted) for wanted in texts)
+                )
+            case Contains(value=value, members=members):
+                return self._contains(value, members)
+            case Present(value=value):
+                return self._count(value) > 0
+            case Filled(value=value):
+                return self._filled(value)
+            case Personal():
+                return F.lit(False)  # of nobody; whoever asks it of somebody has answered it before
+
+    def _compare(self, leaf: Compare) -> Column:
+        """Return whether some pair of values of one kind compares so."""
+        compares = _OPERATORS[leaf.operator]
+
+        def pairs(kind: Kind) -> Column:
+            return self._some(
+                leaf.left, kind, lambda left: self._some(leaf.right, kind, lambda right: compares(left, right))
+            )
+
+        return any_of(pairs(kind) for kind in _TYPES if _may_hold(leaf.left, kind) and _may_hold(leaf.right, kind))
+
+    def _some(self, value: Value, kind: Kind, passes: Predicate) -> Column:
+        """Return whether some value of this kind passes; false, not null, when there is none."""
+        if not _may_hold(value, kind):
+            return F.lit(False)
+        match value:
+            case Literals(values=values):
+                return any_of(_sure(passes(self._literal(constant))) for constant in values)
+            case FieldValue(name=name) if kind_of(name) is Kind.TEXTS:
+                return _sure(F.exists(texts_of(name), lambda text: _sure(passes(text))))
+            case FieldValue(name=name):
+                return _sure(passes(column_of(name).cast("double") if kind is Kind.NUMBER else column_of(name)))
+            case PathValue():
+                # The kind is asked for last: it is dear to know, and most values have failed by then.
+                return _sure(
+                    F.exists(
+                        self.members(value),
+                        lambda member: _sure(passes(_at(member, "$", _TYPES[kind])) & _is_kind(member, kind)),
+                    )
+                )
+            case Lowered(of=of):
+                return self._some(of, kind, lambda text: passes(F.lower(text)))
+            case Size(of=of):
+                return _sure(passes(self._count(of).cast("double")))
+
+    def _count(self, value: Value) -> Column:
+        """Return how many values there are."""
+        match value:
+            case Literals(values=values):
+                return F.lit(len(values))
+            case FieldValue(name=name):
+                is_set = kind_of(name) is Kind.TEXTS
+                return F.size(texts_of(name)) if is_set else column_of(name).isNotNull().cast("int")
+            case PathValue():
+                return F.size(self.members(value))
+            case Lowered(of=PathValue() as path):
+                return F.size(F.filter(self.members(path), lambda member: _as(member, Kind.TEXT).isNotNull()))
+            case Lowered(of=of):
+                return self._count(of)
+            case Size():
+                return F.lit(1)
+
+    def _filled(self, value: Value) -> Column:
+        """Return whether there is some value other than the empty text."""
+        if isinstance(value, PathValue):
+            return F.exists(self.members(value), lambda member: ~_sure(_as(member, Kind.TEXT) == ""))
+        if isinstance(value, FieldValue) and kind_of(value.name) in (Kind.NUMBER, Kind.BOOLEAN):
+            return column_of(value.name).isNotNull()
+        return F.lit(True) if isinstance(value, Size) else self._some(value, Kind.TEXT, lambda text: text != "")
+
+    def _passes(self, test: Test, text: Column, wanted: str) -> Column:
+        match test:
+            case Test.STARTS_WITH:
+                return F.startswith(text, self._literal(wanted))
+            case Test.ENDS_WITH:
+                return F.endswith(text, self._literal(wanted))
+            case Test.INCLUDES:
+                return F.contains(text, self._literal(wanted))
+            case Test.MATCHES:
+                whole = wanted if isinstance(wanted, Placeholder) else whole_pattern(wanted)
+                return (F.length(text) <= MAX_VALUE) & F.rlike(text, self._literal(whole))
+
+    def _contains(self, value: Value, members: Literals) -> Column:
+        """Return whether a list at the path has one of ``members`` as a member, or a text one as a part."""
+        is_lowered = isinstance(value, Lowered)
+        path = value.of if isinstance(value, Lowered) else value
+        if not isinstance(path, PathValue) or (is_lowered and members.kind is not Kind.TEXT):
+            return F.lit(False)
+
+        def held(variant: Column) -> Column:
+            return F.lower(_as(variant, members.kind)) if is_lowered else _as(variant, members.kind)
+
+        def equals(variant: Column) -> Column:
+            return any_of(_sure(held(variant) == self._literal(member)) for member in members.values)
+
+        def includes(variant: Column) -> Column:
+            return any_of(_sure(F.contains(held(variant), self._literal(member))) for member in members.values)
+
+        def passes(end: Column) -> Column:
+            inner = F.try_variant_get(end, "$", "array<variant>")
+            alone = includes(end) if members.kind is Kind.TEXT else equals(end)
+            return F.when(inner.isNotNull(), F.exists(inner, equals)).otherwise(alone)
+
+        return _sure(F.exists(self._ends(path), passes))
+
+    def _ends(self, path: PathValue) -> Column:
+        """Return where the path ends, as an array of variants; a step by name goes into every member of a list."""
+        ends, steps = self._starts(path)
+        for step in steps:
+            is_position = isinstance(step, int | IndexPlaceholder)
+            ends = self._members_at(ends, step) if is_position else self._members_under(ends, step)
+        return ends
+
+    def _members_at(self, ends: Column, position: str | int) -> Column:
+        return F.transform(ends, lambda end: self._at(end, step_path(position)))
+
+    def _members_under(self, ends: Column, key: str | int) -> Column:
+        def inside(end: Column) -> Column:
+            return F.transform(_elements(end), lambda element: self._at(element, step_path(key)))
+
+        return F.flatten(F.transform(ends, inside))
+
+    def _starts(self, path: PathValue) -> tuple[Column, tuple[str | int, ...]]:
+        """Return where the path begins, as an array of variants, and the steps that are left from there.
+
+        The entity is an object, never a list, so the first step into it needs no look at members.
+        """
+        if path.root is PathRoot.ENTITY:
+            return F.array(self._at(self.document, entity_path(*path.steps[:1]))), path.steps[1:]
+        changes = F.concat(*(self._changes(name) for name in _CHANGE_LISTS))
+        wanted = self._literal(path.change or "")
+        named = F.filter(changes, lambda change: _sure(change["name"] == wanted))
+        return F.transform(named, lambda change: change[path.root.value]), path.steps
+
+    def _changes(self, name: str) -> Column:
+        described = _at(self.document, f"$.changeDescription.{name}", _CHANGES)
+        return F.coalesce(described, F.array().cast(_CHANGES))
+
+    def _at(self, variant: Column, path: str) -> Column:
+        return _at(variant, self._literal(path), "variant")
 
 
 def _may_hold(value: Value, kind: Kind) -> bool:
@@ -186,196 +313,42 @@ def _may_hold(value: Value, kind: Kind) -> bool:
             return True
 
 
-def _some(value: Value, kind: Kind, asks: Asks, *, variable: str = "v") -> Expression:
-    """Return whether some value of this kind passes ``asks``; false, not null, when there is none."""
-    if not _may_hold(value, kind):
-        return "false"
-    match value:
-        case Literals(values=values):
-            return any_of(_sure(asks(literal(v))) for v in values)
-        case FieldValue(name=name) if kind_of(name) is Kind.TEXTS:
-            return _sure(f"exists({texts_of(name)}, {variable} -> {_sure(asks(variable))})")
-        case FieldValue(name=name):
-            column = COLUMNS[name]
-            return _sure(asks(f"cast({column} AS double)" if kind is Kind.NUMBER else column))
-        case PathValue():
-            # The kind is asked for last: it is dear to know, and most values have failed by then.
-            passes = f"{asks(_at(variable, '$', _TYPES[kind]))} AND {_is_kind(variable, kind)}"
-            return _sure(f"exists({_members(value)}, {variable} -> {_sure(passes)})")
-        case Lowered(of=of):
-            return _some(of, kind, lambda text: asks(f"lower({text})"), variable=variable)
-        case Size(of=of):
-            return _sure(asks(f"cast({_count(of)} AS double)"))
+def _at(variant: Column, path: Column | str, kind: str) -> Column:
+    return F.try_variant_get(variant, path, kind)
 
 
-def _count(value: Value) -> Expression:
-    """Return how many values there are."""
-    match value:
-        case Literals(values=values):
-            return str(len(values))
-        case FieldValue(name=name):
-            is_set = kind_of(name) is Kind.TEXTS
-            return f"size({texts_of(name)})" if is_set else f"cast({COLUMNS[name]} IS NOT NULL AS int)"
-        case PathValue():
-            return f"size({_members(value)})"
-        case Lowered(of=PathValue() as path):
-            return f"size(filter({_members(path)}, m -> {_as('m', Kind.TEXT)} IS NOT NULL))"
-        case Lowered(of=of):
-            return _count(of)
-        case Size():
-            return "1"
-
-
-def _filled(value: Value) -> Expression:
-    """Return whether there is some value other than the empty text."""
-    if isinstance(value, PathValue):
-        is_blank = _sure(f"{_as('m', Kind.TEXT)} = ''")
-        return f"exists({_members(value)}, m -> NOT {is_blank})"
-    if isinstance(value, FieldValue) and kind_of(value.name) in (Kind.NUMBER, Kind.BOOLEAN):
-        return f"({COLUMNS[value.name]} IS NOT NULL)"
-    return "true" if isinstance(value, Size) else _some(value, Kind.TEXT, lambda text: f"{text} != ''")
-
-
-def _passes(test: Test, text: Expression, wanted: str) -> Expression:
-    match test:
-        case Test.STARTS_WITH:
-            return f"startswith({text}, {literal(wanted)})"
-        case Test.ENDS_WITH:
-            return f"endswith({text}, {literal(wanted)})"
-        case Test.INCLUDES:
-            return f"contains({text}, {literal(wanted)})"
-        case Test.MATCHES:
-            whole = literal(wanted if isinstance(wanted, Placeholder) else whole_pattern(wanted))
-            return f"(length({text}) <= {MAX_VALUE} AND rlike({text}, {whole}))"
-
-
-def _contains(value: Value, members: Literals) -> Expression:
-    """Return whether a list at the path has one of ``members`` as a member, or a text one as a part."""
-    is_lowered = isinstance(value, Lowered)
-    path = value.of if isinstance(value, Lowered) else value
-    if not isinstance(path, PathValue) or (is_lowered and members.kind is not Kind.TEXT):
-        return "false"
-
-    def held(one: Expression) -> Expression:
-        return f"lower({_as(one, members.kind)})" if is_lowered else _as(one, members.kind)
-
-    def equals(one: Expression) -> Expression:
-        return any_of(_sure(f"{held(one)} = {literal(member)}") for member in members.values)
-
-    def includes(one: Expression) -> Expression:
-        texts = members.values if members.kind is Kind.TEXT else ()
-        return any_of(_sure(f"contains({held(one)}, {literal(text)})") for text in texts)
-
-    inner = "try_variant_get(e, '$', 'array<variant>')"
-    alone = includes("e") if members.kind is Kind.TEXT else equals("e")
-    in_list = f"exists({inner}, m -> {equals('m')})"
-    return _sure(f"exists({_ends(path)}, e -> CASE WHEN {inner} IS NOT NULL THEN {in_list} ELSE {alone} END)")
-
-
-def _members(path: PathValue) -> Expression:
-    """Return the values at the path: each end, or the members of one that is a list; null among none."""
-    found = f"flatten(transform({_ends(path)}, e -> {_elements('e')}))"
-    return f"filter({found}, m -> m IS NOT NULL AND NOT {_sure('is_variant_null(m)')})"
-
-
-def _ends(path: PathValue) -> Expression:
-    """Return where the path ends, as an array of variants; a step by name goes into every member of a list."""
-    ends, steps = _starts(path)
-    for step in steps:
-        if isinstance(step, int):
-            ends = f"transform({ends}, e -> {_at('e', f'$[{step}]')})"
-        else:
-            inside = f"transform({_elements('e')}, m -> {_at('m', key_path(step))})"
-            ends = f"flatten(transform({ends}, e -> {inside}))"
-    return ends
-
-
-def _starts(path: PathValue) -> tuple[Expression, tuple[str | int, ...]]:
-    """Return where the path begins, as an array of variants, and the steps that are left from there.
-
-    The entity is an object, never a list, so the first step into it needs no look at members.
-    """
-    if path.root is PathRoot.ENTITY:
-        return f"array({_at(DOCUMENT, entity_path(*path.steps[:1]))})", path.steps[1:]
-    lists = (
-        f"coalesce({_at(DOCUMENT, f'$.changeDescription.{key}', _CHANGES)}, {_NO_CHANGES})"
-        for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
-    )
-    is_named = _sure(f"c.name = {literal(path.change or '')}")
-    return f"transform(filter(concat({', '.join(lists)}), c -> {is_named}), c -> c.{path.root})", path.steps
-
-
-def entity_path(key: str | int | None = None) -> str:
-    """Return the path from the document to the entity, or to its value under ``key``; a ``Placeholder`` unchanged."""
-    if isinstance(key, Placeholder):
-        return key
-    return "$.entity" if key is None else f"$.entity['{key}']"
-
-
-def key_path(key: str) -> str:
-    """Return the path from an object to its value under ``key``; a ``Placeholder`` unchanged."""
-    return key if isinstance(key, Placeholder) else f"$['{key}']"
-
-
-def _at(variant: Expression, path: str, kind: str = "variant") -> Expression:
-    return f"try_variant_get({variant}, {literal(path)}, '{kind}')"
-
-
-def _elements(end: Expression) -> Expression:
+def _elements(end: Column) -> Column:
     """Return the members of a list, or the one value as a list of one."""
-    return f"coalesce({_at(end, '$', 'array<variant>')}, array({end}))"
+    return F.coalesce(_at(end, "$", "array<variant>"), F.array(end))
 
 
-def _as(member: Expression, kind: Kind) -> Expression:
+def _as(member: Column, kind: Kind) -> Column:
     """Return a variant as a value of this kind; null when it holds another. Nothing is coerced."""
-    return f"CASE WHEN {_is_kind(member, kind)} THEN {_at(member, '$', _TYPES[kind])} END"
+    return F.when(_is_kind(member, kind), _at(member, "$", _TYPES[kind]))
 
 
-def _is_kind(member: Expression, kind: Kind) -> Expression:
-    held = f"schema_of_variant({member})"
-    return f"rlike({held}, '^(BIGINT|DOUBLE|DECIMAL)')" if kind is Kind.NUMBER else f"{held} = '{_TYPES[kind].upper()}'"
+def _is_kind(member: Column, kind: Kind) -> Column:
+    held = F.schema_of_variant(member)
+    is_number = kind is Kind.NUMBER
+    return F.rlike(held, F.lit("^(BIGINT|DOUBLE|DECIMAL)")) if is_number else held == _TYPES[kind].upper()
 
 
-def _closure(name: str) -> Expression:
-    """Return a name and its ancestors, its suffixes, or its ancestor at a depth (``conditions/paths.py``)."""
-    whole = COLUMNS[CLOSURES[name]]
-    if name in DEPTHS:
-        return _ancestor(whole, DEPTHS[name])
-    is_odd = f"contains({whole}, '\"') OR contains({whole}, '..') OR startswith({whole}, '.') OR endswith({whole}, '.')"
-    count = f"length({whole}) - length(replace({whole}, '.', '')) + 1"
-    cut = f"transform(sequence(1, {count}), n -> substring_index({whole}, '.', {'n' if name == FQN_PATH else '-n'}))"
-    closed = f"if({is_odd}, {_closure_of_parts(name, whole)}, {cut})"
-    return f"CASE WHEN {whole} != '' THEN {closed} ELSE {_NO_TEXTS} END"
+def _sure(column: Column) -> Column:
+    return F.coalesce(column, F.lit(False))
 
 
-def _closure_of_parts(name: str, whole: Expression) -> Expression:
-    """Return the same for a name with quoted dots; several times as expensive."""
-    parts = _parts(whole)
-    cut = f"slice({parts}, 1, i + 1)" if name == FQN_PATH else f"slice({parts}, i + 1, size({parts}))"
-    return f"array_distinct(concat(transform({parts}, (p, i) -> array_join({cut}, '.')), array({whole})))"
+def _all_of(columns: Iterable[Column]) -> Column:
+    return _joined(operator.and_, list(columns), neutral=True)
 
 
-def _ancestor(whole: Expression, depth: int) -> Expression:
-    """Return the plain and the full name of a name's ancestor at ``depth``; no name when it is not so deep."""
-    own = f"element_at(p, {depth})"
-    is_quoted = f"length({own}) > 1 AND startswith({own}, '\"') AND endswith({own}, '\"')"
-    plain = f"if({is_quoted}, replace(substring({own}, 2, length({own}) - 2), '\"\"', '\"'), {own})"
-    names = f"array_distinct(array({plain}, array_join(slice(p, 1, {depth}), '.')))"
-    return f"flatten(transform(filter(array({_parts(whole)}), p -> size(p) >= {depth}), p -> {names}))"
+def _joined(join: Callable[[Column, Column], Column], columns: list[Column], *, neutral: bool) -> Column:
+    """Return the columns joined as a balanced tree: a chain of hundreds would exceed the stack of Spark's analyser."""
+    if len(columns) < 2:
+        return columns[0] if columns else F.lit(neutral)
+    middle = len(columns) // 2
+    return join(*(_joined(join, half, neutral=neutral) for half in (columns[:middle], columns[middle:])))
 
 
-def _parts(whole: Expression) -> Expression:
-    """Return the parts of a name, quotes kept."""
-    return f"regexp_extract_all({whole}, {literal(PART_PATTERN)}, 0)"
-
-
-def _changes(places: tuple[int, ...]) -> Expression:
-    """Return the changes of an event reduced to some of their parts (``conditions/changes.py``)."""
-    chosen = [f"split_part(c, {literal(SEPARATOR)}, {at + 1})" for at in places]
-    whole = " AND ".join(f"{part} != ''" for part in chosen)
-    stored = f"coalesce({COLUMNS[CHANGES]}, {_NO_TEXTS})"
-    return f"transform(filter({stored}, c -> {whole}), c -> concat_ws({literal(SEPARATOR)}, {', '.join(chosen)}))"
-
-
-def _sure(expression: Expression) -> Expression:
-    return f"coalesce({expression}, false)"
+_COLUMNS: Algebra[Column] = Algebra(
+    constant=lambda holds: F.lit(holds), negation=operator.invert, conjunction=_all_of, disjunction=any_of
+)

@@ -1,6 +1,6 @@
 """Rows of an alert in the match index: one per anchor, with the residual condition.
 
-Facts are compared as hashes; only the rest is evaluated by signature. Next: ``spark/match.py``, which joins events.
+Facts are compared as hashes; only the rest is evaluated, as a program. Next: ``spark/match.py``, which joins events.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from tocsin.conditions.normal_form import Conjunction, Fact, Term
+from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term
 from tocsin.flow.match.indexing import Alternative, Anchor, ways
 from tocsin.flow.match.plan import Plan
+from tocsin.logic import NEVER, And, Formula, Not, Or, conjoined, disjoined, leaves, negated, replaced
 from tocsin.spark.anchors import number_of
-from tocsin.spark.conditions import is_stored
-from tocsin.spark.signatures import TEST, Shapes
+from tocsin.spark.field_columns import is_stored
+from tocsin.spark.programs import STEP, program_of
+from tocsin.spark.signatures import ConditionTest, Shapes
 
 SEPARATOR = "&"
 """Separator of the fields of an anchor of several facts."""
-
-_CLAUSE = pa.struct([pa.field("wanted", pa.bool_(), nullable=False), pa.field("tests", pa.list_(TEST))])
-"""Some of ``tests`` must pass (``wanted``), or none of them may."""
 
 ROWS = pa.schema(
     [
@@ -37,7 +36,7 @@ ROWS = pa.schema(
         pa.field("barred", pa.list_(pa.int64()), nullable=False),
         pa.field("guard_shape", pa.int32(), nullable=False),
         pa.field("guard", pa.string()),
-        pa.field("ways", pa.list_(pa.list_(_CLAUSE)), nullable=False),
+        pa.field("program", pa.list_(STEP), nullable=False),
         pa.field("reads_document", pa.bool_(), nullable=False),
     ]
 )
@@ -46,17 +45,22 @@ ROWS = pa.schema(
 UNGUARDED = -1
 """The guard of a row without one."""
 
-_Clause = dict[str, Any]  # Any: columns of ``_CLAUSE`` and ``ROWS``
+Row = dict[str, Any]  # Any: columns of ``ROWS``
+
+Condition = Formula[ConditionTest]
 
 
-def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[_Clause]:
-    """Yield a row per anchor of ``plan``."""
-    found = ways(plan, worded)
-    anchors = list(dict.fromkeys(anchor for way in found for anchor in way.anchors))
+def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row]:
+    """Yield a row per anchor of ``plan``; none for an anchor with which it never matches."""
+    alternatives = ways(plan, worded)
+    anchors = list(dict.fromkeys(anchor for way in alternatives for anchor in way.anchors))
     numbers = list(map(number_of, anchors))
     for at, anchor in enumerate(anchors):
-        left = [_asked(way, anchor) for way in found if not set(way.anchors).isdisjoint(anchors[at:])]
+        left = [_residual(way, anchor) for way in alternatives if not set(way.anchors).isdisjoint(anchors[at:])]
         needed, barred = _needed(left), _barred(left)
+        guard, condition = _guarded([_conditions(_without(way, needed, barred), shapes) for way in left], shapes)
+        if condition is NEVER:
+            continue
         yield {
             "anchor": numbers[at],
             "fields": SEPARATOR.join(anchor.fields),
@@ -68,12 +72,15 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[_Cl
             "facts": SEPARATOR.join(sorted({fact.field for fact in needed | barred})),
             "needed": _numbers(needed),
             "barred": _numbers(barred),
-            **_guarded([_clauses(_without(one, needed, barred), shapes) for one in left], shapes),
+            "guard_shape": UNGUARDED if guard is None else guard.shape,
+            "guard": None if guard is None else shapes.guard_text(guard),
+            "program": program_of(condition),
+            "reads_document": shapes.read_document({test.shape for test in leaves(condition)}),
         }
 
 
-def _asked(way: Alternative, anchor: Anchor) -> Conjunction:
-    """Return what ``way`` asks of an event that states ``anchor``."""
+def _residual(way: Alternative, anchor: Anchor) -> Conjunction:
+    """Return what ``way`` leaves to ask of an event that states ``anchor``."""
     return way.rest if anchor in way.anchors else way.whole
 
 
@@ -101,43 +108,30 @@ def _without(asked: Conjunction, needed: Collection[Fact], barred: frozenset[Fac
     return Conjunction(asked.groups - {frozenset({fact}) for fact in needed}, asked.forbidden - barred)
 
 
-def _guarded(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
-    """Return the ways with their guard: a cheap condition that all of them have.
+def _guarded(ways: list[list[Condition]], shapes: Shapes) -> tuple[ConditionTest | None, Condition]:
+    """Return a guard, a cheap test that all ways have, and what is left to ask; no guard where there is none.
 
-    A guard that is sufficient for its test is preferred, and removed from the ways.
+    Each way is a list of conditions that must all hold. A guard that is sufficient for its test is preferred, and
+    not asked again.
     """
-    if [] in ways:
-        return _left(None, [], shapes)
-    asked = [one for one in ways[0] if all(one in way for way in ways) and _may_guard(one, shapes)]
-    guard = min(asked, key=lambda one: not _decides(one, shapes), default=None)
-    if guard is None or not _decides(guard, shapes):
-        return _left(guard, ways, shapes)
-    left = [[one for one in way if one != guard] for way in ways]
-    return _left(guard, [] if [] in left else left, shapes)
+    shared = [part for part in ways[0] if all(part in way for way in ways)]
+    tests = [part for part in shared if isinstance(part, ConditionTest) and shapes.guard_text(part) is not None]
+    guard = min(tests, key=lambda test: not shapes.decides(test.shape), default=None)
+    is_asked = guard is not None and shapes.decides(guard.shape)
+    left = [[part for part in way if not (is_asked and part == guard)] for way in ways]
+    return guard, disjoined(*(conjoined(*way) for way in left))
 
 
-def _may_guard(clause: _Clause, shapes: Shapes) -> bool:
-    (test, *others), wanted = clause["tests"], clause["wanted"]
-    is_lone = wanted and not others and len(test["texts"]) == 1
-    return is_lone and shapes.guard_text(test["shape"], test["texts"][0]) is not None
+def _conditions(way: Conjunction, shapes: Shapes) -> list[Condition]:
+    """Return the conditions that must all hold for ``way``, the cheapest to read first."""
+    groups = sorted(way.groups, key=lambda group: (len(group), repr(sorted(map(repr, group)))))
+    barred = [negated(_some_of(way.forbidden, shapes))] if way.forbidden else []
+    return [*(_some_of(group, shapes) for group in groups), *barred]
 
 
-def _decides(guard: _Clause, shapes: Shapes) -> bool:
-    return shapes.decides(guard["tests"][0]["shape"])
-
-
-def _left(guard: _Clause | None, ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
-    """Return the columns of a row with the residual conditions."""
-    numbers = {test["shape"] for way in ways for clause in way for test in clause["tests"]}
-    asked = {"ways": ways, "reads_document": shapes.read_document(numbers)}
-    if guard is None:
-        return {"guard_shape": UNGUARDED, "guard": None, **asked}
-    (test,) = guard["tests"]
-    return {"guard_shape": test["shape"], "guard": shapes.guard_text(test["shape"], test["texts"][0]), **asked}
-
-
-def _clauses(asked: Conjunction, shapes: Shapes) -> list[_Clause]:
-    groups = sorted(asked.groups, key=lambda group: (len(group), repr(sorted(map(repr, group)))))
-    wanted = [{"wanted": True, "tests": shapes.tests(group)} for group in groups]
-    forbidden = [{"wanted": False, "tests": shapes.tests(asked.forbidden)}] if asked.forbidden else []
-    return wanted + forbidden
+def _some_of(group: Group, shapes: Shapes) -> Condition:
+    """Return that some test of ``group`` passes; what could not be normalised is a test with parts of its own."""
+    parts = [term for term in group if isinstance(term, And | Or | Not)]
+    tests = shapes.tests(group.difference(parts))
+    whole = (replaced(part, lambda leaf: _some_of(frozenset({leaf}), shapes)) for part in parts)  # type: ignore[arg-type]  # a formula of leaves
+    return disjoined(*tests, *whole)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.types import DateType, StructField, StructType
 
@@ -18,7 +18,7 @@ from tocsin.clock import to_datetime
 from tocsin.flow.eventlog.lake import ALWAYS, Extent, ReadingStep, Segment, Window
 from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.sources import LOG_FORMAT
-from tocsin.spark.streaks import IS_REPORT, with_streaks
+from tocsin.spark.streaks import is_report, with_streaks
 
 VIEW = "change_events"
 """What the whole history is called in SQL."""
@@ -34,15 +34,6 @@ _DESCRIBED = (
 _AS_THEY_ARE = (
     *("eventType", "entityType", "entityId", "entityFullyQualifiedName"),
     *("previousVersion", "currentVersion", "userName", "userId"),
-)
-_WIRE = (
-    "event_id AS id",
-    "log_offset AS offset",
-    *(f"{COLUMNS[name]} AS {name}" for name in _AS_THEY_ARE),
-    "timestamp_millis(timestamp_ms) AS timestamp",
-    "domains",
-    f"from_json(get_json_object(event, '$.changeDescription'), '{_DESCRIBED}') AS changeDescription",
-    "get_json_object(event, '$.entity') AS entity",
 )
 
 
@@ -90,7 +81,7 @@ def history(session: SparkSession, place: HistoryLocation, extent: Extent, windo
 def between(session: SparkSession, place: HistoryLocation, extent: Extent, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, of lake and log, as ``EVENTS``: one row per event."""
     met = tuple(one for one in extent.segments if one.after < through and one.through > after)
-    stored = kept(session, place, met, ALWAYS).where(f"log_offset > {after} AND log_offset <= {through}")
+    stored = kept(session, place, met, ALWAYS).where(is_between(after, through))
     start = max(after, extent.lake_end)
     return stored.union(logged(session, place, start, through)) if through > start else stored
 
@@ -100,7 +91,7 @@ def part(session: SparkSession, place: HistoryLocation, step: ReadingStep, windo
     if not step.segments:
         return _within(logged(session, place, step.after, step.through), window)
     stored = kept(session, place, step.segments, window)
-    return stored.where(f"log_offset > {step.after} AND log_offset <= {step.through}")
+    return stored.where(is_between(step.after, step.through))
 
 
 def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segment], window: Window) -> DataFrame:
@@ -109,9 +100,11 @@ def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segme
         return session.createDataFrame([], EVENTS)
     folders = [folder_of(place.root, segment.id) for segment in segments]
     found = session.read.schema(_STORED).option("basePath", place.root).parquet(*folders)
-    for compares, at_ms in ((">=", window.since_ms), ("<=", window.until_ms)):
-        if at_ms is not None:  # folders of other days are not even listed
-            found = found.where(f"{_DATE} {compares} DATE'{to_datetime(at_ms):%Y-%m-%d}'")
+    day = F.col(_DATE)  # folders of other days are not even listed
+    if window.since_ms is not None:
+        found = found.where(day >= F.lit(to_datetime(window.since_ms).date()))
+    if window.until_ms is not None:
+        found = found.where(day <= F.lit(to_datetime(window.until_ms).date()))
     return _within(found.select(*EVENTS.names), window)
 
 
@@ -129,7 +122,7 @@ def reported(session: SparkSession, place: HistoryLocation, through: int, window
     """
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("only", "reports")
     reports = reader.option("eventsPerPartition", max(through, 1)).option("after", 0).option("through", through).load()
-    return _within(with_streaks(reports.where(IS_REPORT)), window)
+    return _within(with_streaks(reports.where(is_report())), window)
 
 
 def change_events(events: DataFrame) -> DataFrame:
@@ -138,11 +131,28 @@ def change_events(events: DataFrame) -> DataFrame:
     One row per event; needs the columns of ``EVENTS``, returns the keys of a change event and ``offset``. ``timestamp``
     is a timestamp, ``changeDescription`` a struct whose values are JSON texts, ``entity`` is JSON text.
     """
-    return events.selectExpr(*_WIRE)
+    change_description = F.from_json(F.get_json_object("event", "$.changeDescription"), _DESCRIBED)
+    return events.select(
+        F.col("event_id").alias("id"),
+        F.col("log_offset").alias("offset"),
+        *(F.col(COLUMNS[name]).alias(name) for name in _AS_THEY_ARE),
+        F.timestamp_millis("timestamp_ms").alias("timestamp"),
+        "domains",
+        change_description.alias("changeDescription"),
+        F.get_json_object("event", "$.entity").alias("entity"),
+    )
+
+
+def is_between(after: int, through: int) -> Column:
+    """Return whether a row's ``log_offset`` is above one offset, up to another."""
+    offset = F.col("log_offset")
+    return (offset > after) & (offset <= through)
 
 
 def _within(events: DataFrame, window: Window) -> DataFrame:
-    for compares, at_ms in ((">=", window.since_ms), ("<=", window.until_ms)):
-        if at_ms is not None:
-            events = events.where(f"timestamp_ms {compares} {at_ms}")
+    timestamp_ms = F.col("timestamp_ms")
+    if window.since_ms is not None:
+        events = events.where(timestamp_ms >= window.since_ms)
+    if window.until_ms is not None:
+        events = events.where(timestamp_ms <= window.until_ms)
     return events

@@ -2,19 +2,19 @@
 
 Subscriptions are rows, not code. Each is indexed by anchors (``flow/match/indexing.py``) that an event must have. The
 facts of each event are exploded, a broadcast join finds the candidates, and the residual conditions are evaluated for
-those only, by signature (``spark/index_rows.py``, ``spark/signatures.py``,
-``docs/decisions/0002-facts-and-anchors.md``). Next: ``jobs/resolving.py``.
+those only, as programs over signatures (``spark/programs.py``, ``docs/decisions/0002-facts-and-anchors.md``).
+Next: ``jobs/resolving.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.relations import ANYBODY
@@ -22,8 +22,9 @@ from tocsin.flow.match.extracted_paths import TakenPaths
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import BETWEEN_WORDS, words_of
 from tocsin.spark.anchors import stated
-from tocsin.spark.conditions import DOCUMENT, Expression, literal, texts_at, with_document
+from tocsin.spark.conditions import DOCUMENT, texts_at, with_document
 from tocsin.spark.index_rows import ROWS, SEPARATOR, UNGUARDED, rows_of
+from tocsin.spark.programs import accepts
 from tocsin.spark.signatures import Shapes
 
 _CANDIDATE = """
@@ -31,20 +32,16 @@ _CANDIDATE = """
     AND (NOT coalesce(recorded, false) OR timestamp_ms >= created_at_ms)
     AND NOT coalesce(late, false) AND (reported_at IS NULL OR reported_at >= created_at_ms)
     AND forall(needed, n -> array_contains(facts, n)) AND NOT exists(barred, n -> array_contains(facts, n))
-    AND (guard_shape < 0 OR {guard})
-    AND (size(earlier) = 0 OR NOT arrays_overlap(earlier, keys))
 """
-"""Whether a key leads to a subscription that may match and that no earlier anchor of it has found already."""
+_IS_GUARDED = "guard_shape >= 0"
+_IS_FIRST = "size(earlier) = 0 OR NOT arrays_overlap(earlier, keys)"
+"""Whether no earlier anchor of the subscription has found the event already."""
 
-_REST = "exists(ways, way -> forall(way, clause -> exists(clause.tests, t -> {test}) = clause.wanted))"
-_WITH_DOCUMENT = "exists(array(try_parse_json(event)), {name} -> {rest})"
-_APART = "size(array_sort(array(spark_partition_id()), (a, b) -> 0))"
-"""Always 1, and twice in the way of Spark's optimiser: the number of a partition keeps the question out of the join, a
-comparator keeps it out of the method that is compiled for a whole stage. By itself a question is compiled in small
-methods, which no number of shapes makes too large for Java, and the join stays small enough to be compiled early."""
-
-_HOLDS = f"if(size(ways) = 0 OR {_APART} < 1, true, {{rest}})"
-"""What is left to ask. The document is parsed once a candidate, unless it was for each event."""
+_APART = "size(array_sort(array(spark_partition_id()), (a, b) -> 0)) < 1"
+"""Never true, and twice in the way of Spark's optimiser: the number of a partition keeps the residual conditions out of
+the join, a comparator keeps them out of the method that is compiled for a whole stage. By themselves they are compiled
+in small methods, which no number of signatures makes too large for Java, and the join stays small enough to be compiled
+early."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,7 @@ class Index:
     rows: pa.Table
     shapes: Shapes
     taken: TakenPaths
+    _columns: dict[str, tuple[object, Column]] = field(default_factory=dict, repr=False, compare=False)
     _frames: list[DataFrame] = field(default_factory=list, repr=False, compare=False)
 
     def changed(self, gone: Collection[str], plans: Iterable[Plan]) -> Index:
@@ -71,35 +69,54 @@ class Index:
         stale = pa.array([*gone, *(plan.subscription_id for plan in added)], pa.string())
         kept = self.rows.filter(pc.invert(pc.is_in(self.rows["subscription_id"], value_set=stale)))
         rows = pa.concat_tables([kept, _table(added, self.shapes, self.taken)]).combine_chunks()
-        return Index(rows, self.shapes, self.taken)
+        return Index(rows, self.shapes, self.taken, self._columns)
 
-    @cached_property
-    def keys(self) -> Expression:
-        """Return the expression for the numbers of the anchors that an event states, each once."""
+    @property
+    def keys(self) -> Column:
+        """Return the numbers of the anchors that an event states, each once."""
         known = sorted(pc.unique(self.rows["fields"]).to_pylist())
-        return stated([tuple(one.split(SEPARATOR)) if one else () for one in known])
+        combinations = tuple(tuple(fields.split(SEPARATOR)) if fields else () for fields in known)
+        return self._kept("keys", combinations, lambda: stated(combinations))
 
-    @cached_property
-    def facts(self) -> Expression:
-        """Return the expression for the numbers of the facts that an event states and that some row needs or bars."""
-        known = {one for row in pc.unique(self.rows["facts"]).to_pylist() for one in row.split(SEPARATOR) if one}
-        return stated([(field,) for field in sorted(known)])
+    @property
+    def facts(self) -> Column:
+        """Return the numbers of the facts that an event states and that some row needs or bars."""
+        known = {field for row in pc.unique(self.rows["facts"]).to_pylist() for field in row.split(SEPARATOR) if field}
+        combinations = tuple((field,) for field in sorted(known))
+        return self._kept("facts", combinations, lambda: stated(combinations))
 
-    @cached_property
-    def candidate(self) -> Expression:
-        """Return the expression for whether a key leads to a row that may match."""
+    @property
+    def candidate(self) -> Column:
+        """Return whether a key leads to a row that may match."""
         numbers = sorted(set(pc.unique(self.rows["guard_shape"]).to_pylist()) - {UNGUARDED})
-        return _CANDIDATE.format(guard=self.shapes.guard(numbers))
 
-    @cached_property
-    def holds(self) -> Expression:
-        """Return the expression for whether a candidate matches."""
-        tests = pc.list_flatten(pc.struct_field(pc.list_flatten(pc.list_flatten(self.rows["ways"])), "tests"))
-        numbers = sorted(pc.unique(pc.struct_field(tests, "shape")).to_pylist())
-        rest = _REST.format(test=self.shapes.expression(numbers))
-        if self.reads_document and not self.taken.names:
-            rest = _WITH_DOCUMENT.format(name=DOCUMENT, rest=rest)
-        return _HOLDS.format(rest=rest)
+        def candidate() -> Column:
+            passes_guard = ~F.expr(_IS_GUARDED) | self.shapes.guard(numbers)
+            return F.expr(_CANDIDATE) & passes_guard & F.expr(_IS_FIRST)
+
+        return self._kept("candidate", numbers, candidate)
+
+    @property
+    def holds(self) -> Column:
+        """Return whether a candidate matches. The document is parsed once a candidate, unless it was for each event."""
+        numbers = sorted(pc.unique(pc.struct_field(pc.list_flatten(self.rows["program"]), "shape")).to_pylist())
+
+        def rest(document: Column) -> Column:
+            return accepts(F.col("program"), lambda test: self.shapes.passes(test, document, numbers))
+
+        def whole() -> Column:
+            parses = self.reads_document and not self.taken.names
+            asked = F.exists(F.array(F.try_parse_json("event")), rest) if parses else rest(F.col(DOCUMENT))
+            return F.when((F.size("program") == 0) | F.expr(_APART), F.lit(True)).otherwise(asked)
+
+        return self._kept("holds", (self.reads_document, bool(self.taken.names), numbers), whole)
+
+    def _kept(self, name: str, made_of: object, column: Callable[[], Column]) -> Column:
+        """Return ``column()``, kept for indexes that come of this one and need the same: it takes many JVM calls."""
+        kept = self._columns.get(name)
+        if kept is None or kept[0] != made_of:
+            kept = self._columns[name] = (made_of, column())
+        return kept[1]
 
     @cached_property
     def reads_document(self) -> bool:
@@ -113,7 +130,7 @@ class Index:
     def asking(self) -> list[str]:
         """Return the subscriptions that ask candidates for more than facts, in order; others cost little."""
         asks = pc.or_(
-            pc.greater(pc.list_value_length(self.rows["ways"]), 0), pc.greater_equal(self.rows["guard_shape"], 0)
+            pc.greater(pc.list_value_length(self.rows["program"]), 0), pc.greater_equal(self.rows["guard_shape"], 0)
         )
         return sorted(pc.unique(self.rows.filter(asks)["subscription_id"]).to_pylist())
 
@@ -147,13 +164,13 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     """
     kept = list(dict.fromkeys(("log_offset", *columns)))
     known = _with_texts(events, index.taken)
-    stating = known.selectExpr("*", f"{index.keys} AS keys", f"{index.facts} AS facts")
-    keyed = stating.selectExpr("*", "explode(keys) AS key")
+    stating = known.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
+    keyed = stating.select("*", F.explode("keys").alias("key"))
     subscriptions = F.broadcast(index.frame(events.sparkSession))
-    candidates = keyed.join(subscriptions, F.expr(index.candidate))
+    candidates = keyed.join(subscriptions, index.candidate)
     if index.reads_document:  # what is not asked for is not carried along
         carried = DOCUMENT if index.taken.names else "event"
-        candidates = candidates.withColumn(carried, F.expr(f"if(reads_document, {carried}, NULL)"))
+        candidates = candidates.withColumn(carried, F.when(F.col("reads_document"), F.col(carried)))
     return candidates.where(index.holds).select(*kept, "subscription_id", "asked")
 
 
@@ -177,13 +194,13 @@ def _with_texts(events: DataFrame, taken: TakenPaths) -> DataFrame:
     """
     if not taken.names:
         return events
-    texts = [f"{texts_at(path)} AS {name}" for path, name in taken.names.items()]
-    words = [f"{_words_in(name)} AS {words_of(name)}" for name in sorted(taken.worded)]
-    return with_document(events).selectExpr("*", *texts).selectExpr("*", *words)
+    texts = [texts_at(path).alias(name) for path, name in taken.names.items()]
+    words = [_words_in(name).alias(words_of(name)) for name in sorted(taken.worded)]
+    return with_document(events).select("*", *texts).select("*", *words)
 
 
-def _words_in(texts: str) -> Expression:
-    return f"flatten(transform({texts}, t -> split(t, {literal(BETWEEN_WORDS)})))"
+def _words_in(texts: str) -> Column:
+    return F.flatten(F.transform(texts, lambda text: F.split(text, BETWEEN_WORDS)))
 
 
 def _table(plans: Sequence[Plan], shapes: Shapes, taken: TakenPaths) -> pa.Table:

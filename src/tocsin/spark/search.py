@@ -26,7 +26,7 @@ _MEMBER_PATHS = tuple(sorted({path for name in SEARCHED for path in ENTITY_TYPES
 _PART_OF_NAME = r'"(?:[^"]|"")*"|[^".]+'
 _PEOPLE = ("user", "team")
 _VIEW = "tocsin_entries"
-_LAST = f"SELECT entry.* FROM (SELECT max_by(struct(*), log_offset) AS entry FROM {_VIEW} GROUP BY entity_id)"  # noqa: S608
+_LAST = "SELECT entry.* FROM (SELECT max_by(struct(*), log_offset) AS entry FROM tocsin_entries GROUP BY entity_id)"
 
 
 def search_events(events: DataFrame) -> DataFrame:

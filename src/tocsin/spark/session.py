@@ -28,6 +28,8 @@ BACKGROUND = "background"
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Spark records the line of our code for each Column, which doubles what making one takes.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     # Re-planning between stages costs a small micro-batch more than a better plan gains.
     "spark.sql.adaptive.enabled": "false",
@@ -48,6 +50,12 @@ _DEFAULTS = {
     # Over TCP, Nagle's algorithm and delayed acknowledgements add 40 ms to each task that reads the log.
     "spark.python.unix.domain.socket.enabled": "true",
 }
+
+_ALWAYS = {
+    # Else Spark replaces ``${…}`` in texts by settings, environment variables and Java's properties.
+    "spark.sql.variable.substitute": "false",
+}
+"""Settings that no others override."""
 
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """For large expressions over few rows: generated code is slower than interpreting, and takes seconds to compile."""
@@ -74,7 +82,7 @@ def open_session(
     ----------
     master : where Spark runs: ``local[2]``, ``local-cluster[…]``, ``spark://…``, ``yarn``, ``k8s://…``
     driver_memory : heap of the driver, in Spark's notation
-    conf : further Spark settings; they win over ours
+    conf : further Spark settings; they win over ours, but for the few in ``_ALWAYS``
     py_files : the wheel or zip of Tocsin that executors on other machines import
     """
     if master.startswith("local"):
@@ -93,7 +101,7 @@ def open_session(
     shares = {"spark.scheduler.allocation.file": pools.as_uri()} if pools.is_file() else {}
     local = _ON_LOOPBACK if master.startswith("local") else {}
     embedded = _WITHOUT_EXECUTORS if master.partition("[")[0] == "local" else {}
-    settings = {**_DEFAULTS, **shares, **java, **local, **embedded, **(conf or {})}
+    settings = {**_DEFAULTS, **shares, **java, **local, **embedded, **(conf or {}), **_ALWAYS}
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

@@ -1,17 +1,20 @@
-"""Expression signatures: residual conditions with their constants removed, so that many alerts share one.
+"""Expression signatures: leaves of conditions with their constants removed, so that many alerts share one.
 
-However many alerts compare the length of a column with a number, there is one signature and one expression; the
-numbers are rows. So neither the query text nor the code Spark compiles grows with the number of alerts
-(Hanson et al., "Scalable Trigger Processing", 1999, section "expression signatures"). Next: ``spark/index_rows.py``.
+However many alerts compare the length of a column with a number, there is one signature and one expression; constants
+and paths are values of rows. So neither the plan nor the code that Spark compiles grows with the number of alerts
+(Hanson et al., "Scalable Trigger Processing", 1999, section "expression signatures"). Next: ``spark/programs.py``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.nodes import (
     Compare,
@@ -20,9 +23,9 @@ from tocsin.conditions.nodes import (
     Filled,
     Has,
     Kind,
+    Leaf,
     Literals,
     Lowered,
-    Node,
     Operator,
     PathRoot,
     PathValue,
@@ -35,71 +38,99 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.normal_form import Fact, Group
 from tocsin.conditions.patterns import literal_inside
+from tocsin.logic import Formula
 from tocsin.spark.conditions import (
-    DOCUMENT,
-    Expression,
+    ConditionCompiler,
+    IndexPlaceholder,
     Placeholder,
     entity_path,
-    expression,
     inner_pattern,
-    is_stored,
-    key_path,
-    texts_of,
+    step_path,
     whole_pattern,
 )
+from tocsin.spark.field_columns import is_stored, texts_of
 
-TEST = pa.struct(
-    [
-        pa.field("shape", pa.int32(), nullable=False),
-        pa.field("texts", pa.list_(pa.string()), nullable=False),
-        pa.field("numbers", pa.list_(pa.float64()), nullable=False),
-        pa.field("paths", pa.list_(pa.string()), nullable=False),
-    ]
+TEST_FIELDS = (
+    pa.field("shape", pa.int32(), nullable=False),
+    pa.field("texts", pa.list_(pa.string()), nullable=False),
+    pa.field("numbers", pa.list_(pa.float64()), nullable=False),
+    pa.field("paths", pa.list_(pa.string()), nullable=False),
 )
-"""One test: its shape by number, the constants it is asked with, of which one must pass, and where it looks."""
+"""Fields of one test: its shape by number, the constants of which one must pass, and where it looks."""
 
-_SLOT, _GUARD = Placeholder("constant"), Placeholder("guard")
-_ALL = "t.texts"
+_CONSTANT, _GUARD = Placeholder("constant"), Placeholder("guard")
 _AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
 """Texts that look in JSON as they are, whoever wrote it."""
 
 
 @dataclass(frozen=True)
+class ConditionTest(Formula["ConditionTest"]):
+    """Test of a signature with its constants, as ``TEST_FIELDS`` of a row: it passes if it does for one of them."""
+
+    shape: int
+    texts: tuple[Scalar, ...] = ()
+    numbers: tuple[Scalar, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ConditionSignature:
-    """A signature: a test without its constants.
+    """A signature: a leaf without its constants.
 
     Attributes
     ----------
-    node : the test, with ``_SLOT`` in place of its constant, and other slots for the steps of its paths
-    slot : ``texts`` or ``numbers``, the column of the constants; None when it has none
+    leaf : the leaf, with ``_CONSTANT`` in place of its constant, and other placeholders for the steps of its paths
+    slot : ``texts`` or ``numbers``, the field of a test that has the constants; None when it has none
+    step_count : how many paths a test of this signature has
     """
 
-    node: Node
+    leaf: Leaf
     slot: str | None = None
+    step_count: int = 0
 
-    def expression(self) -> Expression:
-        """Return whether test ``t`` of this shape passes: never null, even for other tests."""
-        match self.node:
-            case Has(field=field):
-                return f"coalesce(arrays_overlap({texts_of(field)}, {_ALL}), false)"
-            case _ if self.slot:
-                return f"exists(t.{self.slot}, {_SLOT} -> {expression(self.node)})"
-            case _:
-                return expression(self.node)
+    def passes(self, test: Column, document: Column) -> Column:
+        """Return whether ``test``, a struct of ``TEST_FIELDS`` of this shape, passes: never null."""
+        if isinstance(self.leaf, Has):
+            return F.coalesce(F.arrays_overlap(texts_of(self.leaf.field), test["texts"]), F.lit(False))
+        paths = self._paths(test)
+        if self.slot is None:
+            return ConditionCompiler(document, paths).condition(self.leaf)
 
-    def guard(self) -> Expression | None:
-        """Return a necessary condition on text ``guard`` for this test to pass; or None.
+        def passes_with(constant: Column) -> Column:
+            return ConditionCompiler(document, {**paths, _CONSTANT: constant}).condition(self.leaf)
+
+        return F.exists(test[self.slot], passes_with)
+
+    def _paths(self, test: Column) -> dict[str, Column]:
+        """Return the columns of the placeholders for steps."""
+        steps = {at: F.get(test["paths"], F.lit(at)) for at in range(self.step_count)}
+        return {
+            _path_placeholder(at, by_position=by_position): step
+            for at, step in steps.items()
+            for by_position in (False, True)
+        }
+
+    def guard(self) -> Column:
+        """Return a necessary condition on the column ``guard`` for a test to pass; False if ``has_guard`` is.
 
         It is cheap, because it is evaluated for every event that has the anchor: no closure is computed, no JSON read.
         """
-        match self.node:
+        guard = F.col("guard")
+        match self.leaf:
             case TextTest(value=FieldValue(name=name), test=test) if is_stored(name):
                 quick = Test.INCLUDES if test is Test.MATCHES else test
-                return expression(replace(self.node, test=quick, texts=(_GUARD,)))
-            case _ if self._reads_text():
-                return f"contains(event, {_GUARD})"
+                compiler = ConditionCompiler(F.lit(None), {_GUARD: guard})
+                return compiler.condition(replace(self.leaf, test=quick, texts=(_GUARD,)))
             case _:
-                return None
+                return F.contains(F.col("event"), guard) if self._reads_text() else F.lit(False)
+
+    def has_guard(self) -> bool:
+        """Return whether tests of this signature can be guarded."""
+        match self.leaf:
+            case TextTest(value=FieldValue(name=name)) if is_stored(name):
+                return True
+            case _:
+                return self._reads_text()
 
     def decides(self) -> bool:
         """Return whether ``guard`` is sufficient for the test, too."""
@@ -112,12 +143,16 @@ class ConditionSignature:
             return asked if _AS_JSON.fullmatch(asked) else None
         return asked or (None if self._is_pattern() else asked)
 
+    def reads_document(self) -> bool:
+        """Return whether a test of this signature reads the document."""
+        return any(_is_path(value) for value in _values_of(self.leaf))
+
     def _is_pattern(self) -> bool:
-        return isinstance(self.node, TextTest) and self.node.test is Test.MATCHES
+        return isinstance(self.leaf, TextTest) and self.leaf.test is Test.MATCHES
 
     def _reads_text(self) -> bool:
         """Return whether the constant must occur verbatim in the document's JSON for the test to pass."""
-        match self.node:
+        match self.leaf:
             case TextTest(value=PathValue()):
                 return True
             case Compare(operator=Operator.EQ, left=PathValue()) | Contains(value=PathValue()):
@@ -127,125 +162,146 @@ class ConditionSignature:
 
 
 class Shapes:
-    """Numbers the shapes it meets; a number once given stays."""
+    """Numbers the signatures it meets; a number once given stays."""
 
     def __init__(self) -> None:
         self._numbers: dict[ConditionSignature, int] = {}
         self._shapes: list[ConditionSignature] = []
-        self._expressions: list[Expression] = []
-        self._guards: list[Expression | None] = []
 
-    def tests(self, group: Group) -> list[dict[str, object]]:
-        """Return a group of alternatives as rows of ``TEST``, one for each shape."""
+    def tests(self, group: Group) -> list[ConditionTest]:
+        """Return a group of alternatives as tests, one for each signature and place."""
         constants: dict[tuple[int, tuple[str, ...]], list[Scalar]] = {}
-        slots: dict[int, str | None] = {}
         for term in sorted(group, key=repr):
             shape, values, paths = _taken_apart(term)
-            number = self._number(shape)
-            slots[number] = shape.slot
-            constants.setdefault((number, paths), []).extend(values)
+            constants.setdefault((self._number(shape), paths), []).extend(values)
         return [
-            {
-                "shape": number,
-                "texts": values if slots[number] == "texts" else [],
-                "numbers": values if slots[number] == "numbers" else [],
-                "paths": list(paths),
-            }
+            ConditionTest(number, paths=paths, **self._constants(number, values))
             for (number, paths), values in sorted(constants.items())
         ]
 
-    def guard_text(self, number: int, text: str) -> str | None:
-        """Return the text that guards the test of this shape with ``text``; None when it cannot be guarded."""
-        return None if self._guards[number] is None else self._shapes[number].guard_text(text)
+    def guard_text(self, test: ConditionTest) -> str | None:
+        """Return the text that guards ``test``; None when it cannot be guarded."""
+        shape = self._shapes[test.shape]
+        is_lone = len(test.texts) == 1 and shape.has_guard()
+        return shape.guard_text(str(test.texts[0])) if is_lone else None
 
     def decides(self, number: int) -> bool:
         """Return whether a guard of this signature is sufficient for its test."""
         return self._shapes[number].decides()
 
-    def expression(self, numbers: Sequence[int]) -> Expression:
-        """Return whether test ``t``, whose shape is one of ``numbers`` (sorted), passes."""
-        return _by_number("t.shape", numbers, self._expressions)
+    def passes(self, test: Column, document: Column, numbers: Sequence[int]) -> Column:
+        """Return whether ``test``, whose shape is one of ``numbers`` (sorted), passes."""
+        return _by_number(test["shape"], numbers, lambda number: self._shapes[number].passes(test, document))
 
-    def guard(self, numbers: Sequence[int]) -> Expression:
+    def guard(self, numbers: Sequence[int]) -> Column:
         """Return whether the text ``guard`` passes the test of shape ``guard_shape``, one of ``numbers`` (sorted)."""
-        return _by_number("guard_shape", numbers, [one or "false" for one in self._guards])
+        return _by_number(F.col("guard_shape"), numbers, lambda number: self._shapes[number].guard())
 
     def read_document(self, numbers: Iterable[int]) -> bool:
         """Return whether a test with one of these signatures reads the document."""
-        return any(DOCUMENT in self._expressions[number] for number in numbers)
+        return any(self._shapes[number].reads_document() for number in numbers)
+
+    def _constants(self, number: int, values: Sequence[Scalar]) -> dict[str, Any]:  # Any: a field's value
+        slot = self._shapes[number].slot
+        return {} if slot is None else {slot: tuple(values)}
 
     def _number(self, shape: ConditionSignature) -> int:
         number = self._numbers.setdefault(shape, len(self._numbers))
-        if number == len(self._expressions):
+        if number == len(self._shapes):
             self._shapes.append(shape)
-            self._expressions.append(shape.expression())
-            self._guards.append(shape.guard())
         return number
 
 
-def _by_number(name: str, numbers: Sequence[int], expressions: Sequence[Expression]) -> Expression:
-    """Return an expression that selects by ``name`` with nested halves: a chain would need a hundred comparisons."""
+def _by_number(number: Column, numbers: Sequence[int], column: Callable[[int], Column]) -> Column:
+    """Return a Column that selects by ``number`` with nested halves: a chain would need a hundred comparisons."""
     if not numbers:
-        return "false"
+        return F.lit(False)
     if len(numbers) == 1:
-        return expressions[numbers[0]]
+        return column(numbers[0])
     middle = len(numbers) // 2
-    low, high = (_by_number(name, half, expressions) for half in (numbers[:middle], numbers[middle:]))
-    return f"if({name} < {numbers[middle]}, {low}, {high})"
+    low, high = (_by_number(number, half, column) for half in (numbers[:middle], numbers[middle:]))
+    return F.when(number < numbers[middle], low).otherwise(high)
 
 
-def _taken_apart(term: Fact | Node) -> tuple[ConditionSignature, Sequence[Scalar], tuple[str, ...]]:
-    """Return the shape of ``term``, its constants and the steps of its paths."""
-    steps: list[str] = []
+def _taken_apart(term: Fact | Leaf) -> tuple[ConditionSignature, Sequence[Scalar], tuple[str, ...]]:
+    """Return the signature of ``term``, its constants and the steps of its paths."""
+    paths: list[str] = []
+    constants: Sequence[Scalar] = ()
+    slot: str | None = None
     match term:
         case Fact(field=field, value=value):
-            return ConditionSignature(Has(field, (_SLOT,)), "texts"), (value,), ()
+            return ConditionSignature(Has(field, (_CONSTANT,)), "texts"), (value,), ()
         case Has(field=field, values=values):
-            return ConditionSignature(Has(field, (_SLOT,)), "texts"), values, ()
+            return ConditionSignature(Has(field, (_CONSTANT,)), "texts"), values, ()
         case TextTest(test=test, value=value, texts=texts):
-            asked = [whole_pattern(text) for text in texts] if test is Test.MATCHES else texts
-            return ConditionSignature(TextTest(test, _stepless(value, steps), (_SLOT,)), "texts"), asked, tuple(steps)
-        case Compare(operator=operator, left=left, right=Literals(kind=kind, values=values)) if slot := _SLOTS.get(
-            kind
-        ):
-            compared = Compare(operator, _stepless(left, steps), Literals(kind, (_SLOT,)))
-            return ConditionSignature(compared, slot), values, tuple(steps)
+            constants, slot = [whole_pattern(text) for text in texts] if test is Test.MATCHES else texts, "texts"
+            leaf: Leaf = TextTest(test, _stepless(value, paths), (_CONSTANT,))
         case Compare(operator=operator, left=left, right=right):
-            return (
-                ConditionSignature(Compare(operator, _stepless(left, steps), _stepless(right, steps))),
-                (),
-                tuple(steps),
-            )
-        case Contains(value=value, members=Literals(kind=kind, values=values)) if slot := _SLOTS.get(kind):
-            contains = Contains(_stepless(value, steps), Literals(kind, (_SLOT,)))
-            return ConditionSignature(contains, slot), values, tuple(steps)
+            left, (right, constants, slot) = _stepless(left, paths), _constantless(right, paths)
+            leaf = Compare(operator, left, right)
         case Contains(value=value, members=members):
-            return ConditionSignature(Contains(_stepless(value, steps), members)), (), tuple(steps)
+            value, (members, constants, slot) = _stepless(value, paths), _slotted(members)
+            leaf = Contains(value, members)
         case Present(value=value):
-            return ConditionSignature(Present(_stepless(value, steps))), (), tuple(steps)
+            leaf = Present(_stepless(value, paths))
         case Filled(value=value):
-            return ConditionSignature(Filled(_stepless(value, steps))), (), tuple(steps)
+            leaf = Filled(_stepless(value, paths))
         case _:
-            return ConditionSignature(term), (), ()
+            leaf = term
+    return ConditionSignature(leaf, slot, len(paths)), constants, tuple(paths)
 
 
-def _stepless(value: Value, steps: list[str]) -> Value:
-    """Return ``value`` with slots for the steps of its paths, which are added to ``steps``."""
+def _constantless(value: Value, paths: list[str]) -> tuple[Value, Sequence[Scalar], str | None]:
+    """Return ``value`` without constants and steps, the constants and their slot; steps are added to ``paths``."""
+    return _slotted(value) if isinstance(value, Literals) else (_stepless(value, paths), (), None)
 
-    def slot(step: str) -> Placeholder:
-        steps.append(step)
-        return Placeholder(f"t.paths[{len(steps) - 1}]")
+
+def _slotted(literals: Literals) -> tuple[Literals, Sequence[Scalar], str | None]:
+    """Return ``literals`` without constants, the constants and their slot; the two truth values stay."""
+    slot = _SLOTS.get(literals.kind)
+    return (literals, (), None) if slot is None else (Literals(literals.kind, (_CONSTANT,)), literals.values, slot)
+
+
+def _stepless(value: Value, paths: list[str]) -> Value:
+    """Return ``value`` with placeholders for the steps of its paths, which are added to ``paths``."""
+
+    def placeholder(step: str | int, path: str) -> Placeholder:
+        paths.append(path)
+        return _path_placeholder(len(paths) - 1, by_position=isinstance(step, int))
 
     match value:
         case Lowered(of=of) | Size(of=of):
-            return replace(value, of=_stepless(of, steps))
-        case PathValue(root=root, steps=path, change=change):
-            first = path[:1] if root is PathRoot.ENTITY else ()
-            keys = [*map(entity_path, first), *(s if isinstance(s, int) else key_path(s) for s in path[len(first) :])]
-            kept = tuple(key if isinstance(key, int) else slot(key) for key in keys)
-            return PathValue(root, kept, None if change is None else slot(change))
+            return replace(value, of=_stepless(of, paths))
+        case PathValue(root=root, steps=steps, change=change):
+            starts = 1 if root is PathRoot.ENTITY else 0
+            written = [*map(entity_path, steps[:starts]), *map(step_path, steps[starts:])]
+            kept = tuple(map(placeholder, steps, written))
+            return PathValue(root, kept, None if change is None else placeholder(change, change))
         case _:
             return value
+
+
+def _path_placeholder(at: int, *, by_position: bool = False) -> Placeholder:
+    """Return the placeholder for the path at ``at`` of a test; those of another kind are not equal."""
+    return IndexPlaceholder(f"position {at}") if by_position else Placeholder(f"key {at}")
+
+
+def _values_of(leaf: Leaf) -> Iterable[Value]:
+    match leaf:
+        case Compare(left=left, right=right):
+            return left, right
+        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
+            return (value,)
+        case _:
+            return ()
+
+
+def _is_path(value: Value) -> bool:
+    match value:
+        case Lowered(of=of) | Size(of=of):
+            return _is_path(of)
+        case _:
+            return isinstance(value, PathValue)
 
 
 _SLOTS = {Kind.TEXT: "texts", Kind.NUMBER: "numbers"}

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.pandas.functions import vectorized_udf  # type: ignore[attr-defined]  # its stubs leave it out
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
@@ -51,8 +54,11 @@ STATE_CONF = {
 _VARIABLE = "streak"
 _FACTS = {name: COLUMNS[name] for name in sorted(STREAK_FIELDS)}
 _SPOKEN = ("testStatus", "pipelineStatus", "reportedAt")
-IS_REPORT = f"({' OR '.join(f'{COLUMNS[name]} IS NOT NULL' for name in _SPOKEN)})"
-"""SQL for whether a row of ``EVENTS`` reports something."""
+
+
+def is_report() -> Column:
+    """Return whether a row of ``EVENTS`` reports something."""
+    return reduce(or_, (F.col(COLUMNS[name]).isNotNull() for name in _SPOKEN))
 
 
 def kept_streaks(reports: DataFrame) -> DataFrame:
@@ -70,8 +76,8 @@ def with_streaks(events: DataFrame) -> DataFrame:
     ``events`` (columns of ``schema.EVENTS``, no stream) hold whatever their entities reported before. One row per
     event, in no order. Shuffles reports by entity.
     """
-    reports = in_arrow(events.where(IS_REPORT), "entity_id", _reported, events.schema)
-    return events.where(f"NOT {IS_REPORT}").unionByName(reports)
+    reports = in_arrow(events.where(is_report()), "entity_id", _reported, events.schema)
+    return events.where(~is_report()).unionByName(reports)
 
 
 def streaks(session: SparkSession, checkpoint: str) -> DataFrame:

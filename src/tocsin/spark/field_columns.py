@@ -1,0 +1,120 @@
+"""Columns of the fields that conditions read, from the columns of ``schema.EVENTS``.
+
+Closures of names and sets of changes are computed; all other fields are stored. Native functions only.
+Next: ``spark/conditions.py``, ``spark/anchors.py``.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # the name everybody knows it by
+
+from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR
+from tocsin.conditions.fields import CLOSURES, DEPTHS, FQN_PATH, is_taken, kind_of
+from tocsin.conditions.nodes import Kind
+from tocsin.conditions.paths import PART_PATTERN
+from tocsin.spark.schema import COLUMNS
+
+
+def is_stored(field: str) -> bool:
+    """Return whether the values of ``field`` are in a column, and need not be computed."""
+    return field in COLUMNS or is_taken(field)
+
+
+def column_of(field: str) -> Column:
+    """Return the column that stores ``field``, in its own type; null when the field is missing."""
+    return F.col(COLUMNS[field])
+
+
+def texts_of(field: str) -> Column:
+    """Return the values of a field or closure as an array of texts as facts write them, empty when it is missing."""
+    if is_taken(field):
+        return F.col(field)
+    if field in CLOSURES:
+        return _closure(field)
+    if field in CHANGE_SETS:
+        return _changes(CHANGE_SETS[field])
+    if kind_of(field) is Kind.TEXTS:
+        return F.coalesce(column_of(field), no_texts())
+    return F.array_compact(F.array(text_of(field)))
+
+
+def text_of(field: str) -> Column:
+    """Return the value of a field that is no set as a text as facts write it, null when it is missing."""
+    match kind_of(field):
+        case Kind.STATUS:
+            return F.lower(column_of(field))
+        case Kind.BOOLEAN:
+            return column_of(field).cast("string")
+        case _:
+            return column_of(field)
+
+
+def no_texts() -> Column:
+    """Return the empty array of texts."""
+    return F.array().cast("array<string>")
+
+
+def _closure(name: str) -> Column:
+    """Return a name and its ancestors, its suffixes, or its ancestor at a depth (``conditions/paths.py``)."""
+    whole = column_of(CLOSURES[name])
+    if name in DEPTHS:
+        return _ancestor(whole, DEPTHS[name])
+    dot = F.lit(".")
+    has_odd_parts = F.contains(whole, F.lit('"')) | F.contains(whole, F.lit(".."))
+    is_odd = has_odd_parts | F.startswith(whole, dot) | F.endswith(whole, dot)
+    count = F.length(whole) - F.length(F.replace(whole, dot, F.lit(""))) + 1
+    sign = 1 if name == FQN_PATH else -1
+
+    def cut(n: Column) -> Column:
+        return F.call_function("substring_index", whole, dot, n * sign)
+
+    plain = F.transform(F.sequence(F.lit(1), count), cut)
+    closed = F.when(is_odd, _closure_of_parts(name, whole)).otherwise(plain)
+    return F.when(whole != "", closed).otherwise(no_texts())
+
+
+def _closure_of_parts(name: str, whole: Column) -> Column:
+    """Return the same for a name with quoted dots; several times as expensive."""
+    parts = _parts(whole)
+
+    def cut(_: Column, at: Column) -> Column:
+        kept = F.slice(parts, 1, at + 1) if name == FQN_PATH else F.slice(parts, at + 1, F.size(parts))
+        return F.array_join(kept, ".")
+
+    return F.array_distinct(F.concat(F.transform(parts, cut), F.array(whole)))
+
+
+def _ancestor(whole: Column, depth: int) -> Column:
+    """Return the plain and the full name of a name's ancestor at ``depth``; no name when it is not so deep."""
+
+    def names(parts: Column) -> Column:
+        own, quote = F.element_at(parts, depth), F.lit('"')
+        is_quoted = (F.length(own) > 1) & F.startswith(own, quote) & F.endswith(own, quote)
+        inside = F.replace(F.substring(own, F.lit(2), F.length(own) - 2), F.lit('""'), quote)
+        plain = F.when(is_quoted, inside).otherwise(own)
+        return F.array_distinct(F.array(plain, F.array_join(F.slice(parts, 1, depth), ".")))
+
+    deep_enough = F.filter(F.array(_parts(whole)), lambda parts: F.size(parts) >= depth)
+    return F.flatten(F.transform(deep_enough, names))
+
+
+def _parts(whole: Column) -> Column:
+    """Return the parts of a name, quotes kept."""
+    return F.regexp_extract_all(whole, F.lit(PART_PATTERN), F.lit(0))
+
+
+def _changes(places: tuple[int, ...]) -> Column:
+    """Return the changes of an event reduced to some of their parts (``conditions/changes.py``)."""
+
+    def chosen(change: Column) -> list[Column]:
+        return [F.split_part(change, F.lit(SEPARATOR), F.lit(at + 1)) for at in places]
+
+    def is_whole(change: Column) -> Column:
+        first, *others = (part != "" for part in chosen(change))
+        for other in others:
+            first = first & other
+        return first
+
+    stored = F.coalesce(column_of(CHANGES), no_texts())
+    return F.transform(F.filter(stored, is_whole), lambda change: F.concat_ws(SEPARATOR, *chosen(change)))

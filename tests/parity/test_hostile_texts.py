@@ -1,0 +1,171 @@
+"""Tests of hostile texts in every place of a condition where a text may be, on both engines.
+
+No text may be more than a text: no reference that Spark substitutes, no part of an expression, no end of a literal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from tests.parity.engines import indexed, on_columns, plan, python
+from tests.parity.generated import drawn
+from tests.parity.logged import logged
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.nodes import Node
+from tocsin.conditions.normal_form import normal_form
+from tocsin.conditions.parse import MAX_BYTES
+from tocsin.errors import InvalidCondition
+from tocsin.model.change import LoggedEvent
+
+pytestmark = pytest.mark.spark
+
+TEXTS = (
+    *("${spark.sql.ansi.enabled}", "${env:HOME}", "${system:user.name}", "a${foo}b", "$", "${", "${spark:x}", "{{x}}"),
+    *("'", "''", "\\", "\\'", "\\\\'", '"', '""', "`", "`x`", "{", "}", "[", "]", "(", ")", ",", ";", "--", "/*", "*/"),
+    *(
+        "' OR true OR '",
+        "') OR true --",
+        "\\' OR true --",
+        "x'] OR true",
+        "$.entity",
+        "$['x']",
+        "%s",
+        "{0}",
+        ":name",
+        "?",
+    ),
+    *("\x00", "a\x00b", "\n", "\r\n", "\t", " ", " x ", "\u2028", "\u00a0", "\ufeff", "\u200b", "\u202e", "\U0001f600"),
+    *("\\u0027", "\\x27", "\\0", "%", "_", "*", ".", "..", "a.b", "0", "true", "null", "NaN", "1e999", "é", "e\u0301"),
+    *("x" * 900, "'" * 300, "${a}" * 100, "\\" * 300),
+)
+_PIECES = st.sampled_from([text for text in TEXTS if len(text) < 40])
+_GENERATED = st.lists(_PIECES | st.text(max_size=3), min_size=1, max_size=4).map("".join)
+
+Place = Callable[[str], str]
+_LITERALS: dict[str, Place] = {
+    "value of a path": lambda text: f"entity.name == {text}",
+    "value of a path, not equal": lambda text: f"entity.name != {text}",
+    "value of a field": lambda text: f"userName == {text}",
+    "order": lambda text: f"entity.name >= {text}",
+    "order of a field": lambda text: f"userName >= {text}",
+    "start": lambda text: f"entity.name.startsWith({text})",
+    "end of a field": lambda text: f"userName.endsWith({text})",
+    "part": lambda text: f"entity.name.contains({text})",
+    "member": lambda text: f"entity.extension.list.contains({text})",
+    "members": lambda text: f"entity.extension.list.containsAny({{{text}, {text}}})",
+    "lower case": lambda text: f"entity.name.toLowerCase() == {text}",
+    "list": lambda text: f"entity.name in {{'x', {text}}}",
+    "tag": lambda text: f"matchAnyTag({text})",
+    "owner": lambda text: f"matchAnyOwnerName({text})",
+    "entity": lambda text: f"matchAnyEntityFqn({text})",
+    "target": lambda text: f"matchAnyChange('description', '*', {text})",
+    "changed field": lambda text: f"newValue({text}) != null",
+    "old value": lambda text: f"oldValue({text}).x == {text}",
+    "key": lambda text: f"entity.extension[{text}] == 'found'",
+    "key of a key": lambda text: f"entity.extension.object[{text}][0] == 'found'",
+    "pattern": lambda text: f"entity.name matches {text}",
+    "team": lambda text: f"user.isMemberOf({text})",
+}
+_FINDS_ITS_EVENT = {"value of a path", "value of a field", "start", "end of a field", "part", "member", "list", "key"}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _event(offset: int, text: str) -> LoggedEvent:
+    extension = {text: "found", "list": [text], "object": {text: ["found"]}}
+    change = {"name": text, "oldValue": {"x": text}, "newValue": text}
+    return logged(
+        offset,
+        entityType="table",
+        eventType="entityUpdated",
+        userName=text,
+        entityFullyQualifiedName=text,
+        changeDescription={"fieldsUpdated": [change, {"name": "description", "newValue": text}]},
+        entity={"name": text, "extension": extension, "tags": [{"tagFQN": text}], "owners": [{"name": text}]},
+    )
+
+
+def _large(condition: str) -> str:
+    """Return an equivalent of a condition that is too large for a normal form."""
+    pairs = (f"(entity.name == 'n{n}' && userName == 'u{n}' || tags == 't{n}' && isBot())" for n in range(8))
+    return f"({condition}) || {' && '.join(pairs)}"
+
+
+def _accepted(condition: str) -> Node | None:
+    try:
+        return checked(condition)
+    except InvalidCondition:
+        return None
+
+
+def _compare(spark: SparkSession, conditions: dict[tuple[str, str], Node], log: list[LoggedEvent]) -> None:
+    nodes = list(conditions.values())
+    expected = python(nodes, log)
+    found = indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)
+    assert _named(set(found) ^ expected, conditions, log) == []
+    assert len(found) == len(set(found))
+
+
+def _named(
+    pairs: set[tuple[int, int]], conditions: dict[tuple[str, str], Node], log: list[LoggedEvent]
+) -> list[tuple[object, ...]]:
+    names = list(conditions)
+    return [(*names[number], log[offset].event.user_name) for number, offset in sorted(pairs)][:5]
+
+
+def test_a_hostile_text_is_a_text_in_every_place(spark: SparkSession) -> None:
+    log = [_event(offset, text) for offset, text in enumerate(TEXTS)]
+    conditions = {
+        (place, text): node
+        for place, condition in _LITERALS.items()
+        for text in TEXTS
+        if (node := _accepted(condition(_quoted(text)))) is not None
+    }
+    accepted = {place: {text for at, text in conditions if at == place} for place in _LITERALS}
+    assert all(len(accepted[place]) > 50 for place in _FINDS_ITS_EVENT), "most texts are accepted"
+    found = python(list(conditions.values()), log)
+    for number, (place, text) in enumerate(conditions):
+        if place in _FINDS_ITS_EVENT:
+            assert (number, TEXTS.index(text)) in found, f"{place} finds {text!r}"
+    _compare(spark, conditions, log)
+
+
+def test_a_hostile_text_is_a_text_in_a_condition_without_a_normal_form(spark: SparkSession) -> None:
+    log = [_event(offset, text) for offset, text in enumerate(TEXTS)]
+    written = {(place, text): _LITERALS[place](_quoted(text)) for place in _LITERALS for text in TEXTS[::3]}
+    conditions = {key: node for key, text in written.items() if (node := _accepted(_large(text))) is not None}
+    assert sum(normal_form(node) is None for node in conditions.values()) > 200
+    _compare(spark, conditions, log)
+
+
+def test_generated_texts_are_texts_in_every_place(spark: SparkSession) -> None:
+    texts = sorted({text for text in drawn(_GENERATED, 60) if not re.search("[\ud800-\udfff]", text)})
+    log = [_event(offset, text) for offset, text in enumerate(texts)]
+    conditions = {
+        (place, text): node
+        for place, condition in _LITERALS.items()
+        for text in texts
+        if (node := _accepted(condition(_quoted(text)))) is not None
+    }
+    _compare(spark, conditions, log)
+
+
+def test_conditions_by_themselves_take_hostile_texts_as_texts(spark: SparkSession) -> None:
+    texts = TEXTS[:8]
+    log = [_event(offset, text) for offset, text in enumerate(texts)]
+    nodes = [node for place in _LITERALS.values() for text in texts if (node := _accepted(place(_quoted(text))))]
+    assert on_columns(spark, nodes, log) == python(nodes, log)
+
+
+@pytest.mark.parametrize("place", sorted(_LITERALS))
+def test_what_cannot_be_stored_or_is_too_long_is_refused(place: str) -> None:
+    for text in ("\ud800", "a\udfffb", "x" * 60_000, "x" * MAX_BYTES):
+        with pytest.raises(InvalidCondition):
+            checked(_LITERALS[place](_quoted(text)))

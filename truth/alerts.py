@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from truth.calls import address_of
 from truth.facts import Facts
@@ -51,7 +51,7 @@ class Alert:
     """An alert; ``relations`` are what its conditions ask of people, ``maker`` is whoever sends it to the API.
 
     ``owner`` is the person of whom they ask it where it writes to nobody.
-    ``editors`` are those who did so before.
+    ``editors`` are those who did so before. ``covers_results``: it is about tables and asks for results of their tests.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Alert:
     maker: str = ADMIN
     editors: tuple[str, ...] = ()
     owner: str = ""
+    covers_results: bool = False
 
     def destination_id(self, at: int) -> str:
         """Return the id of a destination, by its place."""
@@ -80,7 +81,8 @@ class Alert:
 
     def matches(self, facts: Facts, held: Held = frozenset()) -> bool:
         """Say whether an event matches, for a person of whom this holds: AND binds closer than OR."""
-        if not any(_is_about(one, facts) for one in self.resources):
+        is_result = self.covers_results and facts.entity_type == "testCase" and facts.test_status != ""
+        if not is_result and not any(_is_about(one, facts) for one in self.resources):
             return False
         ways: list[list[bool]] = [[]]
         for at, rule in enumerate(self.rules):
@@ -127,8 +129,8 @@ OWN_ALERTS = (
         "ActivityFeedAlert",
         ("all",),
         (
-            Rule("", lambda f, _: f.changed("followers") or f.changed("votes"), "exclude"),
-            Rule("", lambda f, _: f.changed("usageSummary") or f.changed("profile"), "exclude"),
+            Rule("", lambda f, _: f.changed_only("followers", "votes"), "exclude"),
+            Rule("", lambda f, _: f.changed_only("usageSummary", "profile"), "exclude"),
             Rule(
                 "",
                 lambda f, _: (
@@ -187,6 +189,7 @@ def alerts(cast: Cast) -> Iterator[Alert]:
     yield from _by_lineage()
     yield from _about_people(cast)
     yield from _about_tests()
+    yield from _about_tables_with_tests(cast)
     yield from _about_threads()
     yield from _sharing(cast)
 
@@ -360,6 +363,50 @@ def _about_tests() -> Iterator[Alert]:
             ),
         ),
         (Destination("External", MAIL, ("tests@example.org",)),),
+    )
+
+
+def _about_tables_with_tests(cast: Cast) -> Iterator[Alert]:
+    """Yield alerts on tables that must hear of tests by their results, or not at all (``docs/alerts.md``)."""
+    schema = cast.dataset.rpartition(".")[2]
+    in_schema = f"matchAnySchema('{schema}')"
+
+    def lies_in_schema(facts: Facts, _: Held = frozenset()) -> bool:
+        return facts.entity_type != "thread" and facts.fqn.split(".")[2:3] == [schema]
+
+    yield Alert(
+        "FollowersInSchema",
+        ("table",),
+        (
+            Rule(f"{in_schema} && user.follows(entity)", lambda f, h: lies_in_schema(f) and "follows" in h),
+            Rule("fieldChanged == 'followers'", lambda f, _: f.changed("followers"), "exclude"),
+        ),
+        (Destination("Users", MAIL),),
+        relations=("follows",),
+    )
+    yield Alert(
+        "FailuresInSchema",
+        ("table",),
+        (Rule(in_schema, lies_in_schema), _FAILED),
+        (Destination("Followers", BELL), Destination("External", MAIL, ("failures@example.org",))),
+        covers_results=True,
+    )
+    yield Alert(
+        "SchemaOrFailures",
+        ("table",),
+        (Rule(in_schema, lambda f, _: lies_in_schema(f) and f.entity_type == "table"), replace(_FAILED, prefix="OR")),
+        (Destination("External", MAIL, ("mart@example.org",)),),
+        covers_results=True,
+    )
+    yield Alert(
+        "PlacesOfTests",
+        ("table",),
+        (
+            Rule(f"matchAnyEntityFqn('{cast.dataset}')", lambda f, _: f.fqn.startswith(f"{cast.dataset}.")),
+            Rule(f"testedEntityFqn.startsWith('{cast.dataset}.')", lambda _f, _: False, prefix="OR"),
+            Rule("entityType == 'testCase'", lambda _f, _: False, prefix="OR"),
+        ),
+        (Destination("External", MAIL, ("places@example.org",)),),
     )
 
 

@@ -77,6 +77,10 @@ class Facts:
         """Say whether a field changed, or one below it."""
         return any(path == field_name or path.startswith(f"{field_name}.") for path in self.event.paths)
 
+    def changed_only(self, *field_names: str) -> bool:
+        """Say whether fields changed, each of them one of these or below one."""
+        return bool(self.event.paths) and {path.partition(".")[0] for path in self.event.paths} <= set(field_names)
+
 
 def event_of(answer: Json) -> Event:
     """Return the event that the API answers."""

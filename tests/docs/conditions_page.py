@@ -14,6 +14,7 @@ from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
 
+MARKS = str.maketrans("", "", "?+")
 PAGE = Path(__file__).resolve().parents[2] / "docs/conditions.md"
 
 
@@ -23,7 +24,7 @@ def refreshed(page: str) -> str:
         "fields": [(f"`{row.name}`", row.kind.value, row.meaning) for row in FIELDS.values()],
         "methods": [(f"`{name}`", row.meaning) for name, row in METHODS.items()],
         "functions": [
-            (f"`{name}`", ", ".join(row.parameters).replace("?", ""), row.meaning) for name, row in FUNCTIONS.items()
+            (f"`{name}`", ", ".join(row.parameters).translate(MARKS), row.meaning) for name, row in FUNCTIONS.items()
         ],
         "categories": [(f"`{name}`", ", ".join(f"`{key}`" for key in keys)) for name, keys in CATEGORIES.items()],
     }

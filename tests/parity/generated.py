@@ -102,6 +102,9 @@ _leaf = st.one_of(
     _put("matchAnyChange({},{},{})", _categories, _operations, _targets),
     _put("matchAnyChange({},{},{},{})", _categories, _operations, _targets, _lists),
     _put("{} == {}", st.sampled_from(_PATHS), st.sampled_from(["true", "false"])),
+    st.sampled_from(
+        ["onlyFieldsChanged('a')", "onlyFieldsChanged({'a','b','A'})", "!onlyFieldsChanged({'columns','description'})"]
+    ),
     st.sampled_from(["olderThan('7s')", "firstFailure()", "resolved()", "noSuccessFor({'1s','7s'})"]),
     st.sampled_from(["matchStatusTransition('a','Failed')", "matchStatusInARow({'a','Failed'}, {1,7})"]),
     st.sampled_from(["user.follows(entity)", "user.isMemberOf('a')"]),

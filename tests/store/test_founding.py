@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
+from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -47,3 +48,24 @@ def test_what_a_role_denies_counts_as_soon_as_there_is_the_role(store_engine: En
     role = {"name": "apart", "policies": ["DomainOnlyAccessPolicy"]}
     Writes(catalogue, SystemClock()).create("role", role, actor=SYSTEM)
     assert not permission_cache.now().is_open("table")
+
+
+def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_administrators_stay(
+    store_engine: Engine,
+) -> None:
+    first_start(store_engine, Settings())
+    catalogue = SqlCatalogue(store_engine)
+    writes, key = Writes(catalogue, SystemClock()), Key.by_name("ActivityFeedAlert")
+    place = "/filteringRules/rules/{}/condition"
+    former = "fieldChanged == 'followers' || fieldChanged == 'votes'"
+    operations: list[PatchOperation] = [
+        {"op": "replace", "path": place.format(0), "value": former},
+        {"op": "replace", "path": place.format(1), "value": "isBot()"},
+    ]
+    version = writes.patch("eventsubscription", key, operations, actor=SYSTEM).document["version"]
+    for _ in range(2):
+        first_start(store_engine, Settings())
+        stored = catalogue.get("eventsubscription", key)
+        conditions = [rule["condition"] for rule in stored["filteringRules"]["rules"]]
+        assert conditions[:2] == ["onlyFieldsChanged('followers', 'votes')", "isBot()"]
+        assert stored["version"] != version

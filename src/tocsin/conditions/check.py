@@ -257,7 +257,7 @@ def _called(written: Call) -> Node | Operand:
         raise unknown("function", written.function, written.at, (*FUNCTIONS, *_OLD_AND_NEW))
     arguments = _arguments(written, function.parameters)
     for name, texts, argument in zip(function.parameters, arguments, written.arguments, strict=False):
-        _check_argument(function, name.rstrip("?"), texts, argument)
+        _check_argument(function, name.rstrip("?+"), texts, argument)
     try:
         return function.asks(*arguments)
     except InvalidCondition as error:
@@ -276,6 +276,8 @@ def _check_argument(function: Function, parameter: str, texts: tuple[str, ...], 
 
 def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the arguments of a function, each a list of texts; a single text becomes a list of one."""
+    if len(parameters) == 1 and parameters[0].endswith("+") and written.arguments:
+        return [tuple(text for one in written.arguments for text in _texts(written.function, parameters[0], one))]
     required = sum(not name.endswith("?") for name in parameters)
     if not required <= len(written.arguments) <= len(parameters):
         wanted = f"{_in_words(parameters)}, as {call_of(written.function)}"
@@ -287,7 +289,7 @@ def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ..
 
 def _in_words(parameters: tuple[str, ...]) -> str:
     """Return what a function takes: ``statuses and suites``, ``categories, and if wanted operations, targets``."""
-    needed = " and ".join(name for name in parameters if not name.endswith("?"))
+    needed = " and ".join(name.rstrip("+") for name in parameters if not name.endswith("?"))
     more = ", ".join(name.rstrip("?") for name in parameters if name.endswith("?"))
     return (f"{needed}, and optionally {more}" if more else needed) or "no arguments"
 

@@ -16,6 +16,7 @@ _ARGUMENTS = {
     "databases": "'ecommerce'",
     "domains": "'Sales'",
     "durations": "'6h'",
+    "fields": "'followers'",
     "fqns": "'shop.sales.public.orders'",
     "ids": "'0198c0de-0000-7000-8000-000000000000'",
     "names": "'jane'",
@@ -47,7 +48,7 @@ def call_of(name: str) -> str:
     if name not in FUNCTIONS:
         return f"{name}('description')"
     words = FUNCTIONS[name].words
-    needed = [one for one in FUNCTIONS[name].parameters if not one.endswith("?")]
+    needed = [one.rstrip("+") for one in FUNCTIONS[name].parameters if not one.endswith("?")]
     return f"{name}({', '.join(_OF_FIELD.get(words.get(one, ''), _ARGUMENTS.get(one, '')) for one in needed)})"
 
 

@@ -7,14 +7,14 @@ read the same stored values. Next: ``conditions/parse.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import chain
 
 from tocsin.conditions import documents
-from tocsin.conditions.changes import CHANGE_SETS, CHANGES, derived_changes, reduced
+from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR, derived_changes, reduced
 from tocsin.conditions.nodes import Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes
 from tocsin.logic import NEVER
@@ -94,6 +94,8 @@ def _snake_case(name: str) -> str:
 FQN, TESTED_FQN = "entityFullyQualifiedName", "testedEntityFqn"
 FQN_PATH = "fqnPath"
 TESTED_NAMES = "testedNames"
+CHANGED_TOGETHER = "changedTogether"
+FIELD_CHANGED = "fieldChanged"
 
 _EVENT, _STREAK, _CLOSURE = Provenance.EVENT, Provenance.STREAK, Provenance.CLOSURE
 _ROWS = (
@@ -110,7 +112,7 @@ _ROWS = (
     Field("fieldsAdded", Kind.TEXTS, "paths of added fields", may_repeat=True),
     Field("fieldsUpdated", Kind.TEXTS, "paths of updated fields", may_repeat=True),
     Field("fieldsDeleted", Kind.TEXTS, "paths of deleted fields", may_repeat=True),
-    Field("fieldChanged", Kind.TEXTS, "changed paths and their parents"),
+    Field(FIELD_CHANGED, Kind.TEXTS, "changed paths and their parents"),
     Field("tags", Kind.TEXTS, "tags of the asset and its columns"),
     Field("owners", Kind.TEXTS, "names of owners: people and teams"),
     Field("domains", Kind.TEXTS, "FQNs of the asset's domains"),
@@ -138,6 +140,7 @@ _ROWS = (
     Field("withoutSuccessBefore", Kind.NUMBER, "the same at the previous report", _STREAK),
     Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, of=FQN),
     Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, of=TESTED_FQN),
+    Field(CHANGED_TOGETHER, Kind.TEXTS, "the names of all changed fields as one text", _CLOSURE, of=FIELD_CHANGED),
     Field("databaseNames", Kind.TEXTS, "a database's name, plain and full", _CLOSURE, of=FQN, depth=2),
     Field("schemaNames", Kind.TEXTS, "a schema's name, plain and full", _CLOSURE, of=FQN, depth=3),
 )
@@ -200,6 +203,8 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
     if name in CHANGE_SETS:
         found = (reduced(change, CHANGE_SETS[name]) for change in logged.derived.get(CHANGES) or ())
         return tuple(dict.fromkeys(one for one in found if one is not None))
+    if name == CHANGED_TOGETHER:
+        return together(str(path) for path in values_of(FIELD_CHANGED, logged) if path)
     if name in CLOSURES:
         return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in _closed(name, str(one)))
     attribute = FIELDS[name].attribute
@@ -209,6 +214,12 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
     if isinstance(value, list | tuple):
         return tuple(value)
     return (float(value),) if FIELDS[name].kind is Kind.NUMBER else (value,)
+
+
+def together(changed: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of changed fields as one text, sorted, without the paths below them; none if there are none."""
+    names = sorted({path for path in changed if "." not in path})
+    return (SEPARATOR.join(names),) if names else ()
 
 
 def _closed(name: str, value: str) -> tuple[str, ...]:

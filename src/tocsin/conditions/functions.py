@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations, product
 from math import prod
 
 from tocsin.conditions.changes import ANY_PART, SEPARATOR, plain, set_of
-from tocsin.conditions.fields import FQN_PATH, TESTED_NAMES, has
+from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, together
 from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathRoot, PathValue, Present
 from tocsin.conditions.paths import quoted
 from tocsin.conditions.streaks import (
@@ -40,6 +40,9 @@ _EVERYBODY = "all"
 _MOST_TOGETHER = 1_000
 """Changes that one ``matchAnyChange`` may ask for: the product of its lists' lengths."""
 
+_MOST_FIELDS = 6
+"""Fields that one ``onlyFieldsChanged`` may name: 63 combinations, so that its negation is indexed as well."""
+
 
 @dataclass(frozen=True)
 class Function:
@@ -47,7 +50,8 @@ class Function:
 
     Attributes
     ----------
-    parameters : names of its arguments, each a list of texts; a name followed by ``?`` may be omitted
+    parameters : names of its arguments, each a list of texts; a name followed by ``?`` may be omitted; one
+        followed by ``+``, the only one, may be given as several arguments
     asks : the condition for given arguments
     meaning : one line for ``docs/conditions.md``
     words : parameters with a closed set of texts, with the name of the field that defines it
@@ -79,6 +83,23 @@ def _of_type(entity_type: str, field: str) -> Callable[[Texts], Node]:
 
 def _column_change(columns: Texts) -> Node:
     return has("fieldChanged", tuple(f"columns.{quoted(column)}" for column in columns))
+
+
+def _only_fields(names: Texts) -> Node:
+    """Return the condition that one or more of these fields changed and no other: one value for each combination."""
+    if len(set(names)) > _MOST_FIELDS:
+        raise InvalidCondition(f"onlyFieldsChanged takes at most {_MOST_FIELDS} fields")
+    sizes = range(1, len(set(names)) + 1)
+    return has(
+        CHANGED_TOGETHER, tuple(one for size in sizes for some in combinations(names, size) for one in together(some))
+    )
+
+
+def _check_field(name: str) -> None:
+    above = name.partition(".")[0]
+    if above != name or not name or SEPARATOR in name:
+        expected = (f"'{above}'",) if above else ()
+        raise InvalidCondition("onlyFieldsChanged takes names of fields, not of what is below them", expected=expected)
 
 
 def _status_in_suite(statuses: Texts, suites: Texts) -> Node:
@@ -142,6 +163,12 @@ FUNCTIONS: dict[str, Function] = {
         ("states",), _of_type("pipeline", "pipelineStatus"), "a pipeline reports one of these states"
     ),
     "matchAnyFieldChange": Function(("paths",), _any_of("fieldChanged"), "one of these fields, or one below, changed"),
+    "onlyFieldsChanged": Function(
+        ("fields+",),
+        _only_fields,
+        "one of these fields, or one below, changed, and no other field",
+        checks={"fields": _check_field},
+    ),
     "matchAnyColumnChange": Function(
         ("columns",), _column_change, "one of these columns was added, removed or changed"
     ),

@@ -1,6 +1,6 @@
 """Conditions on test results, as alerts about tables have them: such an alert is about the tests of its tables as well.
 
-Tables report no results; what asks for one can only mean a test's. Next: ``flow/match/plan.py``.
+Where a test lies, and that it is one, is no result. Next: ``flow/match/plan.py``.
 """
 
 from __future__ import annotations
@@ -20,58 +20,107 @@ from tocsin.conditions.nodes import (
     PathRoot,
     PathValue,
     Present,
+    Size,
     TextTest,
     Value,
 )
-from tocsin.logic import NEVER, replaced
+from tocsin.logic import NEVER, And, Constant, Not, Or, conjoined, disjoined, negated, replaced
 from tocsin.model.change import REPORTED_AT, EventType
 
 TEST_CASE = "testCase"
 
-_OF_TESTS = frozenset({"testStatus", "testSuites", TESTED_FQN, TESTED_NAMES})
-_OF_REPORTS = STREAK_FIELDS | {REPORTED_AT}
-_RESULTS = ("testCaseResult", "testCaseStatus")
-_PATHS = frozenset({"fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted"})
-_ONLY_OF_TESTS: dict[str, Callable[[str], bool]] = {
-    "entityType": lambda one: one == TEST_CASE,
+_REPORTS = STREAK_FIELDS | {REPORTED_AT}
+_RESULTS = _REPORTS | {"testStatus"}
+_ONLY_OF_TESTS = frozenset({"testStatus", TESTED_FQN, TESTED_NAMES})
+_PATHS = ("testCaseResult", "testCaseStatus")
+_CHANGED = ("fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted")
+_RESULT_VALUES: dict[str, Callable[[str], bool]] = {
     "eventType": lambda one: one == EventType.TEST_CASE_FAILURE,
-    **dict.fromkeys(_PATHS, lambda one: one.startswith(_RESULTS)),
+    **dict.fromkeys(_CHANGED, lambda one: one.startswith(_PATHS)),
 }
+"""Values that these fields have only in events that report a result, or remove one."""
+
+_TEST_VALUES = _RESULT_VALUES | {"entityType": lambda one: one == TEST_CASE}
 """Values that these fields have for test cases alone."""
 
 
-def without_results(node: Node, *, keep_reports: bool = False) -> Node:
-    """Return ``node`` simplified for an event that reports nothing: whatever asks for a test's results is missing.
+def about_results(node: Node) -> Node:
+    """Return "a test's event is about a result, and ``node`` holds because of it"; ``NEVER`` if it asks for none."""
+    because = _because_of_results(node, holds=True)
+    is_about_result = disjoined(Present(FieldValue(REPORTED_AT)), has("fieldChanged", _PATHS))
+    return conjoined(has("entityType", (TEST_CASE,)), is_about_result, because)
+
+
+def without_tests(node: Node, *, keep_reports: bool) -> Node:
+    """Return ``node`` simplified for an event of something other than a test: whatever only tests have is missing.
 
     ``keep_reports`` is for events that may report something else, a run: what asks for any report stays.
     """
-    missing = _OF_TESTS if keep_reports else _OF_TESTS | _OF_REPORTS
+    missing = _ONLY_OF_TESTS if keep_reports else _ONLY_OF_TESTS | _REPORTS
 
     def rest(leaf: Leaf) -> Node:
         match leaf:
-            case Has(field=field, values=values) if field in _ONLY_OF_TESTS:
-                return has(field, tuple(one for one in values if not _ONLY_OF_TESTS[field](one)))
-            case Has(field=field):
-                return NEVER if field in missing else leaf
-            case Compare(left=left, right=right):
-                return NEVER if _is_missing(left, missing) or _is_missing(right, missing) else leaf
-            case TextTest(value=value) | Present(value=value) | Filled(value=value) | Contains(value=value):
-                return NEVER if _is_missing(value, missing) else leaf
+            case Has(field=field, values=values) if field in _TEST_VALUES:
+                return has(field, tuple(one for one in values if not _TEST_VALUES[field](one)))
             case _:
-                return leaf
+                return NEVER if _reads(leaf, missing) else leaf
 
     return replaced(node, rest)
 
 
-def _is_missing(value: Value, missing: frozenset[str]) -> bool:
+def _because_of_results(node: Node, *, holds: bool) -> Node:
+    """Return "the node, or its negation if not ``holds``, is true, and a true test of a result makes it so".
+
+    That a result is another or missing makes nothing so: it is true of events without any.
+    """
+    match node:
+        case Constant():
+            return NEVER
+        case Not(operand=operand):
+            return _because_of_results(operand, holds=not holds)
+        case And(operands=operands) | Or(operands=operands):
+            parts = [_because_of_results(one, holds=holds) for one in operands]
+            if isinstance(node, Or) is holds:
+                return disjoined(*parts)
+            whole = node if holds else negated(node)
+            return whole if not set(parts).isdisjoint(operands) else conjoined(whole, disjoined(*parts))
+        case leaf:
+            return _result(leaf) if holds else NEVER  # type: ignore[arg-type]  # whatever is none of the above
+
+
+def _result(leaf: Leaf) -> Node:
+    """Return the part of a leaf that is a test of a result."""
+    match leaf:
+        case Has(field=field, values=values) if field in _RESULT_VALUES:
+            return has(field, tuple(one for one in values if _RESULT_VALUES[field](one)))
+        case _:
+            return leaf if _reads(leaf, _RESULTS, counts=True) else NEVER
+
+
+def _reads(leaf: Leaf, fields: frozenset[str], *, counts: bool = False) -> bool:
+    """Return whether a leaf reads one of these fields or a result in a document; with ``counts``, or their number."""
+    match leaf:
+        case Has(field=field):
+            return field in fields
+        case Compare(left=left, right=right):
+            return any(_is_of(value, fields, counts=counts) for value in (left, right))
+        case TextTest(value=value) | Present(value=value) | Filled(value=value) | Contains(value=value):
+            return _is_of(value, fields, counts=counts)
+        case _:
+            return False
+
+
+def _is_of(value: Value, fields: frozenset[str], *, counts: bool) -> bool:
     match value:
         case Lowered(of=of):
-            return _is_missing(of, missing)
+            return _is_of(of, fields, counts=counts)
+        case Size(of=of):
+            return counts and _is_of(of, fields, counts=counts)
         case FieldValue(name=name):
-            return name in missing
+            return name in fields
         case PathValue(root=PathRoot.ENTITY, steps=steps):
-            return bool(steps) and steps[0] in _RESULTS
+            return bool(steps) and steps[0] in _PATHS
         case PathValue(change=path):
-            return bool(path) and str(path).startswith(_RESULTS)
+            return bool(path) and str(path).startswith(_PATHS)
         case _:
             return False

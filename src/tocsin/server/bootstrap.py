@@ -14,8 +14,10 @@ from tocsin.catalogue.seed_entities import establish
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import Conflict
+from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -46,13 +48,13 @@ ACTIVITY_FEED_ALERT: Document = {
                 "name": "notOnlyFollowersOrVotes",
                 "description": "Follows and votes notify nobody else.",
                 "effect": "exclude",
-                "condition": "fieldChanged == 'followers' || fieldChanged == 'votes'",
+                "condition": "onlyFieldsChanged('followers', 'votes')",
             },
             {
                 "name": "notOnlyUsage",
                 "description": "Daily usage and profiles would notify every day.",
                 "effect": "exclude",
-                "condition": "fieldChanged == 'usageSummary' || fieldChanged == 'profile'",
+                "condition": "onlyFieldsChanged('usageSummary', 'profile')",
                 "prefixCondition": "AND",
             },
             {
@@ -71,8 +73,13 @@ ACTIVITY_FEED_ALERT: Document = {
     "retries": 3,
     "pollInterval": 60,
 }
-"""The default alert for in-app notifications. A follow or a vote is an event of its own, so leaving out those that
-touch ``followers`` or ``votes`` leaves out nothing else."""
+"""The default alert for in-app notifications."""
+
+_FORMER_CONDITIONS = {
+    "fieldChanged == 'followers' || fieldChanged == 'votes'": "onlyFieldsChanged('followers', 'votes')",
+    "fieldChanged == 'usageSummary' || fieldChanged == 'profile'": "onlyFieldsChanged('usageSummary', 'profile')",
+}
+"""Conditions of earlier versions, with what they are now: they also left out events that change something else."""
 
 CONVERSATION_ALERT: Document = {
     "name": "ConversationAlert",
@@ -144,7 +151,8 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     """
     use_vault(engine, settings)
     migrate(engine)
-    writes = Writes(SqlCatalogue(engine), SystemClock())
+    catalogue = SqlCatalogue(engine)
+    writes = Writes(catalogue, SystemClock())
     people = People(engine)
 
     def create_administrator() -> str:
@@ -161,6 +169,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
     for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, BROKEN_ALERTS):
         _create_once(writes, "eventsubscription", alert)
+    _renew_conditions(writes, catalogue, Key.by_name(ACTIVITY_FEED_ALERT["name"]))
     establish(writes)
     return password
 
@@ -168,3 +177,16 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
 def _create_once(writes: Writes, entity_type: str, request: Document) -> None:
     with contextlib.suppress(Conflict):  # made by an earlier start, or by another process just now
         writes.create(entity_type, request, actor=SYSTEM)
+
+
+def _renew_conditions(writes: Writes, catalogue: SqlCatalogue, alert: Key) -> None:
+    """Replace former conditions of a default alert; what an administrator wrote stays."""
+    stored = catalogue.get("eventsubscription", alert)
+    conditions = [rule["condition"] for rule in stored["filteringRules"]["rules"]]
+    operations: list[PatchOperation] = [
+        {"op": "replace", "path": f"/filteringRules/rules/{at}/condition", "value": _FORMER_CONDITIONS[condition]}
+        for at, condition in enumerate(conditions)
+        if condition in _FORMER_CONDITIONS
+    ]
+    if operations:
+        writes.patch("eventsubscription", alert, operations, actor=SYSTEM)

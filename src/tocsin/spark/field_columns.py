@@ -10,7 +10,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR
-from tocsin.conditions.fields import CLOSURES, DEPTHS, FQN_PATH, is_taken, kind_of
+from tocsin.conditions.fields import CHANGED_TOGETHER, CLOSURES, DEPTHS, FIELD_CHANGED, FQN_PATH, is_taken, kind_of
 from tocsin.conditions.nodes import Kind
 from tocsin.conditions.paths import PART_PATTERN
 from tocsin.spark.schema import COLUMNS
@@ -30,6 +30,8 @@ def texts_of(field: str) -> Column:
     """Return the values of a field or closure as an array of texts as facts write them, empty when it is missing."""
     if is_taken(field):
         return F.col(field)
+    if field == CHANGED_TOGETHER:
+        return _changed_together()
     if field in CLOSURES:
         return _closure(field)
     if field in CHANGE_SETS:
@@ -102,6 +104,13 @@ def _ancestor(whole: Column, depth: int) -> Column:
 def _parts(whole: Column) -> Column:
     """Return the parts of a name, quotes kept."""
     return F.regexp_extract_all(whole, F.lit(PART_PATTERN), F.lit(0))
+
+
+def _changed_together() -> Column:
+    """Return the names of all changed fields as one text (``conditions/fields.py: together``)."""
+    changed = F.filter(texts_of(FIELD_CHANGED), lambda path: (path != "") & ~F.contains(path, F.lit(".")))
+    joined = F.array(F.array_join(F.array_sort(changed), SEPARATOR))
+    return F.when(F.size(changed) > 0, joined).otherwise(no_texts())
 
 
 def _changes(places: tuple[int, ...]) -> Column:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.docs.conditions_page import MARKS
+
 from tocsin.conditions.changes import CATEGORIES, KNOWN_CATEGORIES
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
@@ -30,7 +32,7 @@ def test_the_table_of_methods_is_the_code_s() -> None:
 
 def test_the_table_of_functions_is_the_code_s() -> None:
     expected = [
-        [f"`{name}`", ", ".join(row.parameters).replace("?", ""), row.meaning] for name, row in FUNCTIONS.items()
+        [f"`{name}`", ", ".join(row.parameters).translate(MARKS), row.meaning] for name, row in FUNCTIONS.items()
     ]
     assert _rows("functions") == expected
 

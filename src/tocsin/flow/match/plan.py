@@ -15,7 +15,7 @@ from tocsin.conditions.nodes import FieldValue, Node, Present
 from tocsin.conditions.recovery import with_recovery
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
 from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, without_reports
-from tocsin.conditions.test_results import TEST_CASE, without_results
+from tocsin.conditions.test_results import TEST_CASE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.model.change import LoggedEvent
@@ -176,16 +176,15 @@ def _about(resources: Sequence[str]) -> Node:
 def _with_results(resources: tuple[str, ...], node: Node) -> tuple[tuple[str, ...], Node]:
     """Return what an alert is about and asks for: one about tables that asks for test results is about tests as well.
 
-    Of a test, only an event counts that would not match without what it reports.
+    Of a test, only an event counts that matches because of its result (``conditions/test_results.py``).
     """
     if "table" not in resources or not {ALL_RESOURCES, TEST_CASE}.isdisjoint(resources):
         return resources, node
-    rest = without_results(node)
-    if rest == node:
+    of_tests = about_results(node)
+    if of_tests == NEVER:
         return resources, node
-    others = rest if _REPORTING.isdisjoint(resources) else without_results(node, keep_reports=True)
-    result = conjoined(has("entityType", (TEST_CASE,)), node, negated(rest))
-    return (*resources, TEST_CASE), disjoined(conjoined(_about(resources), others), result)
+    others = without_tests(node, keep_reports=not _REPORTING.isdisjoint(resources))
+    return (*resources, TEST_CASE), disjoined(conjoined(_about(resources), others), of_tests)
 
 
 def _chain(key: str, rules: Sequence[FilteringRule]) -> Node:

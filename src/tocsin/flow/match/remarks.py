@@ -18,6 +18,7 @@ from tocsin.conditions.nodes import Has, Node
 from tocsin.conditions.normal_form import normal_form
 from tocsin.conditions.paths import parts
 from tocsin.conditions.relations import questions_of
+from tocsin.conditions.test_results import TEST_CASE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
 from tocsin.logic import ALWAYS, conjoined, leaves
@@ -154,11 +155,16 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
     if is_never(node):
         if not is_reported:
             yield Remark(RemarkKind.NEVER_TRUE, "The rules together are never true", _RULES)
-    elif is_never(conjoined(plan.about, node)):
+    elif is_never(conjoined(plan.about, _within(plan, node))):
         named = ", ".join(plan.resources)
         yield Remark(RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {named}", _RESOURCES)
     else:
         yield from _of_index(plan, _RULES)
+
+
+def _within(plan: Plan, node: Node) -> Node:
+    """Return ``node`` without what only tests have, if the alert is not about them."""
+    return node if {ALL_RESOURCES, TEST_CASE} & set(plan.resources) else without_tests(node, keep_reports=True)
 
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:

@@ -17,7 +17,7 @@ _BY_FIELD = {
     **dict.fromkeys(("testSuites",), 1e-4),
     **dict.fromkeys(("userId", "userName", "owners", "mentions"), 1e-3),
     **dict.fromkeys(("tags", "domains", "fieldsDeleted", "threadType"), 0.02),
-    **dict.fromkeys(("testStatus", "pipelineStatus"), 0.03),
+    **dict.fromkeys(("testStatus", "pipelineStatus", "changedTogether"), 0.03),
     **dict.fromkeys(("tier", "service", "fieldsAdded", "entityType"), 0.1),
     **dict.fromkeys(("fieldsUpdated", "changeCategory"), 0.2),
     **{"previousStatus": 0.03, "changeTarget": 0.1, "changeOperation": 0.5},

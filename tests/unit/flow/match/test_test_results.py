@@ -12,6 +12,7 @@ from tocsin.flow.match.remarks import of_alert
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
 FQN = "pg.store.public.orders"
+LINK = f"<#E::table::{FQN}>"
 SEED = "testCase.testCaseResult.testCaseStatus == 'Failed' && testCase.name == 'revenue_threshold_check'"
 
 
@@ -35,15 +36,21 @@ def event(entity_type: str, change: str, value: object, **entity: object) -> Log
 
 def result(status: str, name: str = "revenue_threshold_check") -> LoggedEvent:
     reported = {"testCaseStatus": status, "timestamp": 1000}
-    link = f"<#E::table::{FQN}>"
-    return event("testCase", "testCaseResult", reported, name=name, testCaseResult=reported, entityLink=link)
+    suites = [{"type": "testSuite", "fullyQualifiedName": "nightly"}]
+    stored = {"name": name, "testCaseResult": reported, "entityLink": LINK, "testSuites": suites}
+    return event("testCase", "testCaseResult", reported, **stored)
 
 
 FAILED, PASSED, OTHER = result("Failed"), result("Success"), result("Failed", "other")
+RESULT = {"testCaseStatus": "Failed", "timestamp": 900}
+REWORDED = event("testCase", "description", "x", name="revenue_threshold_check", entityLink=LINK, testCaseResult=RESULT)
 RENAMED = event("testCase", "displayName", "x", name="revenue_threshold_check", tags=[{"tagFQN": "PII.Sensitive"}])
 COLUMNS = event("table", "columns", [], tags=[{"tagFQN": "PII.Sensitive"}])
 RUN = event("pipeline", "pipelineStatus", {"executionStatus": "Failed", "timestamp": 1000})
-EVENTS = {"failed": FAILED, "passed": PASSED, "other": OTHER, "renamed": RENAMED, "columns": COLUMNS, "run": RUN}
+EVENTS = {
+    **{"failed": FAILED, "passed": PASSED, "other": OTHER, "renamed": RENAMED, "reworded": REWORDED},
+    **{"columns": COLUMNS, "run": RUN},
+}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,11 @@ EVENTS = {"failed": FAILED, "passed": PASSED, "other": OTHER, "renamed": RENAMED
         ("testStatus == 'Failed' || fieldChanged == 'columns'", {"failed", "other", "columns"}),
         ("testStatus == 'Failed' && matchAnyEntityFqn('pg.store.public')", {"failed", "other"}),
         ("testStatus == 'Failed' && matchAnyEntityFqn('pg.store.hidden')", set()),
-        ("filterByTableNameTestCaseBelongsTo('orders')", {"failed", "other", "passed"}),
+        ("filterByTableNameTestCaseBelongsTo('orders') && testStatus == 'Failed'", {"failed", "other"}),
+        ("matchAnySchema('public') && testStatus == 'Failed'", {"failed", "other"}),
+        ("matchAnySchema('public') || testStatus == 'Failed'", {"failed", "other", "columns"}),
+        ("tags == 'PII.Sensitive' || eventType in {'entityUpdated','testCaseFailure'}", {"columns"}),
+        ("firstFailure() || entityType == 'testCase'", set()),
         ("tags == 'PII.Sensitive'", {"columns"}),
         ("testStatus != 'Success'", {"columns"}),
         ("!(testStatus == 'Success' || isBot())", {"columns"}),
@@ -67,6 +78,31 @@ EVENTS = {"failed": FAILED, "passed": PASSED, "other": OTHER, "renamed": RENAMED
     ],
 )
 def test_the_results_of_their_tests_match_and_nothing_else_of_tests(condition: str, expected: set[str]) -> None:
+    plan = plan_of(subscription([rule(condition)]))
+    assert {name for name, logged in EVENTS.items() if matches(plan, logged)} == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("matchAnySchema('public')", {"columns"}),
+        ("matchAnySchema('pg.store.public') && isBot == false", {"columns"}),
+        ("matchAnyDatabase('store')", {"columns"}),
+        ("matchAnyEntityFqn({'pg.store','nightly'})", {"columns"}),
+        ("matchAnyEntityFqn('nightly')", set()),
+        ("testSuites == 'nightly'", set()),
+        (f"testedEntityFqn == '{FQN}'", set()),
+        (f"testedEntityFqn != '{FQN}'", {"columns"}),
+        ("testedEntityFqn.startsWith('pg.') || fieldChanged == 'columns'", {"columns"}),
+        ("filterByTableNameTestCaseBelongsTo('orders')", set()),
+        ("entityType == 'testCase'", set()),
+        ("entityType in {'table','testCase'}", {"columns"}),
+        ("testCase.name == 'revenue_threshold_check'", set()),
+        ("testCase != null", set()),
+        ("testSuites.size() == 0", {"columns"}),
+    ],
+)
+def test_a_place_or_a_kind_of_entity_is_no_result(condition: str, expected: set[str]) -> None:
     plan = plan_of(subscription([rule(condition)]))
     assert {name for name, logged in EVENTS.items() if matches(plan, logged)} == expected
 
@@ -92,3 +128,9 @@ def test_an_alert_that_names_tests_asks_for_nothing_more() -> None:
 def test_the_seeds_condition_needs_no_remark() -> None:
     kinds = {one.kind for one in of_alert(subscription([rule(SEED)]))}
     assert kinds == {"noDestinations"}
+
+
+@pytest.mark.parametrize("condition", ["filterByTableNameTestCaseBelongsTo('orders')", "entityType == 'testCase'"])
+def test_what_only_tests_have_is_outside_of_tables(condition: str) -> None:
+    kinds = {one.kind for one in of_alert(subscription([rule(condition)]))}
+    assert kinds == {"noDestinations", "outsideResources"}

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.flow.schedule.decide import (
     IMMEDIATE,
     At,
@@ -23,7 +22,7 @@ from tocsin.flow.schedule.decide import (
     decide,
     timing_of,
 )
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred, Wait
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
 from tocsin.model.subscription import Channel, EventSubscription, Gathering, TriggerType
 
@@ -56,7 +55,8 @@ def without_asset(grouping_key: str) -> str:
 class Slot(NamedTuple):
     """When a notification goes out (epoch milliseconds), and under which key with others, if with any.
 
-    ``timing`` is the scheduled one that determines it: it gives the next slot. With ``window_ms`` it is paced:
+    ``timing`` is the scheduled one that determines it, ``wait`` what the recipient prefers to wait for: they give the
+    next slot. With ``window_ms`` it is paced:
     ``is_first`` until the store has found that its group has had a message within that time.
     """
 
@@ -66,6 +66,7 @@ class Slot(NamedTuple):
     window_ms: int = 0
     by_asset: bool = False
     is_first: bool = False
+    wait: Wait | None = None
 
 
 class Schedule:
@@ -97,10 +98,11 @@ class Schedule:
         if any(self._timings.get(one, IMMEDIATE).is_critical for one in row["subscription_ids"]):
             return slot
         due_at_ms = max(slot.due_at_ms, self._now_ms)
-        trigger = preferred.trigger(recipient_id, row["event_id"], due_at_ms)
-        if trigger is None:
+        wait = preferred.wait(recipient_id, row["event_id"])
+        preferred_ms = due_at_ms if wait is None else wait.due_at_ms(due_at_ms)
+        if preferred_ms == due_at_ms:
             return slot
-        return Slot(next_time_ms(trigger, due_at_ms), preferred.grouping_key(recipient_id), Timing(trigger))
+        return Slot(preferred_ms, preferred.grouping_key(recipient_id), wait=wait)
 
     def _of(self, channel: str, subscription_id: str, event_ms: int) -> Slot:
         timing = self._timings.get(subscription_id, IMMEDIATE)
@@ -132,6 +134,8 @@ def _slot_of(decision: Decision, timing: Timing, now_ms: int) -> Slot:
 
 def next_slot(slot: Slot) -> Slot:
     """Return the slot after ``slot``, for what comes too late for its message."""
+    if slot.wait is not None:
+        return slot._replace(due_at_ms=slot.wait.following_ms(slot.due_at_ms))
     if slot.window_ms:
         return following(slot, slot.due_at_ms + slot.window_ms)
     timing = slot.timing or IMMEDIATE

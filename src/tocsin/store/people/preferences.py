@@ -11,8 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, select, update
 
-from tocsin.flow.schedule.cron import next_time_ms
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, waiting
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, after_quiet_ms
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.message import MessageStatus
 from tocsin.model.preferences import Preferences
@@ -43,7 +42,7 @@ class SqlPreferences:
         with writing(self._engine) as connection:
             insert = inserting(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
-            planned = _plan_again(connection, user_id, _next_ms(preferences, now_ms), now_ms)
+            planned = _plan_again(connection, user_id, after_quiet_ms(preferences, now_ms), now_ms)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
             _follow(connection, planned)
 
@@ -91,13 +90,6 @@ def _categories(connection: Connection, event_ids: Collection[str]) -> list[tupl
         for some in chunked(sorted(event_ids))
         for row in connection.execute(select(column.id, column.derived).where(column.id.in_(some)))
     ]
-
-
-def _next_ms(preferences: Preferences, now_ms: int) -> int:
-    """Return when a person may be sent something that waited: now, or after their quiet hours."""
-    quiet_only = Preferences(timezone=preferences.timezone, quiet_hours=preferences.quiet_hours)
-    trigger = waiting(quiet_only, (), now_ms)
-    return now_ms if trigger is None else next_time_ms(trigger, now_ms)
 
 
 def _plan_again(connection: Connection, user_id: str, due_at_ms: int, now_ms: int) -> Sequence[str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from itertools import product
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.flow.schedule.decide import Timing
-from tocsin.flow.schedule.messages import scheduled
-from tocsin.flow.schedule.preferences import Preferred, waiting
+from tocsin.flow.schedule.messages import next_slot, scheduled
+from tocsin.flow.schedule.preferences import Preferred, wait_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.preferences import Frequency, Preferences, QuietHours
 from tocsin.model.subscription import Trigger
@@ -76,11 +79,26 @@ def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
         ({"frequency": "daily", "categories": {"schema": "immediate"}}, "2026-11-26T09:00"),
         ({"frequency": "daily", "categories": {"description": "never"}}, "2026-11-25T12:00"),
         ({"frequency": "daily", "digest_at": "21:00", "quiet_hours": NIGHT.quiet_hours}, "2026-11-26T08:00"),
+        ({"frequency": "weekly", "digest_at": "21:00", "quiet_hours": NIGHT.quiet_hours}, "2026-12-01T08:00"),
+        ({"frequency": "weekly", "digest_at": "03:00", "quiet_hours": NIGHT.quiet_hours}, "2026-11-30T08:00"),
     ],
 )
 def test_changes_wait_for_the_digest_of_their_category(preferences: dict[str, object], expected: str) -> None:
     asked = Preferences(timezone="Europe/Berlin", **preferences)
     assert due(row(), asked, at("2026-11-25T12:00"))[0] == at(expected)
+
+
+def test_what_comes_after_a_digest_that_lies_in_quiet_hours_waits_for_the_next_digest() -> None:
+    asked = Preferences(
+        timezone="Europe/Berlin", frequency=Frequency.DAILY, digest_at="21:00", quiet_hours=NIGHT.quiet_hours
+    )
+    assert due(row(), asked, at("2026-11-25T23:00"))[0] == at("2026-11-27T08:00")
+
+
+def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_at_once() -> None:
+    preferred = Preferred({"ana": NIGHT}, {"ana": 7}, {})
+    (found,) = scheduled([row()], {}, now_ms=at("2026-11-25T23:00"), gatherings=GATHERINGS, preferred=preferred)
+    assert next_slot(found["slot"]).due_at_ms == at("2026-11-26T08:00:01")
 
 
 def test_of_several_categories_the_soonest_counts() -> None:
@@ -93,16 +111,102 @@ def test_of_several_categories_the_soonest_counts() -> None:
     assert never.frequency_of(("owner",)) is Frequency.NEVER
 
 
-@given(TIMES, TIMES, st.datetimes(datetime(2025, 1, 1), datetime(2027, 1, 1)))
-def test_what_waits_comes_out_of_the_quiet_hours_within_a_day(start: str, end: str, moment: datetime) -> None:
+class Clock:
+    """A zone's clocks, minute by minute: a time of the day comes when they first show it, or a later one."""
+
+    FIRST, DAYS = date(2026, 1, 1), 480
+
+    def __init__(self, zone: str) -> None:
+        start = datetime(self.FIRST.year, self.FIRST.month, self.FIRST.day, tzinfo=UTC) - timedelta(days=2)
+        moments = [start + timedelta(minutes=number) for number in range((self.DAYS + 4) * 1440)]
+        self._start_ms = round(start.timestamp() * 1000)
+        shown, latest = [], ""
+        for moment in moments:
+            latest = max(latest, f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}")
+            shown.append(latest)
+        self._shown = shown
+        self._times: dict[str, tuple[int, ...]] = {}
+
+    def when(self, day: date, time: str) -> int:
+        return self._start_ms + 60_000 * bisect_left(self._shown, f"{day}T{time}")
+
+    def times(self, time: str, *, weekly: bool = False) -> tuple[int, ...]:
+        known = self._times.get(time)
+        if known is None:
+            days = (self.FIRST + timedelta(days=number) for number in range(self.DAYS))
+            known = self._times[time] = tuple(self.when(day, time) for day in days)
+        return known[-self.FIRST.weekday() % 7 :: 7] if weekly else known
+
+    def quiet_end(self, quiet: QuietHours, moment_ms: int) -> int | None:
+        """Return when the quiet hours end in which a moment lies; a night belongs to the day on which it begins."""
+        if quiet.start == quiet.end:
+            return None
+        starts, ends = self.times(quiet.start), self.times(quiet.end)
+        at = bisect_right(starts, moment_ms) - 1
+        end_ms = ends[at + (quiet.end < quiet.start)]
+        return end_ms if moment_ms < end_ms else None
+
+    def expected(self, asked: Preferences, moment_ms: int) -> int:
+        if asked.frequency is not Frequency.IMMEDIATE:
+            digests = self.times(asked.digest_at, weekly=asked.frequency is Frequency.WEEKLY)
+            moment_ms = digests[bisect_right(digests, moment_ms)]
+        end_ms = asked.quiet_hours and self.quiet_end(asked.quiet_hours, moment_ms)
+        return end_ms or moment_ms
+
+
+CHANGES = {
+    "Europe/Berlin": ("2026-03-29", "2026-10-25"),
+    "America/New_York": ("2026-03-08", "2026-11-01"),
+    "Australia/Lord_Howe": ("2026-04-05", "2026-10-04"),
+    "Asia/Kolkata": ("2026-11-29",),
+}
+"""Days on which the clocks change, all of them Sundays: the digest of the week is on the next day."""
+
+SMALL = ("00:00", "02:00", "02:15", "02:45", "08:00", "21:00")
+
+
+@lru_cache
+def clock(zone: str) -> Clock:
+    return Clock(zone)
+
+
+def due_by_preference(asked: Preferences, moment_ms: int) -> int:
+    wait = wait_of(asked, ())
+    return moment_ms if wait is None else wait.due_at_ms(moment_ms)
+
+
+def combinations() -> Iterator[Preferences]:
+    for frequency, digest_at, start, end in product(tuple(Frequency)[:3], SMALL, SMALL, SMALL):
+        if frequency is not Frequency.IMMEDIATE or digest_at == SMALL[0]:
+            quiet = QuietHours(start=start, end=end)
+            yield Preferences(frequency=frequency, digest_at=digest_at, quiet_hours=quiet)
+
+
+@pytest.mark.parametrize(("zone", "day"), [(zone, day) for zone, days in CHANGES.items() for day in days])
+def test_all_small_combinations_are_due_when_the_clocks_say(zone: str, day: str) -> None:
+    known, first = clock(zone), date.fromisoformat(day)
+    around = [known.when(first - timedelta(days=1), "22:30")]
+    moments = [*around, *(known.when(first, "02:00") + 1_800_000 * number for number in (0, 2, 40))]
+    wrong = [
+        (one.to_wire(), datetime.fromtimestamp(moment_ms / 1000, ZoneInfo(zone)))
+        for asked in combinations()
+        for one in (asked.model_copy(update={"timezone": zone}),)
+        for moment_ms in moments
+        if due_by_preference(one, moment_ms) != known.expected(one, moment_ms)
+    ]
+    assert wrong == []
+
+
+@given(
+    st.sampled_from(sorted(CHANGES)),
+    st.sampled_from(tuple(Frequency)[:3]),
+    *(TIMES, TIMES, TIMES),
+    st.integers(0, 400 * 1440),
+)
+def test_any_combination_is_due_when_the_clocks_say(
+    zone: str, frequency: Frequency, digest_at: str, start: str, end: str, minute: int
+) -> None:
     quiet = QuietHours(start=start, end=end)
-    preferences = Preferences(timezone="Europe/Berlin", quiet_hours=quiet)
-    now_ms = round(moment.replace(tzinfo=UTC).timestamp() * 1000)
-    trigger = waiting(preferences, (), now_ms)
-    local = datetime.fromtimestamp(now_ms / 1000, BERLIN)
-    assert (trigger is not None) == quiet.include(f"{local:%H:%M}")
-    if trigger is not None:
-        found_ms = next_time_ms(trigger, now_ms)
-        found = datetime.fromtimestamp(found_ms / 1000, BERLIN)
-        assert 0 < found_ms - now_ms <= timedelta(hours=25).total_seconds() * 1000
-        assert start == end or not quiet.include(f"{found:%H:%M}")
+    asked = Preferences(timezone=zone, frequency=frequency, digest_at=digest_at, quiet_hours=quiet)
+    moment_ms = clock(zone).when(Clock.FIRST + timedelta(days=10), "00:00") + 60_000 * minute
+    assert due_by_preference(asked, moment_ms) == clock(zone).expected(asked, moment_ms)

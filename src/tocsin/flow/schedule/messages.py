@@ -22,7 +22,7 @@ from tocsin.flow.schedule.decide import (
     decide,
     timing_of,
 )
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred, Wait
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred, PreferredWait
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
 from tocsin.model.subscription import Channel, EventSubscription, Gathering, TriggerType
 
@@ -66,7 +66,7 @@ class Slot(NamedTuple):
     window_ms: int = 0
     by_asset: bool = False
     is_first: bool = False
-    wait: Wait | None = None
+    wait: PreferredWait | None = None
 
 
 class Schedule:

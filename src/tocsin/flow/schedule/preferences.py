@@ -22,7 +22,7 @@ _MOMENT_MS = 1_000
 
 
 @dataclass(frozen=True)
-class Wait:
+class PreferredWait:
     """What somebody waits for: a digest, the end of quiet hours, or the end of those in which the digest lies."""
 
     timezone: str
@@ -50,7 +50,7 @@ class Preferred:
     versions: Mapping[str, int] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def wait(self, recipient_id: str | None, event_id: str) -> Wait | None:
+    def wait(self, recipient_id: str | None, event_id: str) -> PreferredWait | None:
         """Return what an event may wait for on its way to a recipient; None if for nothing."""
         preferences = self.preferences.get(recipient_id or "")
         return None if preferences is None else wait_of(preferences, self.categories.get(event_id, ()))
@@ -63,7 +63,7 @@ class Preferred:
 NO_PREFERENCES = Preferred()
 
 
-def wait_of(preferences: Preferences, categories: tuple[str, ...]) -> Wait | None:
+def wait_of(preferences: Preferences, categories: tuple[str, ...]) -> PreferredWait | None:
     """Return what somebody waits for who is notified of changes of these categories; None if for nothing.
 
     For what is never to come nobody waits: it is dropped when it would be sent (``store/outbox/send_permission.py``).
@@ -71,8 +71,8 @@ def wait_of(preferences: Preferences, categories: tuple[str, ...]) -> Wait | Non
     frequency, quiet = preferences.frequency_of(categories), preferences.quiet_hours
     if frequency in _DAYS:
         digest = _daily(preferences.digest_at, preferences.timezone, _DAYS[frequency])
-        return Wait(preferences.timezone, quiet, digest)
-    return None if quiet is None else Wait(preferences.timezone, quiet)
+        return PreferredWait(preferences.timezone, quiet, digest)
+    return None if quiet is None else PreferredWait(preferences.timezone, quiet)
 
 
 def after_quiet_ms(preferences: Preferences, at_ms: int) -> int:

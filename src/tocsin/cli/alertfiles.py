@@ -10,11 +10,13 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from tocsin.cli.yaml_documents import YamlDocument, placed_json, read_yaml
 from tocsin.errors import InvalidInput, NotFound
@@ -43,6 +45,16 @@ _YAML = re.compile(rf"{_COMMENTS}(?:---\s)?{_COMMENTS}(?:-\s+)?(?:{_KEYS})\s*:(?
 
 _VARIABLE = re.compile(r"\$\$(?=\{)|\$\{([^}]*)\}?")
 _NAME_OF_A_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PREFIX_OF_VARIABLES = "TOCSIN_ALERT_"
+"""How the environment variables begin that every alert file may use."""
+
+
+Variables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env", metavar="NAME", help=f"An environment variable that files may use, besides {PREFIX_OF_VARIABLES}*."
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -71,8 +83,10 @@ def holds_alerts(text: str, source: str) -> bool:
     return source.endswith(SUFFIXES) or (source == "-" and any(form.match(text) for form in (_JSON, _TOML, _YAML)))
 
 
-def read_alerts(paths: Sequence[str]) -> list[FiledAlert]:
+def read_alerts(paths: Sequence[str], allowed: Collection[str] = ()) -> list[FiledAlert]:
     """Return the alerts of files, of folders with all below them, and of standard input (``-``).
+
+    ``allowed`` are further variables that they may use (``parse_alerts``).
 
     Raises
     ------
@@ -81,21 +95,23 @@ def read_alerts(paths: Sequence[str]) -> list[FiledAlert]:
     """
     found: dict[str, FiledAlert] = {}
     for file in [file for path in paths for file in _files(path)]:
-        for alert in parse_alerts(text_of(file), file):
+        for alert in parse_alerts(text_of(file), file, allowed):
             if alert.name in found:
                 raise InvalidInput(f"{alert.where}: alert {alert.name} is in {found[alert.name].where}, too.")
             found[alert.name] = alert
     return [*found.values()]
 
 
-def parse_alerts(text: str, source: str) -> list[FiledAlert]:
+def parse_alerts(text: str, source: str, allowed: Collection[str] = ()) -> list[FiledAlert]:
     """Return the alerts that ``text`` holds; ``source`` names it, and its suffix says what it is.
 
-    ``${NAME}`` in a destination is the environment variable of that name.
+    ``${NAME}`` in a destination is the environment variable of that name, if it begins with ``PREFIX_OF_VARIABLES`` or
+    is ``allowed``: whoever may change a file must not be able to send other secrets of the environment anywhere.
 
     Raises
     ------
-    InvalidInput : not YAML, JSON or TOML, or something in it is not an alert with a name, or a variable is not set
+    InvalidInput : not YAML, JSON or TOML, or something in it is not an alert with a name, or a variable is not set or
+        not allowed
     """
     alerts = [alert for parsed in _parse(text, source) for alert in _listed(*parsed, named(source))]
     if not alerts:
@@ -103,7 +119,7 @@ def parse_alerts(text: str, source: str) -> list[FiledAlert]:
     for number, alert in enumerate(alerts, start=1):
         if not isinstance(alert.document, dict) or not isinstance(alert.document.get("name"), str):
             raise InvalidInput(f"{alert.where}: alert {number} has no name.", field="name")
-    return [_with_variables(alert) for alert in alerts]
+    return [_with_variables(alert, allowed) for alert in alerts]
 
 
 def text_of(file: str) -> str:
@@ -247,12 +263,12 @@ def _listed(
         raise InvalidInput(f"{source} contains no alerts.")
 
 
-def _with_variables(alert: FiledAlert) -> FiledAlert:
+def _with_variables(alert: FiledAlert, allowed: Collection[str]) -> FiledAlert:
     """Return the alert with the values of environment variables in its destinations."""
 
     def filled(text: str, field: str) -> str:
         def value(found: re.Match[str]) -> str:
-            return "$" if found[1] is None else _variable(found[1], found[0].endswith("}"))
+            return "$" if found[1] is None else _variable(found[1], found[0].endswith("}"), allowed)
 
         try:
             return _VARIABLE.sub(value, text)
@@ -267,9 +283,12 @@ def _with_variables(alert: FiledAlert) -> FiledAlert:
     return FiledAlert(document, alert.file, alert.path, alert.whole)
 
 
-def _variable(name: str, is_closed: bool) -> str:
+def _variable(name: str, is_closed: bool, allowed: Collection[str]) -> str:
     if not is_closed or not _NAME_OF_A_VARIABLE.fullmatch(name):
         raise InvalidInput("after ${ the name of an environment variable and } must follow; $${ is a literal ${")
+    if not (name.startswith(PREFIX_OF_VARIABLES) or name in allowed):
+        other = PREFIX_OF_VARIABLES + name.removeprefix("TOCSIN_")
+        raise InvalidInput(f"alert files may not use environment variable {name}; call it {other}, or add --env {name}")
     if not os.environ.get(name):
         raise InvalidInput(f"environment variable {name} is not set")
     return os.environ[name]

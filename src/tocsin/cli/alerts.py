@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.alert_plan import PlannedAlert, PlanStep, located, plan_alerts, shown, summary
-from tocsin.cli.alertfiles import exported, read_alerts, with_escapes
+from tocsin.cli.alertfiles import Variables, exported, read_alerts, with_escapes
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
@@ -40,6 +40,7 @@ def plan(
     files: Files,
     *,
     prune: Prune = False,
+    env: Variables = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 8 if there is something to change.")
     ] = False,
@@ -49,7 +50,7 @@ def plan(
 
     The server checks every alert as it would on saving. Secrets are masked; those that would change are named.
     """
-    filed = read_alerts(files)
+    filed = read_alerts(files, env or ())
     with Client() as client:
         planned = plan_alerts(client, filed, prune=prune)
     if as_json:
@@ -65,6 +66,7 @@ def apply(
     files: Files,
     *,
     prune: Prune = False,
+    env: Variables = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask before writing; needed to delete without a terminal.")
     ] = False,
@@ -75,7 +77,7 @@ def apply(
     If one alert is refused, nothing is written. Applying the same files again changes nothing. Warns of conditions that
     are always true, never true, or evaluated for every event.
     """
-    filed = read_alerts(files)
+    filed = read_alerts(files, env or ())
     with Client() as client:
         planned = plan_alerts(client, filed, prune=prune)
         if not as_json:

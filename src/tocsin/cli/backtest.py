@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tocsin.cli.alertfiles import SUFFIXES, FiledAlert, parse_alerts, text_of
+from tocsin.cli.alertfiles import SUFFIXES, FiledAlert, Variables, parse_alerts, text_of
 from tocsin.cli.assets import find_alert
 from tocsin.cli.condition_errors import refused
 from tocsin.cli.output import AsJson, console, show_json
@@ -59,6 +59,7 @@ def backtest(
         str | None, typer.Option(help="How far back: a duration (90d) or a date. Default: the whole history.")
     ] = None,
     until: Annotated[str | None, typer.Option(help="End of the range, in the same form. Default: now.")] = None,
+    env: Variables = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate an alert against past events: show whom it would have notified, without notifying anybody.
@@ -66,7 +67,7 @@ def backtest(
     Runs in the pipeline; Ctrl-C cancels the backtest.
     """
     with Client() as client:
-        asked_for = _alert(client, alert)
+        asked_for = _alert(client, alert, env or ())
         try:
             asked = client.start_backtest(_document(asked_for), since=since, until=until)
         except InvalidInput as error:
@@ -85,14 +86,14 @@ def _document(alert: FiledAlert | Document) -> Document:
     return alert.document if isinstance(alert, FiledAlert) else alert
 
 
-def _alert(client: Client, given: str) -> FiledAlert | Document:
+def _alert(client: Client, given: str, allowed: Sequence[str]) -> FiledAlert | Document:
     """Return the alert of a file, or the ``id`` of a stored one; a name with a suffix of such files is a file's."""
     if given != "-" and not Path(given).exists() and not given.endswith(SUFFIXES):
         try:
             return {"id": find_alert(client, given).id}
         except NotFound as error:
             raise NotFound(f"{error.message} (and there is no file {given})") from error
-    alerts = parse_alerts(text_of(given), given)
+    alerts = parse_alerts(text_of(given), given, allowed)
     if len(alerts) > 1:
         raise InvalidInput(f"{given} contains {len(alerts)} alerts; backtest one at a time.")
     return alerts[0]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alertfiles import FiledAlert, holds_alerts, named, parse_alerts, text_of
+from tocsin.cli.alertfiles import FiledAlert, Variables, holds_alerts, named, parse_alerts, text_of
 from tocsin.cli.condition_errors import below, condition_at, field_of
 from tocsin.cli.exit_codes import exit_code
 from tocsin.cli.extras import needing
@@ -69,6 +69,7 @@ def check(
         ),
     ],
     *,
+    env: Variables = None,
     as_json: AsJson = False,
 ) -> None:
     """Check conditions and report each error with its position and what was expected.
@@ -81,7 +82,7 @@ def check(
     text = text_of(file)
     are_alerts = holds_alerts(text, file)
     if are_alerts:
-        found = [[*_of_alert(alert)] for alert in parse_alerts(text, file)]
+        found = [[*_of_alert(alert)] for alert in parse_alerts(text, file, env or ())]
     else:
         found = [[*_of_line(number, line, named(file))] for number, line in _conditions(text)]
     findings = [*chain.from_iterable(found)]

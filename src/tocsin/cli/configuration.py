@@ -11,6 +11,7 @@ import tomllib
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
+from tocsin.cli.alertfiles import PREFIX_OF_VARIABLES
 from tocsin.errors import InvalidSetting
 from tocsin.model.phrases import hint
 from tocsin.model.validation_errors import message_of
@@ -20,12 +21,13 @@ _PREFIX = "TOCSIN_"
 _FIELD = re.compile(r'field "(\w+)"')
 _NO_SETTINGS = frozenset({"TOCSIN_SERVER", "TOCSIN_TOKEN", "TOCSIN_LIFELINE"})
 """What commands and the parts of ``tocsin up`` read besides."""
+_OTHERS = (f"{_PREFIX}TEST_", PREFIX_OF_VARIABLES)
 
 
 def unknown_variables() -> list[str]:
     """Return the variables that look like settings but are not; variables for the tests are ignored."""
     known = {*_variables(), *_NO_SETTINGS}
-    ours = (name for name in os.environ if name.startswith(_PREFIX) and not name.startswith(f"{_PREFIX}TEST_"))
+    ours = (name for name in os.environ if name.startswith(_PREFIX) and not name.startswith(_OTHERS))
     return sorted(name for name in ours if name.upper() not in known)
 
 

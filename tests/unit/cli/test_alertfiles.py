@@ -18,16 +18,19 @@ HOOK = """
     - category: External
       type: Webhook
       config:
-        endpoint: https://example.org/${PART}/hook
-        headers: {X-Key: "$${PART} $PART"}
+        endpoint: https://example.org/${TOCSIN_ALERT_PART}/hook
+        headers: {X-Key: "$${TOCSIN_ALERT_PART} $TOCSIN_ALERT_PART"}
 """
 
 
 def test_variables_in_destinations_get_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PART", "one: 'two'")
+    monkeypatch.setenv("TOCSIN_ALERT_PART", "one: 'two'")
     (alert,) = parse_alerts(HOOK, "a.yaml")
     config = alert.document["destinations"][0]["config"]
-    assert config == {"endpoint": "https://example.org/one: 'two'/hook", "headers": {"X-Key": "${PART} $PART"}}
+    assert config == {
+        "endpoint": "https://example.org/one: 'two'/hook",
+        "headers": {"X-Key": "${TOCSIN_ALERT_PART} $TOCSIN_ALERT_PART"},
+    }
     assert alert.document["description"] == "costs ${NOT_A_VARIABLE}"
 
 
@@ -36,21 +39,33 @@ def test_variables_in_destinations_get_their_values(monkeypatch: pytest.MonkeyPa
 def test_a_variable_that_is_not_set_is_refused_with_its_place(
     monkeypatch: pytest.MonkeyPatch, value: str | None, form: str
 ) -> None:
-    monkeypatch.delenv("PART", raising=False)
+    monkeypatch.delenv("TOCSIN_ALERT_PART", raising=False)
     if value is not None:
-        monkeypatch.setenv("PART", value)
-    toml = '[[alerts]]\nname = "hook"\n[[alerts.destinations]]\nconfig.endpoint = "${PART}"\n'
+        monkeypatch.setenv("TOCSIN_ALERT_PART", value)
+    toml = '[[alerts]]\nname = "hook"\n[[alerts.destinations]]\nconfig.endpoint = "${TOCSIN_ALERT_PART}"\n'
     with pytest.raises(InvalidInput) as refused:
         parse_alerts(HOOK if form == "yaml" else toml, f"a.{form}")
     place = "a.yaml:8:9" if form == "yaml" else "a.toml"
-    said = "hook: destinations[0].config.endpoint: environment variable PART is not set"
+    said = "hook: destinations[0].config.endpoint: environment variable TOCSIN_ALERT_PART is not set"
     assert refused.value.message == f"{place}: {said}"
 
 
-@pytest.mark.parametrize("wrong", ["${}", "${a-b}", "${PART", "${PART:-x}"])
+@pytest.mark.parametrize("wrong", ["${}", "${a-b}", "${TOCSIN_ALERT_PART", "${TOCSIN_ALERT_PART:-x}"])
 def test_what_is_no_variable_is_refused(wrong: str) -> None:
     with pytest.raises(InvalidInput, match=r"is a literal \$\{"):
-        parse_alerts(HOOK.replace("${PART}", wrong), "a.yaml")
+        parse_alerts(HOOK.replace("${TOCSIN_ALERT_PART}", wrong), "a.yaml")
+
+
+def test_a_variable_that_nobody_allowed_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOCSIN_TOKEN", "a secret")
+    text = HOOK.replace("TOCSIN_ALERT_PART", "TOCSIN_TOKEN")
+    with pytest.raises(InvalidInput) as refused:
+        parse_alerts(text, "a.yaml")
+    said = "alert files may not use environment variable TOCSIN_TOKEN"
+    assert said in refused.value.message
+    assert refused.value.message.endswith("call it TOCSIN_ALERT_TOKEN, or add --env TOCSIN_TOKEN")
+    (alert,) = parse_alerts(text, "a.yaml", ["TOCSIN_TOKEN"])
+    assert alert.document["destinations"][0]["config"]["endpoint"] == "https://example.org/a secret/hook"
 
 
 def test_what_is_exported_has_no_variables() -> None:

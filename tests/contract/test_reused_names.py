@@ -85,3 +85,33 @@ def test_authors_still_edit_and_delete_their_own_words(served: Served, orders: J
         assert josh.delete(at_post).is_success
         assert patched(josh, f"/feed/{thread['id']}", words).is_success
         assert josh.delete(f"/feed/{thread['id']}").is_success
+
+
+@pytest.mark.parametrize("path", ["/users", "/teams"])
+def test_names_that_can_be_mistaken_for_others_are_refused(
+    served: Served, administrator: httpx.Client, path: str
+) -> None:
+    served.person("josh")
+
+    def create(name: str) -> httpx.Response:
+        more = {"email": "somebody@example.org"} if path == "/users" else {"teamType": "Group"}
+        return administrator.post(path, json={"name": name, **more})
+
+    for name in ("Josh", "\u0458\u043e\u0455\u04bb"):
+        refused = create(name)
+        assert refused.status_code == 409, name
+        assert "looks like the user 'josh'" in refused.json()["message"]
+    for name in ("jo\u200bsh", "j\u043esh", "\uff4aosh", "system", "System"):
+        refused = create(name)
+        assert refused.status_code == 400, name
+        assert refused.json()["message"].startswith("name: ")
+    assert create("joshua").status_code == 201
+    shown = administrator.post(path, json={"name": "other", "email": "o@example.org", "displayName": "Jo\u200bsh"})
+    assert shown.status_code == 400
+
+
+def test_a_team_cannot_be_renamed_to_a_look_alike(served: Served, administrator: httpx.Client) -> None:
+    served.person("josh")
+    team = made(administrator, "/teams", name="sales", teamType="Group")
+    renamed = {"op": "replace", "path": "/name", "value": "JOSH"}
+    assert patched(administrator, f"/teams/{team['id']}", renamed).status_code == 409

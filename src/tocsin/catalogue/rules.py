@@ -12,18 +12,22 @@ from tocsin.catalogue.governance.labels import with_certificate_dates, with_chec
 from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import expanded, with_query_name
 from tocsin.catalogue.lineage import edges
+from tocsin.catalogue.naming.follow import follow_renaming, leave_alerts, renaming_of
 from tocsin.catalogue.observations.table_details import put_config_given
 from tocsin.catalogue.people import teams
+from tocsin.catalogue.people.names import check_name
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
 from tocsin.catalogue.templates.texts import with_checked_texts
 from tocsin.catalogue.templates.uses import check_assigned, check_unused
+from tocsin.conditions.entity_names import PEOPLE
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.prepare import checked, draft_of
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record, Rules
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
+from tocsin.model.people import PRINCIPALS
 from tocsin.model.stored import Draft, Stored, Written
 from tocsin.model.template import NOTIFICATION_TEMPLATE
 
@@ -57,6 +61,8 @@ class CatalogueRules(Rules):
             whole["email"] = whole["email"].strip().lower()
         if not resolver.strict:
             return whole
+        if kind.name in PRINCIPALS:
+            check_name(transaction, whole, old)
         match kind.name:
             case "team":
                 whole = teams.with_checked_parents(transaction, whole, old)
@@ -93,5 +99,12 @@ class CatalogueRules(Rules):
             check_unused(record, target)
 
     def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
-        """Write the loss of its lineage edges."""
+        """Write the loss of its lineage edges; take people and teams out of the receivers of alerts."""
         edges.leave_edges(record, gone, also_gone)
+        if gone.entity_type in PEOPLE:
+            leave_alerts(record, gone)
+
+    def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
+        """Let alerts and policies say the new names, and remember the old ones."""
+        record.transaction.remember_names([(entity.entity_type, entity.fqn, entity.id) for entity, _ in moved])
+        follow_renaming(record, renaming_of(moved))

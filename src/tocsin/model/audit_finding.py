@@ -36,6 +36,8 @@ class FindingKind(StrEnum):
     """A message is long due, and nobody tries it."""
     TOO_SLOW = "tooSlow"
     """The alert's conditions took so long that all others would have waited: it was switched off."""
+    NAME_UNKNOWN = "nameUnknown"
+    """A name in the alert is no longer that of anything: of a team that is gone, or of a tag that nobody has."""
     UNREADABLE = "unreadable"
     """The alert's conditions cannot be read any more: nobody is notified."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +16,11 @@ class Actor:
     is_admin: bool = False
     is_bot: bool = False
 
+
+PRINCIPALS = ("user", "team", "bot")
+"""The types of entities that act, own or are addressed."""
+
+_REMOVED = re.compile(r" \(removed [0-9a-f-]{36}\)$")
 
 SYSTEM = Actor(id="system", name="system", is_admin=True, is_bot=True)
 """Tocsin itself, as the one who writes at first start."""
@@ -30,3 +36,13 @@ class Person(NamedTuple):
     is_admin: bool = False
     is_bot: bool = False
     deleted: bool = False
+
+
+def removed_name(name: str, entity_id: str) -> str:
+    """Return what alerts call a team that is deleted for good, which no other team can be called."""
+    return f"{name} (removed {entity_id})"
+
+
+def is_removed_name(name: str) -> bool:
+    """Return whether a name is one that ``removed_name`` returns."""
+    return _REMOVED.search(name) is not None

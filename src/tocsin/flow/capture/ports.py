@@ -51,6 +51,10 @@ class Teams(Protocol):
         """Return a reference to a person with this email address, soft-deleted people included."""
         ...
 
+    def looking_like(self, name: str) -> Document | None:
+        """Return a reference to a user, team or bot of another name that can be mistaken for this one."""
+        ...
+
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
         """Return whether being in one of these teams, or in one of these names, decides what somebody may do.
 
@@ -295,6 +299,14 @@ class Transaction(Protocol):
 
     def extended(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""
+        ...
+
+    def remember_names(self, names: Sequence[tuple[str, str, str]]) -> None:
+        """Record what entities were called until now: type, FQN and id of each."""
+        ...
+
+    def saying(self, entity_type: str, text: str) -> list[Stored]:
+        """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         ...
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:

@@ -15,7 +15,7 @@ from tocsin.flow.capture.authorization import check_delete_under, check_restore_
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeEvent, EventType, FieldChange
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, relabelled
@@ -77,7 +77,7 @@ def forget_portion(record: Record, target: Stored, after: str, *, only_check: bo
         left = _without(entity.document, {target.id}, set())
         record.permit.check_kept(entity.entity_type, entity.document, left)
         if not only_check and entity.id != target.id:
-            record.change(entity, left, unfollowed=_unfollowed(record, entity, [reference_to(target)]))
+            record.change(entity, left, beside=_unfollowed(record, entity, [reference_to(target)]))
     return None if is_last else found[most - 1].id
 
 
@@ -173,13 +173,13 @@ def _forget(record: Record, gone: list[Stored]) -> None:
             left = _without(entity.document, ids, labels)
             record.permit.check_kept(entity.entity_type, entity.document, left)
             _note_gone_uses(record, entity, ids)
-            record.change(entity, left, unfollowed=_unfollowed(record, entity, followers.get(entity.id, [])))
+            record.change(entity, left, beside=_unfollowed(record, entity, followers.get(entity.id, [])))
 
 
-def _unfollowed(record: Record, entity: Stored, users: list[Document]) -> FieldChange | None:
+def _unfollowed(record: Record, entity: Stored, users: list[Document]) -> ChangeDescription | None:
     """Make users who go for good no followers; return the change, None if there are none."""
     lost = [user for user in users if record.transaction.unfollow(entity, user["id"])]
-    return FieldChange(name="followers", old_value=lost) if lost else None
+    return ChangeDescription(fields_deleted=(FieldChange(name="followers", old_value=lost),)) if lost else None
 
 
 def _note_gone_uses(record: Record, query: Stored, ids: set[str]) -> None:

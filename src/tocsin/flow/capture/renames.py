@@ -86,6 +86,7 @@ def rename(record: Record, old: Stored, draft: Draft) -> Written:
         done = record.change(entity, _renamed(entity.document | _upward(entity, after), renaming), fqn=fqn)
         after[entity.id] = replace(entity, fqn=fqn, document=done.document)
     _rename_referrers(record, affected, renaming)
+    record.rules.after_renaming(record, [(entity, renaming.by_id[entity.id]) for entity in affected])
     return replace(written, cascaded=tuple(captured.event for captured in record.events[1:]))
 
 

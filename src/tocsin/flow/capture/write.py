@@ -78,6 +78,9 @@ class Rules:
     def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
         """Write what the hard deletion of an entity means for others, those ``also_gone`` with it left out."""
 
+    def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
+        """Write what new FQNs mean for others: of an entity, which is first, and of all below it."""
+
 
 @dataclass
 class Record:
@@ -127,11 +130,12 @@ class Record:
         *,
         fqn: str | None = None,
         since: Stored | None = None,
-        unfollowed: FieldChange | None = None,
+        beside: ChangeDescription | None = None,
     ) -> Written:
         """Replace an entity's fields, and its full name if one is given; nothing if they are the same.
 
-        ``unfollowed`` is the loss of followers that the event reports as well; alone it makes no version.
+        ``beside`` holds changes that are not the document's and that the event reports as well, such as the loss of
+        followers; alone they make no version.
 
         ``since`` is the state from which the present version led here: the change then becomes part of that version,
         unless it breaks consumers.
@@ -145,11 +149,9 @@ class Record:
                 difference, change=with_place(difference.change, old.document, fields | {"fullyQualifiedName": fqn})
             )
         if difference.change.is_empty():
-            gone = ChangeDescription(fields_deleted=(unfollowed,)) if unfollowed else None
-            return self.note(old, gone) if gone else Written(old.document, None)
-        if unfollowed:
-            deleted = (*difference.change.fields_deleted, unfollowed)
-            difference = replace(difference, change=difference.change.model_copy(update={"fields_deleted": deleted}))
+            return self.note(old, beside) if beside else Written(old.document, None)
+        if beside:
+            difference = replace(difference, change=_together(difference.change, beside))
         breaking = is_breaking(old.entity_type, difference.change)
         if since is not None and not breaking:
             return self._extend(old, fields, since, difference)
@@ -281,3 +283,8 @@ def _domains(document: Document) -> tuple[str, ...] | None:
 def _shown(document: Document) -> Document:
     """Return the entity as events carry it; the change description is separate already."""
     return {key: value for key, value in document.items() if key not in ("changeDescription", _INCREMENT)}
+
+
+def _together(one: ChangeDescription, other: ChangeDescription) -> ChangeDescription:
+    keys = ("fields_added", "fields_updated", "fields_deleted")
+    return one.model_copy(update={key: (*getattr(one, key), *getattr(other, key)) for key in keys})

@@ -38,6 +38,7 @@ class RemarkKind(StrEnum):
     NO_RESOURCES = "noResources"
     NOT_OFFERED = "notOffered"
     OUTSIDE_RESOURCES = "outsideResources"
+    RENAMED = "renamed"
     UNINDEXED = "unindexed"
     UNKNOWN_WORD = "unknownWord"
 

@@ -19,6 +19,7 @@ from tocsin.store.alerts.history import AlertHistory
 from tocsin.store.alerts.holding import Holding
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.entities.names import Names
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.dead_letters import DeadLetters
@@ -52,6 +53,7 @@ class AlertStores:
     permitted: Permitted
     incidents: AlertIncidentLog
     holding: Holding
+    names: Names
     unsubscribe_key: bytes = field(repr=False)
 
 
@@ -73,6 +75,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         firings=Firings(engine),
         incidents=AlertIncidentLog(engine),
         holding=Holding(engine),
+        names=Names(engine),
         history=AlertHistory(engine, page_bytes=page_bytes),
         messages=Messages(engine),
         routes=Routes(engine),

@@ -27,9 +27,10 @@ from joserfc.jws import JWSRegistry
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
-from tocsin.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
+from tocsin.errors import Conflict, Forbidden, InvalidInput, Unauthenticated, Unavailable
 from tocsin.model.address import origin_of
 from tocsin.model.entity import Document
+from tocsin.model.look_alikes import invisible_character
 from tocsin.model.people import SYSTEM, Person
 from tocsin.settings import Settings
 from tocsin.store.people.identities import Identity, People
@@ -185,13 +186,15 @@ class OpenIdConnect:
         return person
 
     def _made(self, email: str, claims: Document) -> Person:
-        name = email.partition("@")[0]
-        if self._people.by_name(name) is not None:
-            name = email
-        request: Document = {"name": name, "email": email, "isEmailVerified": True}
-        if isinstance(claims.get("name"), str) and claims["name"].strip():
-            request["displayName"] = claims["name"].strip()
-        self._writes.ensure("user", request, actor=SYSTEM)
+        request: Document = {"name": email.partition("@")[0], "email": email, "isEmailVerified": True}
+        shown = claims.get("name")
+        if isinstance(shown, str) and shown.strip() and invisible_character(shown.strip()) is None:
+            request["displayName"] = shown.strip()
+        try:
+            self._writes.create("user", request, actor=SYSTEM)
+        except (Conflict, InvalidInput):  # the name belongs to somebody else, or looks as if it did
+            if self._people.by_email(email) is None:  # else they have logged in elsewhere at the same time
+                self._writes.ensure("user", {**request, "name": email}, actor=SYSTEM)
         made = self._people.by_email(email)
         if made is None:
             raise InvalidInput(f"no user can be created for {email}")

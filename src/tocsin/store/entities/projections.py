@@ -15,11 +15,14 @@ from tocsin.flow.capture import nested_references
 from tocsin.model.entity import Document
 from tocsin.model.labels import carries_labels, labels_of
 from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
+from tocsin.model.look_alikes import look_of
+from tocsin.model.people import PRINCIPALS
 from tocsin.model.stored import Stored
 from tocsin.store import tables
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import Row
 from tocsin.store.entities.tables import entity_reference
+from tocsin.store.people.tables import name_look
 from tocsin.store.quality import suites
 
 Entry = tuple[str, str, str]
@@ -56,6 +59,7 @@ def erase(connection: Connection, entity_id: str) -> None:
     tag, owner, member, follow = tables.entity_tag.c, tables.ownership.c, tables.membership.c, tables.follow.c
     refers = entity_reference.c
     connection.execute(delete(tables.person).where(tables.person.c.user_id == entity_id))
+    connection.execute(delete(name_look).where(name_look.c.entity_id == entity_id))
     connection.execute(delete(tables.entity_tag).where(tag.entity_id == entity_id))
     connection.execute(delete(tables.ownership).where(or_(owner.entity_id == entity_id, owner.owner_id == entity_id)))
     connection.execute(
@@ -168,6 +172,11 @@ def _tags(entity: Stored) -> Rows:
     return frozenset((entity.id, label["tagFQN"], "") for label in labels_of(entity.document))
 
 
+def _looks(entity: Stored) -> Rows:
+    is_principal = entity.entity_type in PRINCIPALS
+    return frozenset({(entity.id, look_of(entity.document["name"]), "")} if is_principal else ())
+
+
 def owners(entity: Stored) -> Rows:
     """Return the rows of ``ownership`` for a document: entity, owner, type of the owner."""
     owners = entity.document.get("owners") or ()
@@ -218,6 +227,7 @@ _BY_DOCUMENT = (
     (tables.entity_tag, ("entity_id", "tag_fqn"), _tags),
     (tables.ownership, ("entity_id", "owner_id", "owner_type"), owners),
     (entity_reference, ("entity_id", "target_id", "field"), _references),
+    (name_look, ("entity_id", "look"), _looks),
 )
 _TABLES = (*_BY_DOCUMENT, (tables.membership, ("team_id", "member_id", "member_type"), members))
 """Each table, its columns, and the condition for an entity's rows."""

@@ -1,8 +1,8 @@
-"""Table of entity references in documents: one row per reference, indexed from both ends."""
+"""Tables of entity references in documents, and of former names, in addition to ``store/tables.py``."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, String, Table
+from sqlalchemy import Column, Index, String, Table, Text
 
 from tocsin.store.tables import METADATA
 
@@ -17,4 +17,17 @@ entity_reference = Table(
 """One row per (entity, list, entity it names there): domains, reviewers, experts, charts and so on.
 
 Owners and memberships have tables of their own in ``store/tables.py``.
+"""
+
+former_name = Table(
+    "former_name",
+    METADATA,
+    Column("entity_type", String(40), primary_key=True),
+    Column("fqn", Text().with_variant(Text(collation="C"), "postgresql"), primary_key=True),
+    Column("entity_id", String(36), nullable=False),
+    Index(None, "entity_id"),
+)
+"""One row per FQN that an entity had before it was renamed, moved or deleted for good; the last one to have it.
+
+Of what is deleted, only the types that conditions name (``conditions/entity_names.REMEMBERED``).
 """

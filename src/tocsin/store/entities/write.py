@@ -6,12 +6,14 @@ Implements ``flow/capture/ports.Transaction``. Next: ``store/eventlog/log.py``; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select
 
+from tocsin.conditions.entity_names import REMEMBERED
 from tocsin.flow.capture.ports import Hold
 from tocsin.model import fqn as names
 from tocsin.model.change import EventType
@@ -28,6 +30,7 @@ from tocsin.store.alerts.incidents import SqlAlertIncidents
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.entities import changes, past_relations, projections
+from tocsin.store.entities import names as former_names
 from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
 from tocsin.store.entities.past_relations import Relation, RelationChanges
@@ -190,6 +193,19 @@ class SqlTransaction:
             projections.add_memberships(self._connection, entity_type, [one.document])
         return found
 
+    def remember_names(self, names: Sequence[tuple[str, str, str]]) -> None:
+        """Record what entities were called until now: type, FQN and id of each."""
+        former_names.remember(self._connection, names)
+
+    def saying(self, entity_type: str, text: str) -> list[Stored]:
+        """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
+        plain = max(
+            re.split(r"['\"\\\x00-\x1f]", text), key=len
+        )  # what is written the same way in JSON and in conditions
+        is_there = _ENTITY.document.contains(plain, autoescape=True)
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, is_there).order_by(_ENTITY.fqn)
+        return self._stored(query, Hold.CHANGE)
+
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
         """Return what an entity at this place inherits if it has nothing of its own."""
         return heritage_on(self._connection, [(entity_type, fqn)]).get((entity_type, fqn), {})
@@ -233,6 +249,8 @@ class SqlTransaction:
         rules_revision.note(self._connection, gone, None)
         tokens.note(self._connection, gone, None)
         projections.erase(self._connection, gone.id)
+        if gone.entity_type in REMEMBERED:
+            former_names.remember(self._connection, [(gone.entity_type, gone.fqn, gone.id)])
         edges.erase(self._connection, gone.id)
         self._parts[gone.id] = parts_about(self._connection, gone.id)
         erase_about(self._connection, gone.id)

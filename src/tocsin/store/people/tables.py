@@ -55,6 +55,15 @@ openid_identity = Table(
 )
 """One row per identity of an OpenID Connect provider that has logged in: whose it is from then on."""
 
+name_look = Table(
+    "name_look",
+    METADATA,
+    Column("entity_id", String(36), primary_key=True),
+    Column("look", Text, nullable=False),
+    Index(None, "look"),
+)
+"""One row per user, team and bot: what their name looks like (``model/look_alikes.look_of``)."""
+
 notification_preference = Table(
     "notification_preference",
     METADATA,

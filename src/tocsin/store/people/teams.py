@@ -14,17 +14,20 @@ from sqlalchemy import Connection, distinct, exists, func, literal, select, text
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
+from tocsin.model.look_alikes import look_of
 from tocsin.store import tables
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.tables import entity_reference
+from tocsin.store.people.tables import name_look
 
 _ENTITY = tables.entity.c
 _MEMBER = tables.membership.c
 _Select = Any  # Any: SQLAlchemy's select of whatever columns
 
 _HOLD_ADDRESS = text("SELECT pg_advisory_xact_lock(hashtext('tocsin address'), hashtext(:address))")
+_HOLD_LOOK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin look'), hashtext(:look))")
 _DEEPEST = 50  # levels; only a history can have brought a circle
 
 Lists = dict[str, list[Document]]
@@ -87,6 +90,19 @@ class SqlTeams:
         has_it = tables.person.c.email == email
         query = select(*REFERENCE).join(tables.person, tables.person.c.user_id == _ENTITY.id).where(has_it)
         row = self._connection.execute(query.order_by(_ENTITY.fqn).limit(1)).first()
+        return None if row is None else reference_of(*row)
+
+    def looking_like(self, name: str) -> Document | None:
+        """Return a reference to a user, team or bot of another name that can be mistaken for this one.
+
+        It locks the look until this transaction ends, so that no such name is given meanwhile.
+        """
+        look = look_of(name)
+        if not is_sqlite(self._connection):
+            self._connection.execute(_HOLD_LOOK, {"look": look})
+        query = select(*REFERENCE).join(name_look, name_look.c.entity_id == _ENTITY.id)
+        alike = query.where(name_look.c.look == look, _ENTITY.name != name)
+        row = self._connection.execute(alike.order_by(_ENTITY.fqn).limit(1)).first()
         return None if row is None else reference_of(*row)
 
     def domains(self, member_id: str) -> list[Document]:

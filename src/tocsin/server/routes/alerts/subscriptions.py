@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 from uuid import uuid4
@@ -30,6 +31,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
+from tocsin.server.alerts.former_names import with_current_names
 from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials, own_address
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, checked_destination
@@ -204,6 +206,7 @@ def _named(name: str, caller: Caller) -> Document | None:
 
 
 def _checked(request: Document, before: Document | None, caller: Caller) -> Alert:
+    request, renamed = with_current_names(request, before, caller)
     alert = checked_alert(
         request,
         before=before,
@@ -216,7 +219,7 @@ def _checked(request: Document, before: Document | None, caller: Caller) -> Aler
     check_resources(alert.document, caller)
     check_related(alert.document, before, caller)
     check_quotas(alert.document, before, caller)
-    return alert
+    return replace(alert, remarks=(*renamed, *alert.remarks))
 
 
 def _create(alert: Alert, caller: Caller) -> Written:

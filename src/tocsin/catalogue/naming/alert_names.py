@@ -1,0 +1,111 @@
+"""Names of entities in an alert: its receivers, conditions and the arguments of its named filters.
+
+Next: ``catalogue/naming/follow.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from tocsin.conditions.entity_names import (
+    OF_ARGUMENT,
+    PEOPLE,
+    EntityName,
+    Rename,
+    Types,
+    entity_names,
+    with_renamed,
+)
+from tocsin.conditions.syntax import Position
+from tocsin.model.entity import Document
+from tocsin.model.subscription import Category
+
+_RULES = ("rules", "actions")
+_INPUTS = ("filters", "actions")
+_OF_CATEGORY: dict[object, Types] = {Category.USERS: ("user",), Category.TEAMS: ("team",)}
+_NOWHERE = Position(1, 1)
+
+
+def receiver_names(alert: Document) -> Iterator[EntityName]:
+    """Yield the names of the users and teams that an alert notifies; malformed parts have none."""
+    for destination in _objects(alert.get("destinations")):
+        yield from _receivers(destination)
+
+
+def condition_names(alert: Document) -> Iterator[EntityName]:
+    """Yield the names in the conditions of an alert; malformed parts have none."""
+    for rule in _rules(alert):
+        yield from entity_names(rule["condition"])
+
+
+def with_names(alert: Document, rename: Rename) -> Document:
+    """Return an alert with other names, in conditions and named filters alike."""
+    changed = dict(alert)
+    if isinstance(alert.get("destinations"), list):
+        changed["destinations"] = [_with_receivers(one, rename) for one in alert["destinations"]]
+    if isinstance(rules := alert.get("filteringRules"), dict):
+        changed["filteringRules"] = _each(rules, _RULES, lambda rule: _with_condition(rule, rename))
+    if isinstance(given := alert.get("input"), dict):
+        changed["input"] = _each(given, _INPUTS, lambda chosen: _with_arguments(chosen, rename))
+    return changed
+
+
+def _receiver_types(destination: Document) -> Types:
+    """Return the types of those whom the receivers of a destination can name."""
+    return _OF_CATEGORY.get(destination.get("category"), PEOPLE)
+
+
+def _receivers(destination: Document) -> Iterator[EntityName]:
+    config = destination.get("config")
+    receivers = config.get("receivers") if isinstance(config, dict) else None
+    for receiver in receivers if isinstance(receivers, list) else ():
+        if isinstance(receiver, str) and "@" not in receiver:
+            yield EntityName(_receiver_types(destination), receiver, _NOWHERE, is_recipient=True)
+
+
+def _rules(alert: Document) -> Iterator[Document]:
+    rules = alert.get("filteringRules")
+    lists = [rules.get(key) for key in _RULES] if isinstance(rules, dict) else []
+    yield from (one for many in lists for one in _objects(many) if isinstance(one.get("condition"), str))
+
+
+def _objects(value: object) -> list[Document]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _each(holder: Document, keys: tuple[str, ...], change: Callable[[Document], Document]) -> Document:
+    lists = {key: holder[key] for key in keys if isinstance(holder.get(key), list)}
+    return holder | {
+        key: [change(one) if isinstance(one, dict) else one for one in many] for key, many in lists.items()
+    }
+
+
+def _with_receivers(destination: object, rename: Rename) -> object:
+    if not isinstance(destination, dict):
+        return destination
+    new = {name.text: rename(name) for name in _receivers(destination)}
+    if not any(new.values()):
+        return destination
+    receivers = [new.get(one) or one if isinstance(one, str) else one for one in destination["config"]["receivers"]]
+    return destination | {"config": destination["config"] | {"receivers": receivers}}
+
+
+def _with_condition(rule: Document, rename: Rename) -> Document:
+    condition = rule.get("condition")
+    return rule | {"condition": with_renamed(condition, rename)} if isinstance(condition, str) else rule
+
+
+def _with_arguments(chosen: Document, rename: Rename) -> Document:
+    if not isinstance(chosen.get("arguments"), list):
+        return chosen
+    return chosen | {"arguments": [_with_input(one, rename) for one in chosen["arguments"]]}
+
+
+def _with_input(argument: object, rename: Rename) -> object:
+    types = OF_ARGUMENT.get(str(argument.get("name"))) if isinstance(argument, dict) else None
+    if types is None or not isinstance(argument, dict) or not isinstance(argument.get("input"), list):
+        return argument
+    wanted = EntityName(types, "", _NOWHERE)
+    texts = [(rename(replace(wanted, text=one)) or one) if isinstance(one, str) else one for one in argument["input"]]
+    return argument | {"input": texts}

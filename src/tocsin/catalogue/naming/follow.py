@@ -1,0 +1,130 @@
+"""Alerts and policies after a rename, and alerts after somebody is gone for good: what they name follows.
+
+Whoever has the right to rename an entity need not have one to edit the alerts that name it, so Tocsin itself writes
+them: a version that keeps everything but the name, with a change ``renamed`` or ``removedReceiver`` that says why.
+Next: ``catalogue/naming/alert_names.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tocsin.catalogue.naming.alert_names import with_names
+from tocsin.conditions.entity_names import Comparing, EntityName, with_renamed
+from tocsin.flow.capture.authorization import EVERYTHING
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn as names
+from tocsin.model.audit_finding import AuditFinding, FindingKind
+from tocsin.model.change import FINDING, ChangeDescription, EventType, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, removed_name
+from tocsin.model.stored import Key, Stored
+
+RENAMED, REMOVED_RECEIVER = "renamed", "removedReceiver"
+"""Changes that a version by Tocsin itself reports beside those of the document."""
+
+_ALERT, _POLICY = "eventsubscription", "policy"
+_CALLED_BY_NAME = frozenset({"user", "team"})
+"""Types whose entities are called by their names, where others are by their FQNs."""
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """The new FQNs of an entity and all below it, by type and old FQN; those of ``root`` itself are first."""
+
+    new_fqns: Mapping[tuple[str, str], str]
+    root_type: str
+    old_root: str
+    new_root: str
+
+    def of(self, name: EntityName) -> str | None:
+        """Return what an entity is called now, in the form in which ``name`` has it; None if that has not changed."""
+        if name.comparing is Comparing.EXACT:
+            return next((new for kind in name.types if (new := self.new_fqns.get((kind, name.text)))), None)
+        is_pattern = name.comparing is Comparing.PATTERN
+        old, new = (re.escape(fqn) if is_pattern else fqn for fqn in (f"{self.old_root}.", f"{self.new_root}."))
+        is_there = {kind for kind, _ in self.new_fqns} & set(name.types) and name.text.startswith(old)
+        return new + name.text.removeprefix(old) if is_there else None
+
+
+def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
+    """Return the renaming of these entities, each with its new FQN; the first is the one that was renamed."""
+    new_fqns = {(entity.entity_type, entity.fqn): new for entity, new in moved}
+    (root, new_root), *_ = moved
+    if root.entity_type in _CALLED_BY_NAME:
+        new_fqns[root.entity_type, root.document["name"]] = names.split(new_root)[-1]
+    return Renaming(new_fqns, root.entity_type, root.fqn, new_root)
+
+
+def follow_renaming(record: Record, renaming: Renaming) -> None:
+    """Let alerts and policies say the new names."""
+    ours = _by_tocsin(record)
+    old, new = ({"type": renaming.root_type, "name": name} for name in (renaming.old_root, renaming.new_root))
+    because = ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
+    for alert in record.transaction.saying(_ALERT, renaming.old_root):
+        after = with_names(alert.document, renaming.of)
+        if after != alert.document:
+            ours.change(alert, after, beside=because)
+    for policy in record.transaction.saying(_POLICY, renaming.old_root):
+        after = policy.document | {"rules": [_with_rule(rule, renaming) for rule in policy.document["rules"]]}
+        if after != policy.document:
+            ours.change(policy, after, beside=because)
+
+
+def leave_alerts(record: Record, gone: Stored) -> None:
+    """Take a user or team that goes for good out of what selects the recipients of alerts, and tell the owners.
+
+    A team of the same name that is created later is another team: it inherits nothing.
+    """
+    ours, name = _by_tocsin(record), str(gone.document["name"])
+    for alert in record.transaction.saying(_ALERT, name):
+        after = _without(record, alert.document, gone)
+        if after == alert.document:
+            continue
+        who = FieldChange(name=REMOVED_RECEIVER, old_value={"type": gone.entity_type, "name": name, "id": gone.id})
+        ours.change(alert, after, beside=ChangeDescription(fields_deleted=(who,)))
+        found = AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert.id, f"{gone.entity_type} {name}")
+        finding = FieldChange(name=FINDING, new_value=found.to_wire())
+        now = replace(alert, document=after)
+        current = record.transaction.find(_ALERT, Key.by_id(alert.id)) or now
+        ours.note(current, ChangeDescription(fields_added=(finding,)), event_type=EventType.AUDIT_FINDING)
+
+
+def _without(record: Record, alert: Document, gone: Stored) -> Document:
+    name, removed = gone.document["name"], removed_name(gone.document["name"], gone.id)
+
+    def rename(one: EntityName) -> str | None:
+        is_meant = one.is_recipient and one.text in (name, gone.fqn) and gone.entity_type in one.types
+        return removed if is_meant and not _is_another(record, one, gone) else None
+
+    after = with_names(alert, rename)
+    destinations = [_cleared(one, removed) for one in after.get("destinations") or ()]
+    return after | {"destinations": destinations} if "destinations" in after else after
+
+
+def _is_another(record: Record, name: EntityName, gone: Stored) -> bool:
+    """Return whether a name means somebody of another type as well, who stays."""
+    others = (kind for kind in name.types if kind != gone.entity_type)
+    return any(record.transaction.reference(kind, Key.by_name(name.text)) is not None for kind in others)
+
+
+def _cleared(destination: Document, removed: str) -> Document:
+    """Return a destination without a receiver; disabled if it would then name nobody: that can mean everybody."""
+    receivers = (destination.get("config") or {}).get("receivers") or []
+    if removed not in receivers:
+        return destination
+    left = [one for one in receivers if one != removed]
+    cleared = destination | {"config": destination["config"] | {"receivers": left}}
+    return cleared if left else cleared | {"enabled": False}
+
+
+def _with_rule(rule: Document, renaming: Renaming) -> Document:
+    condition = rule.get("condition")
+    return rule | {"condition": with_renamed(condition, renaming.of)} if isinstance(condition, str) else rule
+
+
+def _by_tocsin(record: Record) -> Record:
+    """Return a record of the same write whose actor is Tocsin itself."""
+    return replace(record, actor=SYSTEM, permit=EVERYTHING)

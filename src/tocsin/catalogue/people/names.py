@@ -1,0 +1,36 @@
+"""Names of users, teams and bots: none that can be mistaken for another one.
+
+Next: ``model/look_alikes.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.capture.ports import Transaction
+from tocsin.model.entity import Document
+from tocsin.model.look_alikes import deceptive_part, invisible_character, look_of
+from tocsin.model.people import SYSTEM, is_removed_name
+
+
+def check_name(transaction: Transaction, document: Document, old: Document) -> None:
+    """Refuse a new name that can deceive its reader, and a new display name with invisible characters.
+
+    Raises
+    ------
+    InvalidInput : the name has invisible characters or mixes scripts, or is that of Tocsin itself
+    Conflict : the name looks like that of another user, team or bot
+    """
+    shown = document.get("displayName")
+    if isinstance(shown, str) and shown != old.get("displayName") and (sign := invisible_character(shown)):
+        raise InvalidInput(f"contains the invisible character {sign}; remove it", field="displayName")
+    name = document["name"]
+    if name == old.get("name"):
+        return
+    if problem := deceptive_part(name):
+        raise InvalidInput(problem, field="name")
+    if is_removed_name(name):
+        raise InvalidInput("must not end like the names of removed teams, in (removed …)", field="name")
+    if look_of(name) == SYSTEM.name:
+        raise InvalidInput("is reserved for changes by Tocsin itself", field="name")
+    if (other := transaction.teams.looking_like(name)) is not None:
+        raise Conflict(f"name: {name!r} looks like the {other['type']} {other['name']!r}; choose another name")

@@ -1,0 +1,100 @@
+"""Lost names job: reports on each alert the names in it that were something's and are nothing's any more.
+
+Conditions cannot say it themselves: they just match no longer. Renames are followed when they happen
+(``catalogue/naming/follow.py``); what is left are deletions, and prefixes and patterns.
+Next: ``catalogue/alerts/findings.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import structlog
+from sqlalchemy import Engine
+from sqlalchemy.exc import IntegrityError
+
+from tocsin.catalogue.alerts.findings import FindingLog
+from tocsin.catalogue.naming.alert_names import condition_names, receiver_names
+from tocsin.clock import SystemClock
+from tocsin.conditions.entity_names import REMEMBERED, Comparing, EntityName, Types
+from tocsin.errors import NotFound
+from tocsin.model.audit_finding import AuditFinding, FindingKind
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.entities.names import Names
+from tocsin.store.eventlog.log import EventLog
+
+_LOG = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class LostNamesParts:
+    """What the job is made of; ``build`` puts it together."""
+
+    alerts: Subscriptions
+    names: Names
+    findings: FindingLog
+
+
+def build(engine: Engine) -> LostNamesParts:
+    """Build the job over the store behind ``engine``."""
+    log = EventLog(engine)
+    findings = FindingLog(SqlCatalogue(engine), SystemClock(), lambda one: log.find(one) is not None)
+    return LostNamesParts(Subscriptions(engine), Names(engine), findings)
+
+
+def report_lost_names(parts: LostNamesParts) -> int:
+    """Report every lost name once on its alert; return how many were new."""
+    named = {
+        alert.id: [*receiver_names(document), *condition_names(document)]
+        for alert in parts.alerts.list_enabled()
+        for document in (alert.to_wire(),)
+    }
+    lost = _lost(parts.names, [name for many in named.values() for name in many])
+    findings = (
+        AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert_id, f"{lost[key]} {name.text}")
+        for alert_id, many in named.items()
+        for key, name in {_key(name): name for name in many}.items()
+        if key in lost
+    )
+    count = sum(_is_new(parts.findings, finding) for finding in findings)
+    if count:
+        _LOG.info("lost_names_reported", count=count)
+    return count
+
+
+_Key = tuple[Types, Comparing, str]
+
+
+def _key(name: EntityName) -> _Key:
+    return (name.types, name.comparing, name.text)
+
+
+def _lost(names: Names, given: list[EntityName]) -> dict[_Key, str]:
+    """Return the types of what had these names, of those that nothing has any more."""
+    exact: dict[Types, set[str]] = defaultdict(set)
+    for name in given:
+        if name.comparing is Comparing.EXACT:
+            exact[name.types].add(name.text)
+    found: dict[_Key, str] = {}
+    for types, texts in exact.items():
+        remembered = REMEMBERED & set(types)
+        found |= {(types, Comparing.EXACT, text): kind for text, kind in names.lost(remembered, texts).items()}
+    return found | dict(_lost_beginnings(names, given))
+
+
+def _lost_beginnings(names: Names, given: list[EntityName]) -> Iterator[tuple[_Key, str]]:
+    for key, name in {_key(name): name for name in given}.items():
+        if name.comparing is not Comparing.EXACT and name.beginning:
+            kind = names.lost_below(REMEMBERED & set(name.types), name.beginning)
+            if kind is not None:
+                yield key, kind
+
+
+def _is_new(log: FindingLog, finding: AuditFinding) -> bool:
+    try:
+        return log.add(finding)
+    except (IntegrityError, NotFound):  # another pipeline was faster, or the alert is gone
+        return False

@@ -1,0 +1,87 @@
+"""Former names in alert requests: an alert file that was written before a rename still means the same entities.
+
+Next: ``store/entities/names.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from tocsin.catalogue.naming.alert_names import condition_names, receiver_names, with_names
+from tocsin.conditions.entity_names import PEOPLE, Comparing, EntityName, Types
+from tocsin.errors import InvalidInput
+from tocsin.flow.match.remarks import Remark, RemarkKind
+from tocsin.model.entity import Document
+from tocsin.server.http.request import Caller
+
+Find = Callable[[Types, set[str]], Mapping[str, Document]]
+_Found = Mapping[tuple[Types, str], Document]
+
+
+def with_current_names(
+    request: Document, before: Document | None, caller: Caller
+) -> tuple[Document, tuple[Remark, ...]]:
+    """Return a request with the current names of renamed entities, and a remark for each former name.
+
+    A former name counts only while nothing else has it.
+
+    Raises
+    ------
+    InvalidInput : it would let an alert notify another team or user than before, who has been given the former name
+    """
+    places = {"destinations": [*receiver_names(request)], "filteringRules": [*_exact(condition_names(request))]}
+    given = [name for many in places.values() for name in many]
+    names = caller.parts.alert_stores.names
+    existing, former = _looked_up(given, names.existing), _looked_up(given, names.formerly)
+    seen = caller.visibility.sees(former.values()) if former else ()
+    former = {key: reference for key, reference in former.items() if reference["id"] in seen}
+    _check_not_reused(request, before, existing, former)
+    current = {key: _called(reference) for key, reference in former.items() if key not in existing}
+    if not current:
+        return request, ()
+    remarks = {
+        (name.text, place): Remark(
+            RemarkKind.RENAMED, f"{name.text!r} is now called {current[name.types, name.text]!r}; write that", place
+        )
+        for place, many in places.items()
+        for name in many
+        if (name.types, name.text) in current
+    }
+    return with_names(request, lambda name: current.get((name.types, name.text))), tuple(remarks.values())
+
+
+def _exact(found: Iterable[EntityName]) -> Iterable[EntityName]:
+    return (name for name in found if name.comparing is Comparing.EXACT)
+
+
+def _looked_up(given: Iterable[EntityName], find: Find) -> dict[tuple[Types, str], Document]:
+    texts: dict[Types, set[str]] = defaultdict(set)
+    for name in given:
+        texts[name.types].add(name.text)
+    return {(types, text): found for types, wanted in texts.items() for text, found in find(types, wanted).items()}
+
+
+def _check_not_reused(request: Document, before: Document | None, existing: _Found, former: _Found) -> None:
+    """Refuse a recipient's former name that somebody else has now, where the alert says the current one."""
+    known, given = ({(name.types, name.text) for name in _recipients(alert)} for alert in (before or {}, request))
+    for types, text in sorted(given - known):
+        was, now = former.get((types, text)), existing.get((types, text))
+        if was is None or now is None or was["id"] == now["id"]:
+            continue
+        if any(said == _called(was) and was["type"] in kinds for kinds, said in known - given):
+            raise InvalidInput(
+                f"{text!r} was the name of the {was['type']} that this alert notifies, which is now called"
+                f" {_called(was)!r}; another {now['type']} has the name now. Write {_called(was)!r}; to notify the"
+                f" other one, save the alert without {_called(was)!r} first",
+                field="destinations",
+            )
+
+
+def _recipients(alert: Document) -> Iterable[EntityName]:
+    yield from receiver_names(alert)
+    yield from (name for name in condition_names(alert) if name.is_recipient)
+
+
+def _called(reference: Document) -> str:
+    return str(reference["name"] if reference["type"] in PEOPLE else reference["fullyQualifiedName"])

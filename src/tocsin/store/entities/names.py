@@ -1,0 +1,98 @@
+"""Names of entities: which there are, and what entities were called before they were renamed.
+
+Next: ``server/alerts/former_names.py``, ``jobs/lost_names.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, delete, insert, select
+
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.store.chunks import chunked
+from tocsin.store.documents import REFERENCE, reference_of
+from tocsin.store.engine import reading
+from tocsin.store.entities.tables import former_name
+from tocsin.store.tables import entity
+
+_ENTITY, _FORMER = entity.c, former_name.c
+
+
+class Names:
+    """The names of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def existing(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+        """Return references to the entities of these types that are called so, by what they are called.
+
+        A text is an FQN, or a name without the quotation marks that its FQN needs. Soft-deleted ones are left out.
+        """
+        written = _written(texts)
+        found: dict[str, Document] = {}
+        with reading(self._engine) as connection:
+            for some in chunked(sorted(written)):
+                query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(some))
+                for row in connection.execute(query.where(~_ENTITY.deleted)):
+                    found[written[row.fqn]] = reference_of(*row)
+        return found
+
+    def formerly(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+        """Return references to the entities of these types that were called so, by what they were called."""
+        written = _written(texts)
+        found: dict[str, Document] = {}
+        with reading(self._engine) as connection:
+            for some in chunked(sorted(written)):
+                query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
+                named = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(some), ~_ENTITY.deleted)
+                for former, *row in connection.execute(named):
+                    found[written[former]] = reference_of(*row)
+        return found
+
+    def lost(self, types: Collection[str], texts: Collection[str]) -> dict[str, str]:
+        """Return those of these texts that were names and are no longer, with the type of what had them."""
+        written = _written(texts)
+        found: dict[str, str] = {}
+        with reading(self._engine) as connection:
+            for some in chunked(sorted(written)):
+                for table in (_FORMER, _ENTITY):
+                    query = select(table.entity_type, table.fqn)
+                    rows = connection.execute(query.where(table.entity_type.in_(sorted(types)), table.fqn.in_(some)))
+                    found |= {written[row.fqn]: row.entity_type for row in rows}
+        existing = self.existing(types, found)
+        return {text: kind for text, kind in found.items() if text not in existing}
+
+    def lost_below(self, types: Collection[str], prefix: str) -> str | None:
+        """Return the type of what had a name that begins so, if nothing has one any more."""
+        with reading(self._engine) as connection:
+            live = select(_ENTITY.entity_type).where(~_ENTITY.deleted, *_begins(_ENTITY, types, prefix))
+            if connection.execute(live.limit(1)).first() is not None:
+                return None
+            for table in (_FORMER, _ENTITY):
+                query = select(table.entity_type).where(*_begins(table, types, prefix))
+                if (row := connection.execute(query.limit(1)).first()) is not None:
+                    return str(row.entity_type)
+        return None
+
+
+def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
+    """Record that entities were called so, or are gone for good: type, FQN and id of each."""
+    for some in chunked(names):
+        for entity_type, former, _ in some:
+            same = _FORMER.entity_type == entity_type, _FORMER.fqn == former
+            connection.execute(delete(former_name).where(*same))
+        rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in some]
+        connection.execute(insert(former_name), rows)
+
+
+def _begins(table: Any, types: Collection[str], prefix: str) -> tuple[Any, ...]:  # Any: columns and conditions
+    return table.entity_type.in_(sorted(types)), table.fqn >= prefix, table.fqn < prefix + "\U0010ffff"
+
+
+def _written(texts: Iterable[str]) -> dict[str, str]:
+    """Return the FQNs that texts can mean, each with its text."""
+    return {written: text for text in texts for written in (fqn.quote(text), text)}

@@ -7,6 +7,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.model.preferences import Frequency, Preferences, QuietHours
+from tocsin.store.fsck.inspection import inspect
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.preferences import SqlPreferences
@@ -97,7 +98,34 @@ def test_a_changed_preference_moves_what_waits(store_engine: Engine) -> None:
     preferences.put(company.ids["ana"], NIGHT, now_ms=NIGHT_MS + 2)
     company.describe("orders", "more")
     notify_all(store_engine, now_ms=NIGHT_MS + 3)
-    assert due(store_engine)["ana@example.com"] == [(MORNING_MS, 1), (MORNING_MS, 1)]
+    assert due(store_engine)["ana@example.com"] == [(MORNING_MS, 2)]
+
+
+def test_what_a_changed_preference_releases_is_one_message(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    preferences = SqlPreferences(store_engine)
+    often = Preferences(frequency=Frequency.DAILY, categories={"name": Frequency.WEEKLY})
+    preferences.put(company.ids["ana"], often, now_ms=1)
+    company.describe("orders", "text")
+    name = [{"op": "add", "path": "/displayName", "value": "Orders"}]
+    company.writes.patch("table", company.key("orders"), name, actor=company.actor("dia"))
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert [count for _, count in due(store_engine)["ana@example.com"]] == [1, 1]
+    preferences.put(company.ids["ana"], Preferences(), now_ms=NIGHT_MS + 1)
+    assert due(store_engine)["ana@example.com"] == [(NIGHT_MS + 1, 2)]
+    assert inspect(store_engine).findings == []
+
+
+def test_a_message_that_is_being_sent_keeps_what_it_carries_when_preferences_change(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    preferences = SqlPreferences(store_engine)
+    preferences.put(company.ids["ana"], NIGHT, now_ms=1)
+    company.describe("orders", "night")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    Sessions(store_engine).begin("worker", lease_ms=90_000, now_ms=1)
+    Messages(store_engine).claim("worker", 64, now_ms=MORNING_MS)
+    preferences.put(company.ids["ana"], Preferences(), now_ms=MORNING_MS + 1)
+    assert due(store_engine)["ana@example.com"] == [(MORNING_MS, 1)]
 
 
 def test_a_critical_alert_waits_for_nobody(store_engine: Engine) -> None:

@@ -41,8 +41,8 @@ def preferences(
 ) -> None:
     """Show or set when you are notified by mail and direct message.
 
-    Without options it shows what is set; with some it changes these and keeps the others. Alerts tagged Critical, and
-    notifications in the app, come at once.
+    Without options it shows what is set; with some it changes these and keeps the others. Notifications in the
+    app come at once, and so do alerts tagged Critical, even if you never want such changes; mute what you do not want.
 
     Examples: tocsin preferences --quiet 20:00-08:00 --timezone Europe/Berlin
     · tocsin preferences --notify all=daily --notify schema=immediate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from email import message_from_bytes, policy
 
+import pytest
 from sqlalchemy import Engine, Row, select
 from tests.acceptance.worker.test_email_channel import Mailbox
 from tests.acceptance.worker.test_merged import mailing, said
@@ -89,6 +90,32 @@ async def test_what_its_reader_never_wants_by_now_is_not_sent(sqlite_engine: Eng
     (tried,) = Records(sqlite_engine).attempts(_records(sqlite_engine)[0].message_id)
     assert (tried.reason, len(tried.dropped)) == ("muted", 3)
     assert tried.detail == "not sent: the recipient never wants changes of description"
+
+
+def make_critical(hourly: Hourly) -> None:
+    hourly.company.put("classification", {"name": "Priority", "description": ""})
+    hourly.company.put("tag", {"name": "Critical", "classification": "Priority", "description": ""})
+    hourly.patch("/tags", [{"tagFQN": "Priority.Critical"}])
+
+
+async def test_what_is_critical_is_sent_to_whoever_never_wants_it(sqlite_engine: Engine) -> None:
+    hourly, mailbox = Hourly(sqlite_engine, OWNERS_BY_MAIL), Mailbox()
+    make_critical(hourly)
+    SqlPreferences(sqlite_engine).put(hourly.company.ids["dia"], Preferences(frequency=Frequency.NEVER), now_ms=1)
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
+    assert len(mailbox.mails) == 1
+
+
+@pytest.mark.parametrize("kind", [MuteKind.ALERT, MuteKind.ASSET])
+async def test_what_is_critical_is_not_sent_to_whoever_muted_it(sqlite_engine: Engine, kind: MuteKind) -> None:
+    hourly, mailbox = Hourly(sqlite_engine, OWNERS_BY_MAIL, changes=1), Mailbox()
+    make_critical(hourly)
+    about = hourly.alert if kind is MuteKind.ALERT else hourly.company.ids["revenue"]
+    Mutes(sqlite_engine).put(Mute(hourly.company.ids["dia"], kind, about))
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"failed": 1})
+    assert mailbox.mails == []
 
 
 async def test_a_webhook_gets_each_notification_by_itself_at_the_due_time(

@@ -54,6 +54,17 @@ class Subscriptions:
         """Return every subscription, switched on or not, secrets masked, ordered by name."""
         return self._read()
 
+    def critical_among(self, subscription_ids: Collection[str]) -> set[str]:
+        """Return the ids of those of these subscriptions that are critical."""
+        columns = entity.c.id, entity.c.document
+        with reading(self._engine) as connection:
+            return {
+                row.id
+                for some in chunked(sorted(subscription_ids))
+                for row in connection.execute(select(*columns).where(entity.c.id.in_(some)))
+                if alert_of(json.loads(row.document)).is_critical
+            }
+
     def find(self, subscription_id: str) -> EventSubscription | None:
         """Return the subscription with that id, secrets masked."""
         return next(iter(self._read(entity.c.id == subscription_id)), None)

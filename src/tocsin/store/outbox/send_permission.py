@@ -26,6 +26,7 @@ from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.mutes import mutes_in
+from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import reading
 from tocsin.store.people.preferences import preferences_of
 
@@ -47,6 +48,7 @@ class Permitted:
         self._permission_cache = PermissionCache(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
+        self._subscriptions = Subscriptions(engine)
 
     def is_certain(self, dispatch: Dispatch) -> bool:
         """Return whether a message may go out as it is, without asking the store.
@@ -81,14 +83,19 @@ class Permitted:
         return tuple(one for one in names if one in seen)
 
     def _unwanted_now(self, dispatch: Dispatch) -> Objection:
-        """Return the objection of people who prefer never to be notified of changes of that category."""
+        """Return the objection of people who prefer never to be notified of changes of that category.
+
+        Nobody objects to what a critical alert reports to them.
+        """
         people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
         with reading(self._engine) as connection:
             preferences = preferences_of(connection, people) if people else {}
+        alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
+        critical = self._subscriptions.critical_among(alerts) if preferences else set()
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
             preferred = preferences.get(entry.recipient_id or "") if reason.is_personal else None
-            if preferred is None:
+            if preferred is None or any(one.is_personal and one.subscription_id in critical for one in entry.reasons):
                 return None
             categories = sorted({one.category for one in changes_of(entry.event)})
             if preferred.frequency_of(categories) is not Frequency.NEVER:

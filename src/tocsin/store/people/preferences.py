@@ -9,17 +9,17 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, select
 
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, after_quiet_ms
 from tocsin.flow.send.channels.table import GATHERINGS
-from tocsin.model.message import MessageStatus
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.outbox.preferred_times import follow, plan_again
 from tocsin.store.people.tables import notification_preference
-from tocsin.store.tables import change_event, message, notification, person
+from tocsin.store.tables import change_event
 
 _ROW = notification_preference.c
 
@@ -42,9 +42,10 @@ class SqlPreferences:
         with writing(self._engine) as connection:
             insert = inserting(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
-            planned = _plan_again(connection, user_id, after_quiet_ms(preferences, now_ms), now_ms)
+            key, due_at_ms = f"{PREFERRED}{now_ms}", after_quiet_ms(preferences, now_ms)
+            planned = plan_again(connection, user_id, key, due_at_ms=due_at_ms, now_ms=now_ms)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
-            _follow(connection, planned)
+            follow(connection, planned)
 
     def among(self, rows: Sequence[Mapping[str, Any]]) -> Preferred:  # Any: a column of a notification
         """Return the preferences of those who get mails or direct messages.
@@ -90,23 +91,3 @@ def _categories(connection: Connection, event_ids: Collection[str]) -> list[tupl
         for some in chunked(sorted(event_ids))
         for row in connection.execute(select(column.id, column.derived).where(column.id.in_(some)))
     ]
-
-
-def _plan_again(connection: Connection, user_id: str, due_at_ms: int, now_ms: int) -> Sequence[str]:
-    """Let the messages that wait for a person's time be due at another one; return their ids."""
-    address = select(person.c.email).where(person.c.user_id == user_id).scalar_subquery()
-    mine = (message.c.recipient == address, message.c.grouping_key.startswith(PREFERRED, autoescape=True))
-    free = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
-    query = select(message.c.id).where(*mine, *free).order_by(message.c.id)
-    ids = connection.execute(query.with_for_update()).scalars().all()
-    for some in chunked(ids):
-        planned = {"due_at_ms": due_at_ms, "wait_ms": due_at_ms - now_ms}
-        connection.execute(update(message).where(message.c.id.in_(some)).values(planned))
-    return ids
-
-
-def _follow(connection: Connection, message_ids: Sequence[str]) -> None:
-    """Let notifications be due when their messages are."""
-    due = select(message.c.due_at_ms).where(message.c.id == notification.c.message_id).scalar_subquery()
-    for some in chunked(message_ids):
-        connection.execute(update(notification).where(notification.c.message_id.in_(some)).values(due_at_ms=due))

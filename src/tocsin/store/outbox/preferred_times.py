@@ -1,0 +1,73 @@
+"""Messages that wait for their recipient's time, and what becomes of them when the recipient prefers another one.
+
+Locks are taken on messages first; notifications that somebody else has locked are left where they are, so that nobody
+waits for the other. Next: ``store/people/preferences.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, exists, select, update
+
+from tocsin.flow.schedule.preferences import PREFERRED
+from tocsin.model.message import MessageStatus
+from tocsin.model.notification import gathered_message_id
+from tocsin.store.chunks import chunked
+from tocsin.store.engine import inserting
+from tocsin.store.tables import message, notification, person
+
+_FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
+_SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
+
+
+def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_at_ms: int, now_ms: int) -> list[str]:
+    """Let what waits for a person's time be due at another one: one message per channel, under this key.
+
+    Returns
+    -------
+    the ids of the messages that are due then; the notifications in them follow in a transaction of their own
+    """
+    address = select(person.c.email).where(person.c.user_id == user_id).scalar_subquery()
+    waiting = message.c.grouping_key.startswith(PREFERRED, autoescape=True)
+    query = select(message).where(message.c.recipient == address, waiting, *_FREE).order_by(message.c.id)
+    groups: dict[tuple[str, str], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
+    for row in connection.execute(query.with_for_update()):
+        groups[row.channel, row.recipient].append(row)
+    due = {"due_at_ms": due_at_ms, "wait_ms": max(0, due_at_ms - now_ms)}
+    planned: list[str] = []
+    for rows in groups.values():
+        ids = [row.id for row in rows]
+        for some in chunked(ids):
+            connection.execute(update(message).where(message.c.id.in_(some)).values(due))
+        planned += [*ids, *_gather(connection, rows, {**due, "grouping_key": grouping_key, "updated_at_ms": now_ms})]
+    return planned
+
+
+def follow(connection: Connection, message_ids: Sequence[str]) -> None:
+    """Let notifications be due when their messages are."""
+    due = select(message.c.due_at_ms).where(message.c.id == notification.c.message_id).scalar_subquery()
+    for some in chunked(message_ids):
+        connection.execute(update(notification).where(notification.c.message_id.in_(some)).values(due_at_ms=due))
+
+
+def _gather(connection: Connection, rows: Sequence[Any], planned: Mapping[str, Any]) -> list[str]:
+    """Move the notifications of these messages into one, which takes more under its key; return its id, if it does."""
+    first = rows[0]
+    one = gathered_message_id(planned["grouping_key"], first.channel, first.recipient, planned["due_at_ms"])
+    row = {name: getattr(first, name) for name in _SAME} | dict(planned)
+    row |= {"id": one, "status": MessageStatus.PENDING.value, "created_at_ms": first.created_at_ms}
+    connection.execute(inserting(connection, message).values(row).on_conflict_do_nothing())
+    if connection.scalar(select(message.c.id).where(message.c.id == one, *_FREE).with_for_update()) is None:
+        return []  # somebody is sending it: the others go out by themselves
+    others = [row.id for row in rows if row.id != one]
+    for some in chunked(others):
+        inside = select(notification.c.id).where(notification.c.message_id.in_(some)).order_by(notification.c.id)
+        ids = connection.execute(inside.with_for_update(skip_locked=True)).scalars().all()
+        for moved in chunked(ids):
+            connection.execute(update(notification).where(notification.c.id.in_(moved)).values(message_id=one))
+        is_full = exists().where(notification.c.message_id == message.c.id)
+        connection.execute(message.delete().where(message.c.id.in_(some), ~is_full))
+    return [one]

@@ -15,11 +15,13 @@ from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, recipients_of, triggered_too
 from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
+from tocsin.flow.resolve.withholding import withheld
 from tocsin.flow.schedule.messages import scheduled, timings_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.track.alert_incidents import IncidentWork
 from tocsin.model.change import LoggedEvent
-from tocsin.model.match_result import Pair, match_results_of
+from tocsin.model.match_result import MatchCounts, Pair
+from tocsin.model.subscription import EventSubscription
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
@@ -38,11 +40,13 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
     alerts = Subscriptions(engine).list_enabled()
     world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
+    hidden: dict[Pair, str] = {}
     found: list[NotificationRow] = []
     pairs: list[Pair] = []
     for plain in log.read(log.progress(MATCH_STREAM), 10_000):
         logged = with_facts(plain, Reports(engine).before(plain))
-        matched = triggered_too([one for one in alerts if matches(plan_of(one), logged)], logged, alerts)
+        matching = _without_hidden([one for one in alerts if matches(plan_of(one), logged)], logged, hidden, engine)
+        matched = _without_hidden(triggered_too(matching, logged, alerts), logged, hidden, engine)
         pairs += [(logged.offset, one.id) for one in matched]
         found += [_row(one, logged) for one in recipients_of(logged, matched, world)]
     shown = only_visible(found, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
@@ -51,10 +55,21 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     preferred = SqlPreferences(engine).among(timed)
     at_ms = now_ms or clock.now_ms()
     rows = list(scheduled(timed, timings, now_ms=at_ms, gatherings=GATHERINGS, preferred=preferred))
-    results = match_results_of(pairs, rows, now_ms=clock.now_ms())
+    counts = MatchCounts(pairs)
+    counts.add(rows)
+    results = counts.results(now_ms=clock.now_ms(), withheld=hidden)
     notifications.add(rows, results, work=incident_work(engine, pairs, now_ms=clock.now_ms()))
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())
     return len(rows)
+
+
+def _without_hidden(
+    matched: list[EventSubscription], logged: LoggedEvent, hidden: dict[Pair, str], engine: Engine
+) -> list[EventSubscription]:
+    """Return the alerts whose editors may view the event; ``hidden`` gathers the others."""
+    ids = [one.id for one in matched if not one.is_of_tocsin]
+    hidden |= withheld({logged.offset: ids}, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
+    return [one for one in matched if (logged.offset, one.id) not in hidden]
 
 
 def incident_work(engine: Engine, pairs: list[Pair], *, now_ms: int, after: int = 0) -> IncidentWork:

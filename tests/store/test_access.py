@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -312,14 +313,17 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
     to_anna, to_bert = (_dispatch_of(notified, "", small.ids[name]) for name in ("anna", "bert"))
     to_hook = _dispatch_of(notified, alerts["anna"], None)
     permitted = Permitted(small.engine)
-    everything = (to_anna, to_bert, to_hook)
+    by_bot = replace(
+        to_bert, message=replace(to_bert.message, channel="Slack"), entries=_of_alert(to_bert, alerts["anna"])
+    )
+    everything = (to_anna, to_bert, to_hook, by_bot)
     assert [_left(permitted, one) for one in everything] == [(one, []) for one in everything]
     _patch(small, ("table", "pg.shop.public.sold"), "/tags", [{"tagFQN": "PII.Sensitive"}])
     refused = (None, [OutcomeReason.MAY_NOT_VIEW])
-    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused]
+    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused], "by anna's bot"
     writes.delete("table", Key.by_name("pg.shop.public.sold"), actor=SYSTEM, hard=True)
     refused = (None, [OutcomeReason.MAY_NOT_VIEW])
-    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused]
+    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused]
 
 
 def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_everybody_could_view_everything(
@@ -358,6 +362,12 @@ def _dispatch_of(
     kind = ReasonKind.OWNER if recipient_id else ReasonKind.EXTERNAL
     reason = Reason(kind=kind, subscription_id=subscription_id, subscription_name="hook", destination_id="to")
     return Dispatch(message, (Entry("n", 1, event, (reason,), recipient_id),))
+
+
+def _of_alert(dispatch: Dispatch, alert: str) -> tuple[Entry, ...]:
+    """The entries of a dispatch as those of an alert."""
+    (entry,) = dispatch.entries
+    return (replace(entry, reasons=tuple(one.model_copy(update={"subscription_id": alert}) for one in entry.reasons)),)
 
 
 def _left(permitted: Permitted, dispatch: Dispatch) -> tuple[Dispatch | None, list[OutcomeReason]]:
@@ -450,7 +460,7 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
     offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}
     hook = {"recipient_id": None, "reasons": _reasons("external", small.alert("bert"))}
     rows = [
-        {"id": f"{name} {who}", "log_offset": offsets[f"pg.shop.public.{name}"], **row}
+        {"id": f"{name} {who}", "channel": "Email", "log_offset": offsets[f"pg.shop.public.{name}"], **row}
         for name in ("tills", "free")
         for who, row in (
             ("anna", {"recipient_id": small.ids["anna"], "reasons": _reasons("owner", "a")}),
@@ -483,7 +493,7 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
     alert = small.alert("bert")
     both = _reasons("owner", "a", "external", alert)
     to_anna, to_bert = (
-        {"id": name, "log_offset": offset, "recipient_id": small.ids[name], "reasons": both}
+        {"id": name, "channel": "Email", "log_offset": offset, "recipient_id": small.ids[name], "reasons": both}
         for name in ("anna", "bert")
     )
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)

@@ -10,10 +10,10 @@ from functools import partial
 import pyarrow as pa
 import pytest
 from sqlalchemy import Engine, func, insert, select
-from tests.company import SmallCompany
+from tests.company import SmallCompany, destination_id
 
 from tocsin.errors import LogDiverged
-from tocsin.flow.match.cascade import cascades_of, links_of
+from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of, recovery_plan
 from tocsin.flow.resolve import portions
@@ -22,6 +22,8 @@ from tocsin.flow.schedule.messages import timings_of
 from tocsin.jobs import resolving
 from tocsin.jobs.resolving import Notify, Resolving, SharedAlerts, StoreAddress, matched_events, resolving_of
 from tocsin.model.change import LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tables import alert_incident, firing, match_result
 from tocsin.store.engine import open_engine
@@ -221,3 +223,75 @@ def test_a_triggered_alert_notifies_of_what_the_other_matched_and_its_result_say
         rows = [tuple(row) for row in connection.execute(select(*columns).order_by(result.log_offset))]
     first = company.ids["first"]
     assert sorted(rows, key=str) == sorted([(first, 0, None), (first, 0, None), (second, 2, first)], key=str)
+
+
+def _restricted(company: SmallCompany, name: str, rule: Document) -> None:
+    """Let everybody view everything, and deny one person something."""
+    everything = {"name": "View", "effect": "allow", "operations": ["ViewAll"], "resources": ["all"]}
+    company.put("policy", {"name": "Everybody", "rules": [everything]})
+    company.put("team", {"name": "Organization", "teamType": "Organization", "policies": ["Everybody"]})
+    company.put("policy", {"name": "Denied", "rules": [rule]})
+    company.put("role", {"name": "Restricted", "policies": ["Denied"]})
+    role = [{"op": "add", "path": "/roles", "value": [{"id": company.ids["Restricted"], "type": "role"}]}]
+    company.writes.patch("user", company.key(name), role, actor=SYSTEM)
+
+
+def test_what_an_editor_may_not_view_is_withheld_until_they_may(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    _restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
+    destinations = [{"id": destination_id("ours", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
+    ours = {"name": "ours", "alertType": "Notification", "destinations": destinations}
+    rules = {"resources": ["table", "pipeline"], "rules": []}
+    company.clock.advance(1_000)
+    made = company.writes.create("eventsubscription", {**ours, "filteringRules": rules}, actor=company.actor("ana"))
+    alert = str(made.document["id"])
+    company.describe("orders", "All orders.")
+    work = work_of(store_engine)
+    assert notified(store_engine, work) == 0, "cem follows orders, but whoever made the alert may not view it"
+    with store_engine.connect() as connection:
+        (row,) = connection.execute(select(match_result).where(match_result.c.subscription_id == alert)).all()
+        assert connection.execute(select(firing)).all() == []
+    assert (row.notified_count, row.withheld_for) == (0, company.ids["ana"])
+    before = everything(store_engine)
+    company.writes.delete("policy", company.key("Denied"), actor=SYSTEM)
+    notified(store_engine, work)
+    assert everything(store_engine) == before, "repeated: what was decided stays decided"
+    company.describe("orders", "All orders of all time.")
+    notified(store_engine, work)
+    assert len(everything(store_engine)[2]) == 2, "rights are those of the moment when the pipeline looks"
+
+
+def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withheld_for_its_own_editors(
+    store_engine: Engine,
+) -> None:
+    company = SmallCompany(store_engine)
+    _restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
+    destinations = [{"id": destination_id("any", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
+    request = {"alertType": "Notification", "destinations": destinations}
+    never = {"resources": ["table"], "rules": [{"effect": "include", "condition": "eventType == 'entityDeleted'"}]}
+    always = {"resources": ["table"], "rules": []}
+    ids = {}
+    for name, who, rules in (
+        ("hers", "ana", always),
+        ("on", "ben", never),
+        ("ours", "ben", always),
+        ("off", "ana", never),
+    ):
+        body = {**request, "name": name, "filteringRules": rules}
+        ids[name] = str(company.writes.create("eventsubscription", body, actor=company.actor(who)).document["id"])
+    company.clock.advance(1_000)
+    company.describe("orders", "All orders.")
+    work = work_of(store_engine)
+    links = {one: Links(0, ()) for one in ids.values()}
+    links |= {ids["hers"]: Links(0, (ids["on"],)), ids["ours"]: Links(0, (ids["off"],))}
+    work = replace(work, alerts=Here(work.alerts.value._replace(cascades=cascades_of(links))))
+    assert notified(store_engine, work) == 2
+    with store_engine.connect() as connection:
+        rows = connection.execute(select(match_result)).all()
+    last = max(row.log_offset for row in rows)
+    names = {one: name for name, one in ids.items()}
+    found = {
+        names[row.subscription_id]: (row.withheld_for, row.notified_count) for row in rows if row.log_offset == last
+    }
+    ana = company.ids["ana"]
+    assert found == {"hers": (ana, 0), "ours": (None, 2), "off": (ana, 0)}

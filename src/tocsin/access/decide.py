@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
@@ -19,6 +20,7 @@ from tocsin.access.visibility_parents import ABOUT, FOUND
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, leaves, negated
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 
 _OF_OWNERSHIP = (Question.IS_OWNER, Question.NO_OWNER, Question.MATCH_TEAM)
 _VIEW = "View"
@@ -72,6 +74,11 @@ class Permissions:
     def scope(self, resource: str, operation: Operation) -> Condition:
         """Return which documents of the type ``resource`` allow ``operation``, as a condition on them."""
         return self.reach(resource, operation).scope
+
+    @cached_property
+    def views_everything(self) -> bool:
+        """Whether they may view every entity of all types."""
+        return all(self.scope(resource, Operation.VIEW_BASIC) is ALWAYS for resource in ENTITY_TYPES)
 
     def may(self, operation: Operation, resource: str, document: Document) -> bool:
         """Return whether they may do ``operation`` on this document, which holds the owners and domains it inherits.

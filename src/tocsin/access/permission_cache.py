@@ -86,6 +86,13 @@ class PolicySnapshot:
             self._openness = self._cache.openness(self._revision)
         return self._openness.holds_for_all
 
+    def is_limited(self, permissions: Permissions) -> bool:
+        """Return whether somebody who is there may not view everything."""
+        subject = permissions.subject
+        if not subject.id or permissions.views_everything:
+            return False
+        return subject.is_bot or not self.are_all_open()
+
 
 class PermissionCache:
     """Compiled policies of the people whom one process asks about; safe to share between threads."""

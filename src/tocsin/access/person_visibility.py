@@ -16,7 +16,6 @@ from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import Reason
 from tocsin.model.pointers import is_hidden, names_in, references_in, without
 
@@ -42,7 +41,7 @@ class Visibility:
         self._permissions, self._standing = permissions, standing
         self._known: dict[str, bool] = {}
         self._names: dict[str, bool] = {}
-        self.is_whole = all(self._sees_all(name) for name in ENTITY_TYPES)
+        self.is_whole = permissions.views_everything
 
     def sees(self, references: Iterable[Document]) -> set[str]:
         """Return the ids of those of these references whose entities may be seen."""

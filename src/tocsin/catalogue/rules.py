@@ -84,8 +84,10 @@ class CatalogueRules(Rules):
             forget_values(record, old, fields)
 
     def after_write(self, record: Record, entity_type: str, document: Document, before: Document) -> None:
-        """Keep the lineage edges that a model's features imply."""
+        """Keep the lineage edges that a model's features imply, and who creates or changes an alert."""
         edges.connect(record, entity_type, document, before)
+        if entity_type == "eventsubscription" and document != before:
+            record.transaction.alert_editors.add(document["id"], record.actor.id, record.at_ms)
 
     def members(self, record: Record, entity_type: str, request: Document, written: Written) -> Written:
         """Write the child teams of a team, the assets of a data product, the profiler configuration of a table."""

@@ -87,6 +87,11 @@ class MatchTrace:
         says = f"{incident} of an alert that it depends on holds it back, upstream"
         return replace(self, matched=False, gates=(*self.gates, Gate("dependsOn", False, says)))
 
+    def withheld_for(self, editor: str) -> MatchTrace:
+        """Return the verdict for an alert of which this editor, named if that may be said, may not view the event."""
+        says = f"withheld because {editor or 'an editor of the alert'} may not view the event"
+        return replace(self, matched=False, gates=(*self.gates, Gate("editors", False, says)))
+
     def without_rules(self) -> MatchTrace:
         """Return the verdict without the conditions, for people who may not read the alert's rules."""
         return replace(self, rules=(), gates=tuple(gate for gate in self.gates if gate.name != _READABLE))

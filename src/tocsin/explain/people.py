@@ -18,6 +18,7 @@ from tocsin.flow.match.local import asked_by
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
 from tocsin.flow.resolve.directory import Audience
+from tocsin.flow.resolve.only_visible import viewers_of
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.access import Operation
@@ -208,19 +209,24 @@ def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obst
 def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     """Return the objection of the policies: a recipient must be able to view the event's subjects."""
     asked = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
-    editors = scene.editors.get(one.reason.subscription_id, ())
-    viewers, name = (
-        ((one.person.id,), one.person.name) if one.person else (editors, "the creator or editor of the alert")
+    person, reason = one.person, one.reason
+    viewers = viewers_of(
+        reason.kind,
+        reason.subscription_id,
+        recipient_id=person.id if person else None,
+        channel=one.channel,
+        editors=scene.editors,
     )
-    if not viewers or not asked:
-        return None
-    permissions = [scene.policies.of(viewer) for viewer in viewers]
     verdicts = (
-        (kind, one.verdict(Operation.VIEW_BASIC, kind, document)) for one in permissions for kind, document in asked
+        (viewer, kind, scene.policies.of(viewer).verdict(Operation.VIEW_BASIC, kind, document))
+        for viewer in (viewers if asked else ())
+        for kind, document in asked
     )
-    resource, verdict = next(((kind, one) for kind, one in verdicts if not one.is_allowed), (None, None))
-    if verdict is None:
+    refused = next((found for found in verdicts if not found[2].is_allowed), None)
+    if refused is None:
         return None
+    viewer, resource, verdict = refused
+    name = person.name if person and person.id == viewer else "the creator or an editor of the alert"
     if verdict.ruling is None:
         return Obstacle("mayNotView", f"{name} may not view this {resource}: no policy allows it")
     rule, policy = verdict.ruling.rule.name, verdict.ruling.grant.policy.name

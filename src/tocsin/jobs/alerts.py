@@ -52,7 +52,7 @@ class Alerts:
 
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
     notify that may gather or wait; ``opening`` are those whose failures open incidents,
-    ``links`` which of them trigger which, ``depending`` which depend on which.
+    ``links`` which of them trigger which, ``depending`` which depend on which, ``of_tocsin`` which are Tocsin's own.
     """
 
     revision: int
@@ -65,6 +65,7 @@ class Alerts:
     opening: frozenset[str] = field(repr=False, default=frozenset())
     links: dict[str, Links] = field(repr=False, default_factory=dict)
     depending: dict[str, tuple[str, ...]] = field(repr=False, default_factory=dict)
+    of_tocsin: frozenset[str] = field(repr=False, default=frozenset())
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -78,7 +79,13 @@ class Alerts:
             reads_incidents = bool(self.depending) or bool(by_root(self.timings, self.timings))
             cascades = cascades_of(self.links)
             shared = SharedAlerts(
-                self.asked, self.timings, self.opening, cascades, self.depending, reads_incidents=reads_incidents
+                self.asked,
+                self.timings,
+                self.opening,
+                cascades,
+                self.depending,
+                reads_incidents=reads_incidents,
+                of_tocsin=self.of_tocsin,
             )
             self._shared.append(session.sparkContext.broadcast(shared))
         return self._shared[0]
@@ -130,6 +137,7 @@ class CurrentAlerts:
             unreadable=_without(before.unreadable, changed) | unreadable,
             timings=_without(before.timings, changed) | timings_of(read),
             opening=opening,
+            of_tocsin=before.of_tocsin - changed | {one.id for one in read if one.is_of_tocsin},
             depending=_without(before.depending, changed)
             | {one.id: tuple(each.id for each in one.depends_on) for one in read if one.depends_on},
             links=_without(before.links, changed) | {one.id: links_of(one) for one in read if one.id in asked},

@@ -8,10 +8,11 @@ Next: ``jobs/backtest_runner.py`` runs requested backtests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 
@@ -21,9 +22,10 @@ from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
+from tocsin.flow.resolve.withholding import withheld
 from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
-from tocsin.jobs.backtest_tasks import COUNTED, Count
+from tocsin.jobs.backtest_tasks import COUNTED, Count, EventsOfAsker
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.resolving import OF_EVENT, StoreAddress
 from tocsin.model.backtest import Backtest
@@ -125,7 +127,7 @@ class _Run:
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
         """Count matches (rows of ``spark/match.matches``) and would-be notifications, a bounded part at a time."""
-        for some in self.visible(each_once(matched.toArrow()).sort_by("log_offset")):
+        for some in self.viewable(each_once(matched.toArrow()).sort_by("log_offset")):
             rows = {name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)}
             held = self.held.of(zip(rows["log_offset"], rows["entity_id"], strict=True))
             self.tally.match(rows)
@@ -133,19 +135,29 @@ class _Run:
             self.tally.add(self.notified_by(some, held))
             report()
 
-    def visible(self, matched: pa.Table) -> Iterator[pa.Table]:
-        """Yield what the asker may see of ``matched`` (one row per match), a bounded part at a time."""
+    def viewable(self, matched: pa.Table) -> Iterator[pa.Table]:
+        """Yield what asker and editors may view of ``matched`` (one row per match), a bounded part at a time."""
         policies = self.parts.permission_cache.now()
         for start in range(0, matched.num_rows, MATCHES_AT_ONCE):
             some = matched.slice(start, MATCHES_AT_ONCE)
             shown = some if self._sees_all(policies) else some.filter(pa.array(self._sees(some, policies)))
+            if hidden := self._withheld(shown["log_offset"].to_pylist(), policies):
+                shown = shown.filter(pc.invert(pc.is_in(shown["log_offset"], pa.array(hidden, pa.int64()))))
             if shown.num_rows:
                 yield shown
+
+    def _withheld(self, offsets: Sequence[int], policies: PolicySnapshot) -> list[int]:
+        """Return those of these events that the alert would not match because an editor may not view them."""
+        own = self.alerts.own_id
+        if own in self.alerts.of_tocsin:
+            return []
+        events = EventsOfAsker(self.parts.events, self.asked.requested_by)
+        return [offset for offset, _ in withheld(dict.fromkeys(offsets, (own,)), policies, events)]
 
     def notified_by(self, matched: pa.Table, held: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
         parts, alerts = self.parts, self.alerts
-        work = Count(parts.store, alerts.rules, self.asked.requested_by, alerts.cascades, held)
+        work = Count(parts.store, alerts.rules, self.asked.requested_by, alerts.cascades, held, alerts.of_tocsin)
         frame = parts.session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
         counted: list[RecipientRow] = (
             in_tasks(frame.coalesce(_cores(parts.session)), work, COUNTED).toArrow().to_pylist()

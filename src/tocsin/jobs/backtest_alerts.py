@@ -26,7 +26,7 @@ from tocsin.store.chunks import chunked
 class Involved(NamedTuple):
     """The alert that is evaluated, and the enabled alerts that it triggers, directly or through others, by id.
 
-    ``depending`` are those of all these that incidents of others hold back.
+    ``depending`` are those of all these that incidents of others hold back, ``of_tocsin`` those that are Tocsin's own.
     """
 
     own_id: str
@@ -34,6 +34,7 @@ class Involved(NamedTuple):
     rules: Rules
     cascades: Cascades
     depending: Mapping[str, tuple[str, ...]]
+    of_tocsin: frozenset[str] = frozenset()
 
 
 class HoldsBack(Protocol):
@@ -90,7 +91,8 @@ def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSub
         return involved_in(alert, lambda: [one for one in known.values() if one.id not in unreadable])
     depending = {one.id: tuple(each.id for each in one.depends_on) for one in (alert, *triggered.values())}
     held_back = {one: upstream for one, upstream in depending.items() if upstream}
-    return Involved(alert.id, triggered, rules, {alert.id: cascade}, held_back)
+    of_tocsin = frozenset(one.id for one in (alert, *triggered.values()) if one.is_of_tocsin)
+    return Involved(alert.id, triggered, rules, {alert.id: cascade}, held_back, of_tocsin)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

@@ -18,8 +18,9 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 from tocsin.access.visibility import Subject
 from tocsin.flow.match.cascade import Cascades, with_triggered
-from tocsin.flow.resolve.only_visible import Events, NotificationRow
+from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents
 from tocsin.flow.resolve.portions import MatchedEvent, resolved
+from tocsin.flow.resolve.withholding import withheld
 from tocsin.jobs.resolving import (
     EVENTS_AT_ONCE,
     Rules,
@@ -29,6 +30,7 @@ from tocsin.jobs.resolving import (
     opened,
     recipient_rows,
     visible_parts,
+    without,
 )
 from tocsin.model.match_result import Pair
 from tocsin.store.chunks import chunked
@@ -53,7 +55,7 @@ class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
     ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``cascades`` hold
-    what is triggered as well, ``held`` the matches that incidents hold back.
+    what is triggered as well, ``held`` the matches that incidents hold back, ``of_tocsin`` Tocsin's own alerts.
     """
 
     store: StoreAddress
@@ -61,15 +63,19 @@ class Count:
     asker_id: str
     cascades: Cascades
     held: Collection[Pair]
+    of_tocsin: Collection[str] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
         store, counts = opened(self.store), _Counts()
-        events = _EventsOfAsker(store.events, self.asker_id)
         with disposing(store):
             for some in chunked(map(self._notifying, matched_events(batches)), EVENTS_AT_ONCE):
-                found = recipient_rows(resolved(some, self.rules, store.directory))
-                for rows in visible_parts(found, store.permission_cache.now(), events):
+                policies = store.permission_cache.now()
+                events = RememberedEvents(EventsOfAsker(store.events, self.asker_id))
+                matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in some}
+                shown = without(some, withheld(matched, policies, events))
+                found = recipient_rows(resolved(shown, self.rules, store.directory))
+                for rows in visible_parts(found, policies, events):
                     counts.add(rows)
         yield counts.rows()
 
@@ -134,17 +140,20 @@ class _Recipient:
 
 
 @dataclass(frozen=True)
-class _EventsOfAsker:
+class EventsOfAsker:
     """The store's events; an alert that is not stored yet would be its asker's."""
 
     known: Events
     asker_id: str
 
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
+        """Return the subjects of each of these events."""
         return self.known.subjects(offsets)
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
-        return dict.fromkeys(subscription_ids, (self.asker_id,)) | dict(self.known.editors_of(subscription_ids))
+        """Return the editors of each of these alerts, the asker of one that has none yet."""
+        known = self.known.editors_of(subscription_ids)
+        return {alert: known.get(alert) or (self.asker_id,) for alert in subscription_ids}
 
 
 @lru_cache(maxsize=4_096)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,9 +31,10 @@ from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.flow.resolve.candidates import EventHead
 from tocsin.flow.resolve.local import Recipient
-from tocsin.flow.resolve.only_visible import Events, NotificationRow, only_visible
+from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
+from tocsin.flow.resolve.withholding import withheld
 from tocsin.flow.schedule.messages import Timings, scheduled
 from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
@@ -73,7 +74,7 @@ class SharedAlerts(NamedTuple):
 
     ``opening`` are those whose failures open incidents; ``cascades`` those that others trigger,
     ``depending`` those that incidents of others hold back. ``reads_incidents``: there are such, or some whose grouping
-    follows incidents.
+    follows incidents. ``of_tocsin`` are Tocsin's own, whose matches depend on nobody's rights.
     """
 
     rules: Rules
@@ -82,6 +83,7 @@ class SharedAlerts(NamedTuple):
     cascades: Cascades = MappingProxyType({})
     depending: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     reads_incidents: bool = False
+    of_tocsin: frozenset[str] = frozenset()
 
 
 class Shared(Protocol):
@@ -171,29 +173,40 @@ class Notify:
     def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
         """Store what these events give in one transaction; return how many notifications that is."""
         last = max((one.head.offset, one.head.event_id) for one in events)
-        events, work = self._incidents(events)
+        sight = _Sight.of_now(asked)
+        hidden = self._withheld(_by_offset(events), sight)
+        events, work = self._incidents(without(events, hidden))
         events, triggered = self._cascaded(events)
+        if triggered and (also := self._withheld(_offsets_of(triggered), sight)):
+            events, hidden = without(events, also), hidden | also
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         if self.alerts.value.reads_incidents:  # of these events too: they come first
             if not self.are_incidents_settled:
                 _settle(work, LogPosition(*last), asked)
             work = NO_WORK
         counts = MatchCounts(pairs)
-        parts = _prefetched(self._parts(events, asked))
+        parts = _prefetched(self._parts(events, asked, sight))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
         with asked.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
             for rows in chain([first], parts):
                 counts.add(rows)
                 under_way.add(rows)
-            under_way.finish(counts.results(now_ms=self.now_ms, triggered=triggered), work)
+            results = counts.results(now_ms=self.now_ms, triggered=triggered, withheld=hidden)
+            under_way.finish(results, work)
         return counts.row_count
 
     def settle(self, events: Sequence[MatchedEvent], asked: Resolving) -> None:
         """Open and resolve the incidents that these events mean; doing it again changes nothing."""
         last = max((one.head.offset, one.head.event_id) for one in events)
-        _, work = self._incidents(events)
+        hidden = self._withheld(_by_offset(events), _Sight.of_now(asked))
+        _, work = self._incidents(without(events, hidden))
         _settle(work, LogPosition(*last), asked)
+
+    def _withheld(self, matched: Mapping[int, Collection[str]], sight: _Sight) -> dict[Pair, str]:
+        """Return which of these matches, alerts by offset, are withheld, and because of which editor."""
+        exempt = {RECOVERY, *self.alerts.value.of_tocsin}
+        return withheld({offset: set(alerts) - exempt for offset, alerts in matched.items()}, *sight)
 
     def _incidents(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], IncidentWork]:
         """Return the events that alerts match, and what all of them mean for incidents."""
@@ -239,7 +252,9 @@ class Notify:
     def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
         return [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
 
-    def _parts(self, events: Sequence[MatchedEvent], asked: Resolving) -> Iterator[list[NotificationRow]]:
+    def _parts(
+        self, events: Sequence[MatchedEvent], asked: Resolving, sight: _Sight
+    ) -> Iterator[list[NotificationRow]]:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = self._young(events)
         rules, timings, *_ = self.alerts.value
@@ -249,9 +264,20 @@ class Notify:
         found = naming(found, held) if held else found
         roots = asked.roots.of(self._by_root(free))
         found = naming_roots(found, roots) if roots else found
-        for rows in visible_parts(recipient_rows(found, roots), asked.permission_cache.now(), asked.events):
+        for rows in visible_parts(recipient_rows(found, roots), *sight):
             preferred = asked.preferences.among(rows)
             yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred))
+
+
+class _Sight(NamedTuple):
+    """The policies as a task finds them, and what is known of events and alerts."""
+
+    policies: PolicySnapshot
+    events: RememberedEvents
+
+    @classmethod
+    def of_now(cls, asked: Resolving) -> _Sight:
+        return cls(asked.permission_cache.now(), RememberedEvents(asked.events))
 
 
 @dataclass(frozen=True)
@@ -295,14 +321,30 @@ def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
         yield MatchedEvent(EventHead(*head), asked)
 
 
-def without_held(events: Sequence[MatchedEvent], held: Mapping[Pair, HeldBack]) -> list[MatchedEvent]:
-    """Return the events with the alerts that may notify of them; those that are held back are left out."""
+def _by_offset(events: Iterable[MatchedEvent]) -> dict[int, Collection[str]]:
+    return {one.head.offset: one.asked.keys() for one in events}
+
+
+def _offsets_of(pairs: Iterable[Pair]) -> dict[int, Collection[str]]:
+    found: dict[int, list[str]] = {}
+    for offset, alert in pairs:
+        found.setdefault(offset, []).append(alert)
+    return dict(found)
+
+
+def without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> Sequence[MatchedEvent]:
+    """Return the events without these matches."""
+    if not pairs:
+        return events
     return [
-        one._replace(
-            asked={alert: asked for alert, asked in one.asked.items() if _passes(one.head.offset, alert, held)}
-        )
+        one._replace(asked={alert: ways for alert, ways in one.asked.items() if (one.head.offset, alert) not in pairs})
         for one in events
     ]
+
+
+def without_held(events: Sequence[MatchedEvent], held: Mapping[Pair, HeldBack]) -> Sequence[MatchedEvent]:
+    """Return the events with the alerts that may notify of them; those that are held back are left out."""
+    return without(events, {pair for pair, by in held.items() if not by.passes})
 
 
 def naming(found: Iterable[ResolvedEvent], held: Mapping[Pair, HeldBack]) -> Iterator[ResolvedEvent]:
@@ -329,11 +371,6 @@ def naming_roots(found: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAler
         else:
             named = [each._replace(reasons=naming_root(each.reasons, of_alerts)) for each in one.recipients]
             yield one._replace(recipients=named)
-
-
-def _passes(offset: int, alert: str, held: Mapping[Pair, HeldBack]) -> bool:
-    by = held.get((offset, alert))
-    return by is None or by.passes
 
 
 def recipient_rows(

@@ -47,6 +47,9 @@ DESTINATION = "destination"
 """The field of a ``destinationFailing`` or ``destinationStopped`` event that says which destination fails."""
 
 
+EDITORS = "editors"
+"""The field of an alert's event that says who took the alert over, and from whom."""
+
 ALERT_INCIDENT = "alertIncident"
 """The field of an ``alertIncidentUpdated`` event that says what somebody did to an incident of an alert."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 Pair = tuple[int, str]
@@ -19,7 +20,8 @@ Pair = tuple[int, str]
 class MatchResult:
     """How many notifications ``log_offset`` gave for ``subscription_id``.
 
-    ``triggered_by`` is the alert that matched, where this one did not, and was triggered by it.
+    ``triggered_by`` is the alert that matched, where this one did not, and was triggered by it. ``withheld_for`` is an
+    editor of the alert who may not view the event: for that reason nobody was notified.
     """
 
     log_offset: int
@@ -27,6 +29,7 @@ class MatchResult:
     notified_count: int
     resolved_at_ms: int
     triggered_by: str | None = None
+    withheld_for: str | None = None
 
     @property
     def pair(self) -> Pair:
@@ -50,13 +53,20 @@ class MatchCounts:
             for subscription_id in subscription_ids:
                 self._counts[offset, subscription_id] += count
 
-    def results(self, *, now_ms: int, triggered: Mapping[Pair, str] | None = None) -> list[MatchResult]:
-        """Return the result of each match, once all of their notifications are counted.
+    def results(
+        self,
+        *,
+        now_ms: int,
+        triggered: Mapping[Pair, str] = MappingProxyType({}),
+        withheld: Mapping[Pair, str] = MappingProxyType({}),
+    ) -> list[MatchResult]:
+        """Return the result of each match, once all of their notifications are counted, and of those ``withheld``.
 
-        ``triggered`` says which alert triggered each of those that only that gives.
+        ``triggered`` says which alert triggered each of those that only that gives, ``withheld`` for which editor.
         """
-        by = triggered or {}
-        return [MatchResult(*pair, self._counts[pair], now_ms, by.get(pair)) for pair in self._pairs]
+        given = [MatchResult(*pair, self._counts[pair], now_ms, triggered.get(pair)) for pair in self._pairs]
+        left_out = sorted(withheld.items())
+        return given + [MatchResult(*pair, 0, now_ms, triggered.get(pair), editor) for pair, editor in left_out]
 
 
 def match_results_of(

@@ -56,6 +56,10 @@ class Channel(StrEnum):
     GOVERNANCE_WORKFLOW_CHANGE_EVENT = "GovernanceWorkflowChangeEvent"
 
 
+TO_PEOPLE = frozenset({Channel.EMAIL, Channel.ACTIVITY_FEED})
+"""Channels by which Tocsin itself reaches a person. All others lead to an address, or use credentials, of the alert."""
+
+
 class TriggerType(StrEnum):
     """When a subscription fires."""
 
@@ -225,6 +229,11 @@ class EventSubscription(WireModel):
     depends_on: tuple[EntityReference, ...] = ()
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
+
+    @property
+    def is_of_tocsin(self) -> bool:
+        """Return whether it is one of Tocsin's own alerts: what it matches depends on nobody's rights."""
+        return self.provider == "system"
 
     @property
     def sends_arrays(self) -> bool:

@@ -1,13 +1,16 @@
-"""Editors of an alert's secrets and masked addresses, who are accountable for what the alert sends.
+"""Editors of an alert, who are accountable for what it covers and sends.
 
-Such an edit makes no version. A webhook receives only what all editors of its alert may see.
+An alert covers only what all its editors may view (``flow/resolve/withholding.py``), and what leaves through an
+endpoint or credentials of its own reaches only what they may view at that moment.
 Next: ``store/alerts/editors.py``.
 """
 
 from __future__ import annotations
 
 from tocsin.flow.capture.write import Record
-from tocsin.model.stored import Key, Written, missing
+from tocsin.model.change import EDITORS, ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written, missing
 
 _ALERT = "eventsubscription"
 
@@ -19,8 +22,33 @@ def add_editor(record: Record, alert_id: str) -> Written:
     ------
     NotFound : there is no such alert.
     """
+    alert = _found(record, alert_id)
+    record.transaction.alert_editors.add(alert_id, record.actor.id, record.at_ms)
+    return Written(alert.document, None)
+
+
+def take_over(record: Record, alert_id: str) -> Written:
+    """Make the actor the only editor of an alert; an event says so, and the alert keeps its version.
+
+    Raises
+    ------
+    NotFound : there is no such alert.
+    """
+    alert, editors = _found(record, alert_id), record.transaction.alert_editors
+    before = editors.of(alert_id)
+    editors.replace(alert_id, record.actor.id, record.at_ms)
+    if before == [record.actor.id]:
+        return Written(alert.document, None)
+    change = FieldChange(name=EDITORS, old_value=_references(before), new_value=_references([record.actor.id]))
+    return record.note(alert, ChangeDescription(fields_updated=(change,)))
+
+
+def _references(user_ids: list[str]) -> list[Document]:
+    return [{"id": one, "type": "user"} for one in user_ids]
+
+
+def _found(record: Record, alert_id: str) -> Stored:
     alert = record.transaction.find(_ALERT, Key.by_id(alert_id))
     if alert is None:
         raise missing(_ALERT, Key.by_id(alert_id))
-    record.transaction.add_alert_editor(alert_id, record.actor.id)
-    return Written(alert.document, None)
+    return alert

@@ -167,6 +167,22 @@ class AlertIncidents(Protocol):
         ...
 
 
+class AlertEditors(Protocol):
+    """Who created or changed each alert since somebody last took it over."""
+
+    def of(self, alert_id: str) -> list[str]:
+        """Return the ids of an alert's editors."""
+        ...
+
+    def add(self, alert_id: str, user_id: str, at_ms: int) -> None:
+        """Record an editor; one who is known stays as they are."""
+        ...
+
+    def replace(self, alert_id: str, user_id: str, at_ms: int) -> None:
+        """Make somebody the only editor of an alert, from then on."""
+        ...
+
+
 class ThreadRows(Protocol):
     """The rows of threads, inside one transaction."""
 
@@ -256,6 +272,11 @@ class Transaction(Protocol):
         ...
 
     @property
+    def alert_editors(self) -> AlertEditors:
+        """The editors of alerts."""
+        ...
+
+    @property
     def suites(self) -> Suites:
         """The members of logical test suites."""
         ...
@@ -335,10 +356,6 @@ class Transaction(Protocol):
 
     def erase(self, gone: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
-        ...
-
-    def add_alert_editor(self, alert_id: str, user_id: str) -> None:
-        """Record that the user changed an alert's secrets; who makes a version is recorded with that."""
         ...
 
     def follow(self, entity: Stored, user_id: str) -> bool:

@@ -5,7 +5,8 @@ Next: ``jobs/resolving.py``, which applies it before notifications are stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from tocsin.access.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
+from tocsin.model.subscription import TO_PEOPLE
 
 NotificationRow = Mapping[str, Any]  # Any: a notification's column, by its name
 
@@ -32,6 +34,44 @@ class Events(Protocol):
         ...
 
 
+@dataclass
+class RememberedEvents:
+    """Events of a part of the log: their subjects, and the editors of alerts, are looked up once."""
+
+    known: Events
+    _subjects: dict[int, Sequence[Subject]] = field(default_factory=dict)
+    _editors: dict[str, Sequence[str]] = field(default_factory=dict)
+
+    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
+        """Return the subjects of each of these events."""
+        if unknown := set(offsets) - self._subjects.keys():
+            self._subjects |= self.known.subjects(unknown)
+        return {offset: self._subjects[offset] for offset in offsets}
+
+    def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the editors of each of these alerts."""
+        if unknown := set(subscription_ids) - self._editors.keys():
+            self._editors |= dict.fromkeys(unknown, ()) | dict(self.known.editors_of(unknown))
+        return {alert: self._editors[alert] for alert in subscription_ids}
+
+
+class Sight:
+    """What people may view of some events; ``about`` holds the subjects of each, every decision is made once."""
+
+    def __init__(self, policies: PolicySnapshot, about: Mapping[int, Sequence[Subject]]) -> None:
+        self._policies, self._about = policies, about
+        self._known: dict[tuple[str, int], bool] = {}
+
+    def may_view(self, viewer: str, offset: int) -> bool:
+        """Return whether somebody may view all that the event at ``offset`` is about."""
+        known = self._known.get((viewer, offset))
+        if known is None:
+            permissions = self._policies.of(viewer)
+            known = all(permissions.may(Operation.VIEW_BASIC, *subject) for subject in self._about[offset])
+            self._known[viewer, offset] = known
+        return known
+
+
 def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, events: Events) -> list[NotificationRow]:
     """Return the notifications that may be stored, each with the reasons whose viewers may see the subjects.
 
@@ -46,22 +86,18 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
     about = events.subjects({row["log_offset"] for row in notified})
     asked = {offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)}
     judged = [row for row in notified if row["log_offset"] in asked]
-    named = {one["subscriptionId"] for row in judged for one in _reasons_in(row["reasons"]) if _is_external(one)}
+    named = {reason["subscriptionId"] for row in judged for reason in _to_endpoints(row)}
     editors = events.editors_of(named) if named else {}
-    seen: dict[tuple[str, int], bool] = {}
-
-    def may_see(viewer: str, offset: int) -> bool:
-        if (viewer, offset) not in seen:
-            permissions = policies.of(viewer)
-            seen[viewer, offset] = all(permissions.may(Operation.VIEW_BASIC, *one) for one in about[offset])
-        return seen[viewer, offset]
+    sight = Sight(policies, about)
 
     def shown(row: NotificationRow) -> NotificationRow | None:
         if row["log_offset"] not in asked:
             return row
         every = _reasons_in(row["reasons"])
         kept = [
-            one for one in every if all(may_see(viewer, row["log_offset"]) for viewer in _viewers(one, row, editors))
+            reason
+            for reason in every
+            if all(sight.may_view(viewer, row["log_offset"]) for viewer in _viewers(reason, row, editors))
         ]
         return row if len(kept) == len(every) else _with(row, kept) if kept else None
 
@@ -69,22 +105,33 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
     return [left for row in notified if (left := shown(row)) is not None]
 
 
+def is_to_endpoint(kind: str, channel: str) -> bool:
+    """Return whether what is sent for a reason of this kind leads to an address, or uses credentials, of the alert.
+
+    Whoever set them can read what is sent, whomever it is for: a bot of Slack reads what it says to a person.
+    """
+    return kind == ReasonKind.EXTERNAL or channel not in TO_PEOPLE
+
+
 def viewers_of(
-    kind: str, subscription_id: str, recipient_id: str | None, editors: Mapping[str, Sequence[str]]
+    kind: str, subscription_id: str, *, recipient_id: str | None, channel: str, editors: Mapping[str, Sequence[str]]
 ) -> Sequence[str]:
     """Return the ids of those who must be able to see an event that is sent for a reason of this kind and alert.
 
-    That is the person whom it concerns. For an address or endpoint that an alert names, it is the alert's creator and
-    all its later editors: so redirecting an alert reveals no more than its editor may see. Nobody for Tocsin's own
-    alerts.
+    That is the person whom it concerns and, if it goes to an endpoint (``is_to_endpoint``), all editors of the alert:
+    so redirecting an alert reveals no more than its editor may see. Nobody for what Tocsin's own alerts name.
     """
-    if recipient_id is not None and kind != ReasonKind.EXTERNAL:
-        return (recipient_id,)
-    return editors.get(subscription_id, ())
+    concerned = () if recipient_id is None or kind == ReasonKind.EXTERNAL else (recipient_id,)
+    return (*concerned, *editors.get(subscription_id, ())) if is_to_endpoint(kind, channel) else concerned
 
 
 def _viewers(reason: Document, row: NotificationRow, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    return viewers_of(reason["kind"], reason["subscriptionId"], row["recipient_id"], editors)
+    kind, alert = reason["kind"], reason["subscriptionId"]
+    return viewers_of(kind, alert, recipient_id=row["recipient_id"], channel=row["channel"], editors=editors)
+
+
+def _to_endpoints(row: NotificationRow) -> Iterator[Document]:
+    return (reason for reason in _reasons_in(row["reasons"]) if is_to_endpoint(reason["kind"], row["channel"]))
 
 
 def _is_external(reason: Document) -> bool:

@@ -61,6 +61,18 @@ class DestinationStatus:
         }
         return {key: value for key, value in wire.items() if value is not None}
 
+    def since(self, since_ms: int) -> DestinationStatus | None:
+        """Return what attempts from then on say of the destination; None where there were none."""
+        if self.timestamp_ms < since_ms:
+            return None
+        is_pause_known = self.failing.since_ms is None or self.failing.since_ms >= since_ms
+        left = self if is_pause_known else replace(self, breaker=Breaker(), failing=Failing())
+        if (left.last_successful_at_ms or 0) < since_ms:
+            left = replace(left, last_successful_at_ms=None)
+        if (left.last_failed_at_ms or 0) < since_ms:
+            left = replace(left, last_failed_at_ms=None, last_failed_status_code=None, last_failed_reason=None)
+        return left
+
     def pause_to_wire(self) -> Document:
         """Return as JSON whether the destination is sent to, paused or stopped, and since when it fails."""
         failing = self.failing

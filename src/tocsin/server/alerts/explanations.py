@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.explain.answer import AlertTrace, Explanation
@@ -20,6 +21,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import report_of
 from tocsin.flow.resolve.audience import audience_of
+from tocsin.flow.resolve.withholding import withheld
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -81,10 +83,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         alerts = [one for one in alerts if one.id in tended]
         if not alerts:
             raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
-    triggered = _triggered(alerts, question.logged, caller)
-    matching = frozenset(one.id for one in alerts if one.id in triggered or _matches(one, question.logged))
-    held = _held_back([one for one in alerts if one.id in matching and one.depends_on], question.logged, caller)
-    matching -= held.keys()
+    matching, verdicts = _judged(alerts, question.logged, caller)
     reached = _reached(question, caller, (alerts, matching, tended))
     named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]
     ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
@@ -98,9 +97,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     traces = {
         one.id: AlertTrace(
             subscription=one,
-            match=_traced(
-                one, question.logged, (triggered.get(one.id), held.get(one.id)), is_open=one.id in tended and not is_cut
-            ),
+            match=_traced(one, question.logged, verdicts[one.id], is_open=one.id in tended and not is_cut),
             reached=reached.get(one.id, ()),
             is_whole=one.id in tended or question.person is not None,
         )
@@ -123,17 +120,58 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     return PagedExplanation(explanation, tuple(traces[one.id] for one in page), question.shown)
 
 
+class _Verdicts(NamedTuple):
+    """What decides about a match besides the alert: an alert that triggers it, an incident, an editor; by name."""
+
+    trigger: str | None
+    incident: str | None
+    editor: str | None
+
+
+def _judged(
+    alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
+) -> tuple[frozenset[str], dict[str, _Verdicts]]:
+    """Return which of these alerts notify of an event, and what decides about each."""
+    triggered = _triggered(alerts, logged, caller)
+    matching = {one.id: one for one in alerts if one.id in triggered or _matches(one, logged)}
+    hidden = _withheld(list(matching.values()), logged, caller)
+    waiting = [one for alert_id, one in matching.items() if one.depends_on and alert_id not in hidden]
+    held = _held_back(waiting, logged, caller)
+    verdicts = {one.id: _Verdicts(triggered.get(one.id), held.get(one.id), hidden.get(one.id)) for one in alerts}
+    return frozenset(matching.keys() - hidden.keys() - held.keys()), verdicts
+
+
 def _triggered(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
     """Return which of these alerts another one that matches triggers, and the name of that one, if it may be seen."""
     every = caller.parts.subscriptions.list_enabled()
     cascades = cascades_of({one.id: links_of(one) for one in every})
-    names = {one.id: one.name for one in every if one.id in cascades and _matches(one, logged)}
+    matching = [one for one in every if one.id in cascades and _matches(one, logged)]
+    hidden = _withheld(matching, logged, caller) if matching else {}
+    names = {one.id: one.name for one in matching if one.id not in hidden}
     _, by = with_triggered(dict.fromkeys(names, 1), logged.offset, cascades)
     if not by:
         return {}
     wanted = {one.id for one in alerts if not _matches(one, logged)}
     visible = {one.id for one in visible_alerts(caller)}
     return {one: names[other] if other in visible else "" for one, other in by.items() if one in wanted}
+
+
+def _withheld(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
+    """Return which of these alerts do not match because an editor may not view the event; administrators learn who.
+
+    What the pipeline has decided counts; where that is not known, rights are those of now.
+    """
+    stores, own = caller.parts.alert_stores, {one.id for one in alerts if not one.is_of_tocsin}
+    decided = stores.match_results.withheld_at(logged.offset, own)
+    now = withheld({logged.offset: own - decided.keys()}, caller.policies, stores.events)
+    found = {alert: editor for (_, alert), editor in now.items()}
+    found |= {alert: editor for alert, editor in decided.items() if editor is not None}
+    return {alert: _name_of(editor, caller) for alert, editor in found.items()}
+
+
+def _name_of(editor: str, caller: Caller) -> str:
+    person = caller.parts.people.by_id(editor) if caller.actor.is_admin else None
+    return person.name if person else ""
 
 
 def _held_back(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
@@ -144,12 +182,11 @@ def _held_back(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller:
     return {alert: by.incident for (_, alert), by in found.items() if not by.passes}
 
 
-def _traced(
-    alert: EventSubscription, logged: LoggedEvent, by: tuple[str | None, str | None], *, is_open: bool
-) -> MatchTrace:
-    trace, (trigger, incident) = match_trace(alert, logged), by
-    trace = trace if trigger is None else trace.triggered_by(trigger)
-    trace = trace if incident is None else trace.held_back_by(incident)
+def _traced(alert: EventSubscription, logged: LoggedEvent, verdicts: _Verdicts, *, is_open: bool) -> MatchTrace:
+    trace = match_trace(alert, logged)
+    trace = trace if verdicts.trigger is None else trace.triggered_by(verdicts.trigger)
+    trace = trace if verdicts.incident is None else trace.held_back_by(verdicts.incident)
+    trace = trace if verdicts.editor is None else trace.withheld_for(verdicts.editor)
     return trace if is_open else trace.without_rules()
 
 

@@ -38,7 +38,7 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
     named = [one for one in alerts if one.id in tallies]
     ordered = sorted(named, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].notified_count, one.name))
     listed = ordered[:limit]
-    people = stores.firings.people(_countable(listed, tallies), start) if listed else {}
+    people = stores.firings.people(_countable(listed, tallies), start) if listed and caller.visibility.is_whole else {}
     mutes = stores.mutes.counts([one.id for one in listed], now_ms)
     rows = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed]
     return {
@@ -55,9 +55,8 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
     start = stores.firings.start_of(since)
     tally = _tallies([alert.id], start, caller).get(alert.id, Tally())
-    people = (
-        stores.firings.people([alert.id], start).get(alert.id, 0) if tally.notified_count <= _MOST_NOTIFIED else None
-    )
+    is_counted = caller.visibility.is_whole and tally.notified_count <= _MOST_NOTIFIED
+    people = stores.firings.people([alert.id], start).get(alert.id, 0) if is_counted else None
     muted = stores.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
     fired = _examined(stores.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
     return {

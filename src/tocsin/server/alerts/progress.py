@@ -6,14 +6,16 @@ Source: OpenMetadata 1.13 ``events/api/eventSubscriptionDiagnosticInfo.json``, `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
+from tocsin.flow.resolve.withholding import withheld
 from tocsin.flow.send.channels.webhook.payload import as_upstream
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
@@ -29,10 +31,18 @@ from tocsin.store.alerts.deliveries import EventCounts, FailedEvent, LogEntry
 MOST_UNREAD = 1_000
 """Events that the pipeline has not reached yet and that are looked at."""
 
+MOST_COUNTED = 1_000
+"""Events that an alert matched, the newest ones, that are counted for who may not view everything."""
+
+_AT_ONCE = 200
+_MOST_SKIPPED = 20_000
+
 TO_SUBSCRIBER = "SUBSCRIBER"
 """Upstream's word for a failure on the way to a destination; all of ours are such."""
 
 ROW = ENTITY_TYPES["eventsubscription"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,17 @@ def unread(alert: EventSubscription, caller: Caller) -> Unread:
     events = [one for one in caller.parts.log.read(current, MOST_UNREAD) if one.offset <= latest]
     plan, stores = plan_of(alert), caller.parts.alert_stores
     covered = [one for one in events if alert.enabled and one.offset >= alert.since_offset]
-    return Unread(current, latest, events, [one for one in covered if matches(plan, with_streaks(one, stores))])
+    visible = [one for one in covered if caller.visibility.is_whole or caller.visibility.sees_event(one.event)]
+    matched = [one for one in visible if matches(plan, with_streaks(one, stores))]
+    return Unread(current, latest, events, [one for one in matched if not withheld_for(alert, one.offset, caller)])
+
+
+def withheld_for(alert: EventSubscription, log_offset: int, caller: Caller) -> str | None:
+    """Return the editor because of whom the alert does not match this event, as rights are now; None if nobody is."""
+    if alert.is_of_tocsin:
+        return None
+    found = withheld({log_offset: [alert.id]}, caller.policies, caller.parts.alert_stores.events)
+    return found.get((log_offset, alert.id))
 
 
 def record_json(alert: EventSubscription, caller: Caller) -> Document:
@@ -130,7 +150,7 @@ def diagnosis_json(alert: EventSubscription, page: PageAsked, caller: Caller, *,
 
 
 def failed_json(failed: Sequence[FailedEvent], caller: Caller) -> list[Document]:
-    """Return upstream's ``failedEventResponse`` of each failure, without events that the caller may not view."""
+    """Return upstream's ``failedEventResponse`` of each failure whose event the caller may view."""
     events = caller.visibility.shown([one.event for one in failed])
     return [
         {
@@ -177,8 +197,34 @@ def log_json(entry: LogEntry) -> Document:
     }
 
 
+def shown_page(
+    read: Callable[[PageAsked], Sequence[T]],
+    shown: Callable[[Sequence[T]], list[Document]],
+    page: PageAsked,
+    caller: Caller,
+) -> list[Document]:
+    """Return a page of what the caller may view: what is hidden takes no place in it."""
+    if caller.visibility.is_whole:
+        return shown(read(page))
+    found: list[Document] = []
+    skipped, wanted = 0, page.skip + page.limit
+    while len(found) < wanted and skipped < _MOST_SKIPPED:
+        some = read(PageAsked(_AT_ONCE, skipped))
+        found += shown(some)
+        skipped += len(some)
+        if len(some) < _AT_ONCE:
+            break
+    return found[page.skip : wanted]
+
+
 def _counts(alert: EventSubscription, caller: Caller) -> EventCounts:
-    return caller.parts.alert_stores.deliveries.counts(alert.id, [one.id for one in alert.destinations])
+    """Return what became of an alert's events: of all, or of the newest ones that the caller may view."""
+    deliveries, destinations = caller.parts.alert_stores.deliveries, [one.id for one in alert.destinations]
+    if caller.visibility.is_whole:
+        return deliveries.counts(alert.id, destinations)
+    events = caller.parts.log.at(deliveries.matched(alert.id, limit=MOST_COUNTED))
+    visible = [offset for offset, one in events.items() if caller.visibility.sees_event(one.event)]
+    return deliveries.counts(alert.id, destinations, among=visible)
 
 
 def _events(logged: Sequence[LoggedEvent], caller: Caller) -> list[Document]:

@@ -13,11 +13,13 @@ from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.model.change import LoggedEvent
 from tocsin.store.alerts.deliveries import AlertDeliveries
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.editors import AlertEditors
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.history import AlertHistory
 from tocsin.store.alerts.holding import Holding
 from tocsin.store.alerts.incident_log import AlertIncidentLog
+from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.entities.names import Names
 from tocsin.store.eventlog.reports import Reports
@@ -41,6 +43,8 @@ class AlertStores:
     preferences: SqlPreferences
     records: Records
     events: SqlEvents
+    editors: AlertEditors
+    match_results: MatchResults
     reports: Reports
     firings: Firings
     history: AlertHistory
@@ -71,6 +75,8 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         preferences=SqlPreferences(engine),
         records=Records(engine),
         events=SqlEvents(engine),
+        editors=AlertEditors(engine),
+        match_results=MatchResults(engine),
         reports=Reports(engine),
         firings=Firings(engine),
         incidents=AlertIncidentLog(engine),

@@ -85,8 +85,19 @@ class AlertDeliveries:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def counts(self, subscription_id: str, destination_ids: Collection[str]) -> EventCounts:
-        """Return how many events an alert with these destinations matched, and what became of them."""
+    def matched(self, subscription_id: str, *, limit: int) -> list[int]:
+        """Return the offsets of the newest events that an alert matched."""
+        query = select(firing.c.log_offset).where(firing.c.subscription_id == subscription_id)
+        with reading(self._engine) as connection:
+            return list(connection.scalars(query.order_by(firing.c.log_offset.desc()).limit(limit)))
+
+    def counts(
+        self, subscription_id: str, destination_ids: Collection[str], *, among: Collection[int] | None = None
+    ) -> EventCounts:
+        """Return how many events an alert with these destinations matched, and what became of them.
+
+        ``among`` are the offsets of those that count, by default all.
+        """
         own = message.c.subscription_id == subscription_id
         failed = _failed(select(notification.c.log_offset)).where(own).distinct().limit(MOST_COUNTED)
         waiting = [
@@ -101,6 +112,9 @@ class AlertDeliveries:
         with reading(self._engine) as connection:
             gone = set(connection.execute(failed).scalars())
             open_ones = {offset for query in waiting for offset in connection.execute(query).scalars()}
+            if among is not None:
+                counted = set(among)
+                return EventCounts(len(counted), len(gone & counted), len((open_ones - gone) & counted))
             return EventCounts(connection.execute(matched).scalar_one(), len(gone), len(open_ones - gone))
 
     def failed(self, subscription_ids: Collection[str] | None, *, limit: int, skip: int) -> list[FailedEvent]:

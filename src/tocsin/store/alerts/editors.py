@@ -1,38 +1,100 @@
-"""Editors of alerts by id: who created an alert, and who changed it or its secrets.
+"""Editors of alerts by id: who created or changed an alert or its secrets since somebody last took it over.
 
-A name can be given to somebody else later; an id cannot. Next: ``store/alerts/event_subjects.py``.
+A name can be given to somebody else later; an id cannot. Next: ``flow/resolve/withholding.py``, which asks what they
+may view.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select, update
 
+from tocsin.model.alert_editor import AlertEditor, ViewExtent
+from tocsin.model.change import EventType
 from tocsin.model.entity import FIRST_VERSION
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Stored
 from tocsin.store.alerts.tables import alert_editor
 from tocsin.store.chunks import chunked
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.tables import change_event, person
 
 _ALERT = "eventsubscription"
-_ROW = alert_editor.c
+_ROW, _EVENT, _PERSON = alert_editor.c, change_event.c, person.c
+_KEYS = (_ROW.subscription_id, _ROW.user_id)
 
 
-def note(connection: Connection, versions: Sequence[Stored]) -> None:
-    """Record who made these new versions, as far as they are of alerts."""
+class SqlAlertEditors:
+    """The editors of alerts on the connection of a transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def of(self, alert_id: str) -> list[str]:
+        """Return the ids of an alert's editors."""
+        return list(editors(self._connection, [alert_id])[alert_id])
+
+    def add(self, alert_id: str, user_id: str, at_ms: int, *, is_creator: bool = False) -> None:
+        """Record an editor of an alert; one who is known stays as they are."""
+        row = {"subscription_id": alert_id, "user_id": user_id, "is_creator": is_creator, "since_ms": at_ms}
+        again = {"is_editor": True, "since_ms": at_ms, "told_view": None}
+        insert = inserting(self._connection, alert_editor).values(row)
+        self._connection.execute(
+            insert.on_conflict_do_update(index_elements=_KEYS, set_=again, where=_ROW.is_editor.is_(False))
+        )
+
+    def replace(self, alert_id: str, user_id: str, at_ms: int) -> None:
+        """Make somebody the only editor of an alert, from then on."""
+        others = update(alert_editor).where(_ROW.subscription_id == alert_id)
+        self._connection.execute(others.values(is_editor=False))
+        self.add(alert_id, user_id, at_ms)
+
+
+class AlertEditors:
+    """The editors of the alerts of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def list_all(self) -> list[AlertEditor]:
+        """Return every editor of every alert there was, by alert and id."""
+        return self._read()
+
+    def of(self, alert_id: str) -> list[AlertEditor]:
+        """Return the editors of an alert, those who have been there longest first."""
+        found = self._read(_ROW.subscription_id == alert_id)
+        return sorted(found, key=lambda one: (one.since_ms, one.user_id))
+
+    def find(self, alert_id: str, user_id: str) -> AlertEditor | None:
+        """Return this editor of an alert; None if they are none."""
+        return next(iter(self._read(_ROW.subscription_id == alert_id, _ROW.user_id == user_id)), None)
+
+    def set_told(self, editor: AlertEditor, extent: ViewExtent) -> None:
+        """Record of which extent of an editor's view the alert's owners know."""
+        own = _ROW.subscription_id == editor.subscription_id, _ROW.user_id == editor.user_id
+        with writing(self._engine) as connection:
+            connection.execute(update(alert_editor).where(*own).values(told_view=extent.value))
+
+    def _read(self, *conditions: ColumnElement[bool]) -> list[AlertEditor]:
+        restored = select(func.max(_EVENT.timestamp_ms)).where(
+            _EVENT.entity_id == _ROW.user_id, _EVENT.event_type == EventType.ENTITY_RESTORED.value
+        )
+        query = select(alert_editor, _PERSON.name, _PERSON.deleted, restored.scalar_subquery().label("restored_ms"))
+        query = query.outerjoin(person, _PERSON.user_id == _ROW.user_id)
+        query = query.where(_ROW.is_editor, _ROW.user_id != SYSTEM.id, *conditions)
+        with reading(self._engine) as connection:
+            return [_editor(row) for row in connection.execute(query.order_by(*_KEYS))]
+
+
+def note_creators(connection: Connection, versions: Sequence[Stored]) -> None:
+    """Record who made these first versions, as far as they are of alerts."""
     for one in versions:
-        if one.entity_type == _ALERT and one.updated_by_id is not None:
-            add(connection, one.id, one.updated_by_id, is_creator=one.version == FIRST_VERSION)
-
-
-def add(connection: Connection, alert_id: str, user_id: str, *, is_creator: bool = False) -> None:
-    """Record an editor of an alert, once."""
-    known = select(_ROW.user_id).where(_ROW.subscription_id == alert_id, _ROW.user_id == user_id)
-    if connection.execute(known).first() is None:
-        row = {"subscription_id": alert_id, "user_id": user_id, "is_creator": is_creator}
-        connection.execute(insert(alert_editor), row)
+        if one.entity_type == _ALERT and one.version == FIRST_VERSION and one.updated_by_id is not None:
+            at_ms = one.document["updatedAt"]
+            SqlAlertEditors(connection).add(one.id, one.updated_by_id, at_ms, is_creator=True)
 
 
 def creators(connection: Connection, alert_ids: Collection[str]) -> dict[str, str]:
@@ -45,10 +107,21 @@ def creators(connection: Connection, alert_ids: Collection[str]) -> dict[str, st
 
 
 def editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the creator and the editors of each of these alerts, by its id; of Tocsin's own nobody."""
+    """Return the editors of each of these alerts, by its id; of Tocsin's own nobody, unless somebody changed them."""
     found: dict[str, set[str]] = defaultdict(set)
     for some in chunked(sorted(alert_ids)):
-        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(some))
+        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(some), _ROW.is_editor)
         for row in connection.execute(query):
             found[row.subscription_id].add(row.user_id)
-    return {alert_id: tuple(sorted(people - {SYSTEM.id})) for alert_id, people in found.items()}
+    return {alert_id: tuple(sorted(found[alert_id] - {SYSTEM.id})) for alert_id in alert_ids}
+
+
+def _editor(row: Row[*tuple[Any, ...]]) -> AlertEditor:  # Any: a column's value
+    return AlertEditor(
+        subscription_id=row.subscription_id,
+        user_id=row.user_id,
+        name=row.name,
+        is_deleted=row.deleted is None or bool(row.deleted),
+        since_ms=max(row.since_ms, row.restored_ms or 0),
+        told_extent=None if row.told_view is None else ViewExtent(row.told_view),
+    )

@@ -6,12 +6,13 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.alerts.tables import match_result
+from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.entities import past_relations
 from tocsin.store.tables import pipeline_progress
@@ -30,6 +31,16 @@ def resolved(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
     query = select(match_result.c.log_offset, match_result.c.subscription_id)
     known = connection.execute(query.where(match_result.c.log_offset.between(min(offsets), max(offsets))))
     return {(row.log_offset, row.subscription_id) for row in known}.intersection(pairs)
+
+
+def withheld(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
+    """Return those of the matches ``pairs`` that have been withheld."""
+    offsets = [offset for offset, _ in pairs]
+    query = select(match_result.c.log_offset, match_result.c.subscription_id).where(
+        match_result.c.log_offset.between(min(offsets, default=0), max(offsets, default=0)),
+        match_result.c.withheld_for.is_not(None),
+    )
+    return {(row.log_offset, row.subscription_id) for row in connection.execute(query)}.intersection(pairs)
 
 
 def keep(connection: Connection, match_results: Sequence[MatchResult]) -> None:
@@ -52,6 +63,24 @@ class MatchResults:
         query = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == KEPT_FROM)
         with reading(self._engine) as connection:
             return int(connection.execute(query).scalar_one_or_none() or 0)
+
+    def withheld_at(self, log_offset: int, subscription_ids: Collection[str]) -> dict[str, str | None]:
+        """Return those of these alerts that have a result of an event, and the editor for whom it was withheld."""
+        row, found = match_result.c, dict[str, str | None]()
+        with reading(self._engine) as connection:
+            for some in chunked(sorted(subscription_ids)):
+                query = select(row.subscription_id, row.withheld_for).where(row.log_offset == log_offset)
+                rows = connection.execute(query.where(row.subscription_id.in_(some)))
+                found |= {one.subscription_id: one.withheld_for for one in rows}
+        return found
+
+    def withheld_counts(self, subscription_id: str) -> dict[str, int]:
+        """Return how many matches of an alert were withheld because of each editor, among those that are kept."""
+        row = match_result.c
+        query = select(row.withheld_for, func.count()).where(row.subscription_id == subscription_id)
+        query = query.where(row.withheld_for.is_not(None)).group_by(row.withheld_for)
+        with reading(self._engine) as connection:
+            return {editor: int(count) for editor, count in connection.execute(query)}
 
     def forget(self, *, through: int, now_ms: int) -> None:
         """Delete the match results up to an offset, which are no longer needed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, true
 
 from tocsin.store.tables import METADATA
 
@@ -56,11 +56,16 @@ alert_editor = Table(
     Column("subscription_id", String(36), primary_key=True),
     Column("user_id", String(36), primary_key=True),
     Column("is_creator", Boolean, nullable=False),
+    Column("is_editor", Boolean, nullable=False, default=True, server_default=true()),
+    Column("since_ms", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("told_view", String(10)),
     Index(None, "user_id"),
 )
 """One row per (alert, user who created or changed it or its secrets), kept after either is deleted.
 
-Tocsin's own alerts are created by ``system``, as in events.
+Tocsin's own alerts are created by ``system``, as in events. ``is_editor`` is false once somebody else has taken the
+alert over; ``since_ms`` is when they became an editor. ``told_view`` is how much of what the alert covers they could
+view when the alert's owners were last told (``model/alert_editor.py``).
 """
 
 alert_held_back = Table(
@@ -119,11 +124,13 @@ match_result = Table(
     Column("resolved_at_ms", BigInteger, nullable=False),
     Column("missing_count", Integer, nullable=False, default=0, server_default="0"),
     Column("triggered_by", String(36)),
+    Column("withheld_for", String(36)),
 )
 """One row per (event, alert it matched or triggered): how many notifications that gave, maybe 0. Written with them.
 
 ``missing_count`` is how many relations of a hard-deleted entity were gone before this was written: 0 in a sound store.
-``triggered_by`` is the alert that matched, where that triggered this one.
+``triggered_by`` is the alert that matched, where that triggered this one. ``withheld_for`` is an editor of the alert
+who might not view the event: then there is no firing, and only the audit and administrators read the row.
 """
 
 mute = Table(

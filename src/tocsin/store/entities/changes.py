@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, update
 from tocsin.model.stored import Stored
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
-from tocsin.store.alerts import editors
+from tocsin.store.alerts.editors import note_creators
 from tocsin.store.documents import Row, entity_row, to_text, version_row
 from tocsin.store.entities import projections
 from tocsin.store.entities.past_relations import RelationChanges
@@ -77,7 +77,7 @@ def write(connection: Connection, changes: Sequence[EntityChange], relations: Re
         _INSERT_VERSION.run_for(connection, stored(connection, versions))
     last = whole(changes)
     projections.write(connection, last)
-    editors.note(connection, [change.new for change in changes if change.is_version])
+    note_creators(connection, [change.new for change in changes if change.is_version])
     for old, new in last:
         rules_revision.note(connection, old, new)
         tokens.note(connection, old, new)

@@ -25,7 +25,7 @@ from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.model.thread import THREAD
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
-from tocsin.store.alerts import editors
+from tocsin.store.alerts.editors import SqlAlertEditors
 from tocsin.store.alerts.incidents import SqlAlertIncidents
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
@@ -95,6 +95,11 @@ class SqlTransaction:
     def alert_incidents(self) -> SqlAlertIncidents:
         """Return the rows of incidents of alerts."""
         return SqlAlertIncidents(self._connection)
+
+    @property
+    def alert_editors(self) -> SqlAlertEditors:
+        """Return the editors of alerts."""
+        return SqlAlertEditors(self._connection)
 
     @property
     def suites(self) -> SqlSuites:
@@ -258,10 +263,6 @@ class SqlTransaction:
         if gone.entity_type == "user":
             identities.forget(self._connection, gone.id)
         self._run(delete(tables.entity).where(_ENTITY.id == gone.id))
-
-    def add_alert_editor(self, alert_id: str, user_id: str) -> None:
-        """Record that the user changed an alert's secrets; who makes a version is recorded with that."""
-        editors.add(self._connection, alert_id, user_id)
 
     def follow(self, entity: Stored, user_id: str) -> bool:
         """Make the user a follower as of the event of this write; False if they already were one."""

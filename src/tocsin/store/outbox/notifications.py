@@ -63,7 +63,8 @@ class Storing:
     def __init__(self, connection: Connection, pairs: Sequence[Pair]) -> None:
         self._connection = connection
         self.resolved = match_results.resolved(connection, pairs)
-        self._firings = FiringCounts(pairs)
+        withheld = match_results.withheld(connection, pairs) if self.resolved else set[Pair]()
+        self._firings = FiringCounts([pair for pair in pairs if pair not in withheld])
         self._known: dict[int, set[str]] = {}
 
     def add(self, rows: Sequence[NotificationRow]) -> None:
@@ -145,7 +146,8 @@ class Notifications:
         work: IncidentWork = NO_WORK,
     ) -> None:
         """Store notifications, their messages and the results of their matches in one transaction (``storing``)."""
-        with self.storing([one.pair for one in results], last=last) as under_way:
+        pairs = [one.pair for one in results if one.withheld_for is None]
+        with self.storing(pairs, last=last) as under_way:
             under_way.add(rows)
             under_way.finish(results, work)
 

@@ -16,7 +16,7 @@ from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.clock import Steady, steady_s
 from tocsin.conditions.changes import changes_of
 from tocsin.flow.resolve.directory import NO_END
-from tocsin.flow.resolve.only_visible import viewers_of
+from tocsin.flow.resolve.only_visible import is_to_endpoint, viewers_of
 from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
 from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
@@ -31,7 +31,7 @@ from tocsin.store.engine import reading
 from tocsin.store.people.preferences import preferences_of
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
-_HIDDEN_FROM_EDITOR = "a policy hides it from the alert's creator or an editor"
+_HIDDEN_FROM_EDITOR = "a policy hides it from an editor of the alert, who could read what is sent"
 OPEN_FOR_S = 1.0
 """After so long it is asked again whether everybody may view everything."""
 
@@ -136,9 +136,11 @@ class Permitted:
         viewers = self._viewers(dispatch, policies)
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-            if all(one.sees_event(entry.event) for one in viewers(entry, reason)):
+            hidden_from = [not one.sees_event(entry.event) for one in viewers(entry, reason)]
+            if not any(hidden_from):
                 return None
-            return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FROM_PERSON if reason.is_personal else _HIDDEN_FROM_EDITOR
+            is_person = reason.is_personal and entry.recipient_id is not None and hidden_from[0]
+            return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FROM_PERSON if is_person else _HIDDEN_FROM_EDITOR
 
         left, dropped = narrowed(dispatch, objection)
         if left is None:
@@ -148,12 +150,14 @@ class Permitted:
     def _viewers(self, dispatch: Dispatch, policies: PolicySnapshot) -> Viewers:
         """Return the function that gives what those see who must be able to see what is sent for a reason."""
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
-        named = {reason.subscription_id for reason in reasons if not reason.is_personal}
+        channel = dispatch.message.channel
+        named = {reason.subscription_id for reason in reasons if is_to_endpoint(reason.kind, channel)}
         editors = self._events.editors_of(named) if named else {}
         known: dict[str, Visibility] = {}
 
         def viewers(entry: Entry, reason: Reason) -> list[Visibility]:
-            ids = viewers_of(reason.kind, reason.subscription_id, entry.recipient_id, editors)
+            alert, person = reason.subscription_id, entry.recipient_id
+            ids = viewers_of(reason.kind, alert, recipient_id=person, channel=channel, editors=editors)
             for one in ids:
                 known.setdefault(one, Visibility(policies.of(one), self._standing))
             return [known[one] for one in ids]

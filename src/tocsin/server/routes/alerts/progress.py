@@ -17,6 +17,7 @@ from fastapi import APIRouter, Query, Response
 from tocsin.catalogue.alerts.backlog import skip_backlog
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.access import Operation
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
@@ -35,12 +36,13 @@ from tocsin.server.alerts.progress import (
     reached,
     record_json,
     sent_json,
+    shown_page,
     typed_json,
 )
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.alerts.subscriptions import destinations_json, writes_of
-from tocsin.store.alerts.deliveries import DeliveryPlace, LogEntry
+from tocsin.store.alerts.deliveries import DeliveryPlace, FailedEvent, LogEntry
 from tocsin.store.cursors import place_of, place_text
 from tocsin.store.page_bytes import BoundedList
 
@@ -221,12 +223,18 @@ def _alert(by: str, key: str, caller: Caller) -> EventSubscription:
 def _failed(ids: Collection[str] | None, page: PageAsked, source: str | None, caller: Caller) -> list[Document]:
     if source not in (None, TO_SUBSCRIBER):
         return []
-    found = caller.parts.alert_stores.deliveries.failed(ids, limit=page.limit, skip=page.skip)
-    return failed_json(found, caller)
+
+    def read(part: PageAsked) -> list[FailedEvent]:
+        return caller.parts.alert_stores.deliveries.failed(ids, limit=part.limit, skip=part.skip)
+
+    return shown_page(read, lambda found: failed_json(found, caller), page, caller)
 
 
 def _sent(alert: EventSubscription, page: PageAsked, caller: Caller) -> list[Document]:
-    return sent_json(caller.parts.alert_stores.deliveries.sent(alert.id, limit=page.limit, skip=page.skip), caller)
+    def read(part: PageAsked) -> list[ChangeEvent]:
+        return caller.parts.alert_stores.deliveries.sent(alert.id, limit=part.limit, skip=part.skip)
+
+    return shown_page(read, lambda found: sent_json(found, caller), page, caller)
 
 
 def _typed(alert: EventSubscription, status: str | None, page: PageAsked, caller: Caller) -> Document:

@@ -31,6 +31,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
+from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.former_names import with_current_names
 from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials, own_address
 from tocsin.server.alerts.related import check_related
@@ -362,7 +363,7 @@ def writes_of(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writ
 def destinations_json(key: Key, caller: Caller) -> list[Document]:
     """Return the destinations of an alert, each with its status and breaker."""
     document = found(ROW, key, caller)
-    standings = caller.parts.standings.of(document["id"])
+    standings = standings_shown(document, caller)
     return [
         {**destination, **_state(document, destination, standings.get(destination["id"]))}
         for destination in past(ROW, document, caller)["destinations"]
@@ -372,7 +373,7 @@ def destinations_json(key: Key, caller: Caller) -> list[Document]:
 def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:
     document = found(ROW, key, caller)
     destination = _destination(document, destination_id)
-    return answer(_status(document, destination, caller.parts.standings.of(document["id"]).get(destination_id)))
+    return answer(_status(document, destination, standings_shown(document, caller).get(destination_id)))
 
 
 def _destination(document: Document, destination_id: str) -> Document:

@@ -1,0 +1,28 @@
+"""Editors of an alert as the API shows them, and what of its status somebody may know.
+
+An alert covers only what all its editors may view, so its status tells them nothing else. Next:
+``flow/resolve/withholding.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tocsin.flow.track.destination_status import DestinationStatus
+from tocsin.model.entity import Document
+from tocsin.server.http.request import Caller
+
+
+def standings_shown(alert: Document, caller: Caller) -> Mapping[str, DestinationStatus]:
+    """Return the status of an alert's destinations by id, as far as it depends on what the caller may view.
+
+    Who may not view everything gets it as an editor of the alert, of attempts since they became one.
+    """
+    standings = caller.parts.standings.of(alert["id"])
+    if caller.visibility.is_whole:
+        return standings
+    editor = caller.parts.alert_stores.editors.find(alert["id"], caller.actor.id)
+    if editor is None or alert.get("provider") == "system":
+        return {}
+    left = ((destination, standing.since(editor.since_ms)) for destination, standing in standings.items())
+    return {destination: standing for destination, standing in left if standing is not None}

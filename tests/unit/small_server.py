@@ -27,7 +27,7 @@ class Asked:
 class SmallServer:
     """What it was asked, and what it answers: (method, path) to one answer, or several to be given in turn.
 
-    ``headers`` come with every answer.
+    An answer that is a function is called when it is its turn. ``headers`` come with every answer.
     """
 
     url: str = ""
@@ -41,7 +41,8 @@ class SmallServer:
     def take(self, asked: Asked) -> tuple[int, Any]:
         self.asked.append(asked)
         status, bodies = self.answers.get((asked.method, asked.path), (404, [{"code": 404, "message": "unknown"}]))
-        return status, bodies.pop(0) if len(bodies) > 1 else (bodies or [None])[0]
+        body = bodies.pop(0) if len(bodies) > 1 else (bodies or [None])[0]
+        return status, body() if callable(body) else body
 
 
 @contextmanager

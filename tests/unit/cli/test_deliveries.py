@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+from typing import Any
 
 import pytest
 from tests.unit.cli.conftest import Run
@@ -89,12 +91,13 @@ def test_what_is_not_said_is_not_replayed(run: Run, small_server: SmallServer) -
     assert small_server.asked == []
 
 
-def test_breaking_off_cancels_the_replay(run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_seconds: float) -> None:
-        raise KeyboardInterrupt
+def test_breaking_off_cancels_the_replay(run: Run, small_server: SmallServer) -> None:
+    def interrupted() -> dict[str, Any]:
+        signal.raise_signal(signal.SIGINT)  # Ctrl-C, which reaches the main thread
+        return SENDING
 
-    monkeypatch.setattr("tocsin.cli.deliveries.time.sleep", interrupted)
     small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
+    small_server.answer("GET", f"{PATH}/replays/r1", interrupted)
     cancelled = {"id": "r1", "state": "cancelled", "progress": progress(3, 1, 0, 2)}
     small_server.answer("DELETE", f"{PATH}/replays/r1", cancelled)
     ended = run("deliveries", "replay", "--since", "6h")

@@ -128,6 +128,7 @@ WRITES = frozenset(
     DELETE /{collection}/async/{entity_id}
     POST /usage/{entity_type}/name/{fqn}
     POST /usage/{entity_type}/{entity_id}
+    POST /auth/token
     POST /users/login
     POST /users/logout
     POST /{collection}

@@ -19,6 +19,7 @@ OPEN = {
     "POST /users/login": "it is how one comes in",
     "GET /auth/login": "it is how one comes in by OpenID Connect",
     "GET /auth/callback": "it is how one comes back from there",
+    "POST /auth/token": "it is how the page comes in then, with a code and the cookie of its browser",
     "GET /acknowledge/{token}": "the token in a message says whose message it was; it asks for that person's rights",
     "POST /acknowledge/{token}": "the same, after the page has asked",
     "GET /mute/{token}": "the token in a message says whose message it was",

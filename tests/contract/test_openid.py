@@ -2,118 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from joserfc import jws
-from joserfc.jwk import ECKey, OctKey, RSAKey
-from pydantic import SecretStr
-from sqlalchemy import Engine
+from joserfc.jwk import ECKey, OctKey
+from sqlalchemy import Engine, select, update
 from tests.founded import Founded
-from tests.serving import Json, Served, running_server
+from tests.openidprovider import Provider, provider, settings
+from tests.serving import Served, running_server
 
-from tocsin.settings import Settings
+from tocsin.store.people.tables import issued_token
 
-
-@cache
-def rsa_key(kid: str | None = None) -> RSAKey:
-    """Return the key of that id, or one that has none; to make one takes longer than most tests."""
-    return RSAKey.generate_key(2048, {"kid": kid, "use": "sig"} if kid else None)
-
-
-@dataclass
-class Provider:
-    """A provider of OpenID Connect: who logs in, and in which way it misbehaves."""
-
-    url: str = ""
-    email: str = "alice@example.org"
-    claims: dict[str, Any] = field(default_factory=dict)
-    forged: bool = False
-    header: dict[str, Any] = field(default_factory=dict)
-    more_keys: list[Json] = field(default_factory=list)
-    instead: bytes = b""
-    answers: threading.Event = field(default_factory=threading.Event)
-    codes: dict[str, dict[str, str]] = field(default_factory=dict)
-    posted: dict[str, str] = field(default_factory=dict)
-    key: Any = field(default_factory=lambda: rsa_key("k1"))
-    other: Any = field(default_factory=rsa_key)
-
-    def metadata(self) -> Json:
-        ends = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
-        return {"issuer": self.url} | {name: f"{self.url}/{path}" for name, path in ends.items()}
-
-    def keys(self) -> Json:
-        return {"keys": [*self.more_keys, self.key.as_dict(private=False)]}
-
-    def consent(self, location: str) -> dict[str, str]:
-        """Log in at the address that the browser was sent to; return what it comes back with."""
-        asked = {key: values[0] for key, values in parse_qs(urlsplit(location).query).items()}
-        code = f"code-{len(self.codes)}"
-        self.codes[code] = asked
-        return {"code": code, "state": asked["state"]}
-
-    def token(self, form: dict[str, str]) -> tuple[int, Json]:
-        self.posted = form
-        asked = self.codes.pop(form.get("code", ""), None)
-        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
-        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        if asked is None or asked["code_challenge"] != challenge or form.get("client_secret") != "hush":
-            return 400, {"error": "invalid_grant"}
-        now = int(time.time())
-        claims = {"iss": self.url, "aud": "tocsin", "sub": "42", "iat": now, "exp": now + 60, "nonce": asked["nonce"]}
-        claims |= {"email": self.email, "email_verified": True, "name": "Alice Liddell", **self.claims}
-        header = {"alg": "RS256", "kid": "k1", **self.header}
-        signed = jws.serialize_compact(
-            header, json.dumps(claims), self.other if self.forged else self.key, [header["alg"]]
-        )
-        return 200, {"id_token": signed, "access_token": "x", "token_type": "Bearer"}
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    made = Provider()
-    made.answers.set()
-
-    class Answers(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            made.answers.wait(20)
-            self._send(200, made.keys() if self.path == "/keys" else made.metadata())
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self._send(*made.token({key: values[0] for key, values in parse_qs(body).items()}))
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def _send(self, status: int, answer: Json) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(made.instead or json.dumps(answer).encode())
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    made.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield made
-    made.answers.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+__all__ = ["provider"]
 
 
 @pytest.fixture
@@ -122,26 +28,35 @@ def company(sqlite_engine: Engine, founded: Founded, provider: Provider) -> Iter
         yield served
 
 
-def settings(provider: Provider, **more: Any) -> Settings:
-    known = {"oidc_issuer": provider.url, "oidc_client_id": "tocsin", "oidc_client_secret": SecretStr("hush")}
-    return Settings(log_level="warning", **{**known, **more})
-
-
 def log_in(served: Served, provider: Provider, **instead: str) -> httpx.Response:
-    """Take a browser there and back again; ``instead`` changes what it comes back with."""
+    """Take a browser there and back again; ``instead`` changes what it comes back with.
+
+    Return what it comes to in the end: the token, or the first refusal.
+    """
     with served.client() as browser:
-        away = browser.get("/auth/login")
-        assert away.status_code == 302
-        return browser.get("/auth/callback", params={**provider.consent(away.headers["Location"]), **instead})
+        back = come_back(browser, provider, **instead)
+        return exchange(browser, back) if back.status_code == 302 else back
+
+
+def come_back(browser: httpx.Client, provider: Provider, **instead: str) -> httpx.Response:
+    away = browser.get("/auth/login")
+    assert away.status_code == 302
+    return browser.get("/auth/callback", params={**provider.consent(away.headers["Location"]), **instead})
+
+
+def exchange(browser: httpx.Client, back: httpx.Response) -> httpx.Response:
+    before, _, code = back.headers["Location"].partition("#login=")
+    assert (before, bool(code)) == ("/", True)
+    return browser.post("/auth/token", json={"code": code})
 
 
 def test_the_first_log_in_makes_a_user_and_the_next_one_finds_them(company: Served, provider: Provider) -> None:
     ids = set()
     for _ in range(2):
         back = log_in(company, provider)
-        assert (back.status_code, provider.posted["grant_type"]) == (302, "authorization_code")
-        token = back.headers["Location"].removeprefix("/#token=")
-        with company.client(token) as alice:
+        assert (back.status_code, provider.posted["grant_type"]) == (200, "authorization_code")
+        assert back.json()["tokenType"] == "Bearer"
+        with company.client(back.json()["accessToken"]) as alice:
             me = alice.get("/users/loggedInUser").json()
         assert (me["name"], me["email"], me["displayName"]) == ("alice", "alice@example.org", "Alice Liddell")
         assert not me.get("isAdmin")
@@ -208,7 +123,7 @@ def test_keys_of_other_kinds_stand_beside_the_one_that_signed(company: Served, p
         {"kty": "RSA", "kid": "k0"},
         {"no": "key"},
     ]
-    assert log_in(company, provider).status_code == 302
+    assert log_in(company, provider).status_code == 200
 
 
 def test_only_the_browser_that_began_comes_in(company: Served, provider: Provider) -> None:
@@ -218,6 +133,62 @@ def test_only_the_browser_that_began_comes_in(company: Served, provider: Provide
     with company.client() as victim, company.client() as attacker:
         location = attacker.get("/auth/login").headers["Location"]
         assert victim.get("/auth/callback", params=provider.consent(location)).status_code == 401
+
+
+def test_an_address_logs_nobody_in(company: Served, provider: Provider) -> None:
+    with company.client() as attacker, company.client() as victim, company.client() as stranger:
+        back = come_back(attacker, provider)
+        assert "token" not in back.headers["Location"]
+        victim.get("/auth/login")
+        for browser in (victim, stranger):
+            refused = exchange(browser, back)
+            assert (refused.status_code, set(refused.json())) == (401, {"code", "message"})
+        assert exchange(attacker, back).status_code == 200, "what others tried does not use the code up"
+
+
+def test_a_code_works_once_and_for_a_minute(sqlite_engine: Engine, company: Served, provider: Provider) -> None:
+    with company.client() as browser:
+        back = come_back(browser, provider)
+        cookies = dict(browser.cookies)
+        assert exchange(browser, back).status_code == 200
+        assert not browser.cookies, "the log-in is over"
+        browser.cookies.update(cookies)
+        assert exchange(browser, back).status_code == 401
+    with company.client() as browser:
+        late = come_back(browser, provider)
+        with sqlite_engine.begin() as connection:
+            connection.execute(update(issued_token).where(issued_token.c.kind == "logIn").values(expires_at_ms=1))
+        assert exchange(browser, late).status_code == 401
+
+
+def test_a_code_of_somebody_deleted_meanwhile_lets_nobody_in(company: Served, provider: Provider) -> None:
+    user_id = str(company.person("alice")[0])
+    with company.client() as browser, company.administrator() as administrator:
+        back = come_back(browser, provider)
+        assert administrator.delete(f"/users/{user_id}").status_code == 200
+        assert exchange(browser, back).status_code == 401
+
+
+def test_a_code_is_no_token_and_not_in_the_store(sqlite_engine: Engine, company: Served, provider: Provider) -> None:
+    with company.client() as browser:
+        code = come_back(browser, provider).headers["Location"].partition("#login=")[2]
+        with company.client(code) as client:
+            assert client.get("/users/loggedInUser").status_code == 401
+        with sqlite_engine.connect() as connection:
+            (row,) = connection.execute(select(issued_token).where(issued_token.c.kind == "logIn"))
+        assert code not in str(row)
+        for body in ({}, {"code": 5}, {"code": ""}, {"code": "\ud800"}, {"code": "x" * 10_000}):
+            assert browser.post("/auth/token", content=json.dumps(body)).status_code in (400, 401), body
+    with company.client() as stranger:
+        assert stranger.post("/auth/token", json={"code": code}).status_code == 401
+
+
+def test_a_code_of_the_provider_is_exchanged_by_who_has_the_verifier_alone(company: Served, provider: Provider) -> None:
+    with company.client() as browser, company.client() as thief:
+        stolen = provider.consent(browser.get("/auth/login").headers["Location"])
+        own = provider.consent(thief.get("/auth/login").headers["Location"])
+        assert thief.get("/auth/callback", params={**own, "code": stolen["code"]}).status_code == 401
+        assert browser.get("/auth/callback", params=stolen).status_code == 401, "the provider gave it away"
 
 
 @pytest.mark.parametrize("claims", [{"email": None}, {"email_verified": False}, {"email": "no address"}])
@@ -233,7 +204,7 @@ def test_a_log_in_makes_nobody_a_user_where_that_is_off(
     with running_server(sqlite_engine, off, password=founded.password) as served:
         assert log_in(served, provider).status_code == 403
         served.person("alice")
-        assert log_in(served, provider).status_code == 302
+        assert log_in(served, provider).status_code == 200
 
 
 def test_a_bot_and_the_deleted_do_not_come_in_this_way(company: Served, provider: Provider) -> None:
@@ -250,7 +221,7 @@ def test_a_bot_and_the_deleted_do_not_come_in_this_way(company: Served, provider
 
 def test_an_identity_stays_with_the_user_of_its_first_log_in(company: Served, provider: Provider) -> None:
     def who() -> str:
-        with company.client(log_in(company, provider).headers["Location"].removeprefix("/#token=")) as client:
+        with company.client(log_in(company, provider).json()["accessToken"]) as client:
             return str(client.get("/users/loggedInUser").json()["id"])
 
     first = who()
@@ -266,13 +237,13 @@ def test_an_identity_stays_with_the_user_of_its_first_log_in(company: Served, pr
 
 
 def test_another_identity_with_the_same_address_lets_nobody_in(company: Served, provider: Provider) -> None:
-    assert log_in(company, provider).status_code == 302
+    assert log_in(company, provider).status_code == 200
     provider.claims = {"sub": "43"}
     refused = log_in(company, provider)
     assert (refused.status_code, "forget-identity alice" in refused.json()["message"]) == (403, True)
     people = company.app.state.parts.people
     assert people.forget_identities(people.by_name("alice").id) == 1
-    assert log_in(company, provider).status_code == 302
+    assert log_in(company, provider).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -280,7 +251,7 @@ def test_another_identity_with_the_same_address_lets_nobody_in(company: Served, 
     [
         ({"azp": "another"}, 401),
         ({"aud": ["tocsin", "another"]}, 401),
-        ({"aud": ["tocsin", "another"], "azp": "tocsin"}, 302),
+        ({"aud": ["tocsin", "another"], "azp": "tocsin"}, 200),
         ({"email_verified": "false"}, 403),
     ],
 )

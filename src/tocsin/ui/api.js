@@ -5,13 +5,6 @@ const KEY = "tocsin.token";
 export const token = () => sessionStorage.getItem(KEY);
 export const forgetToken = () => sessionStorage.removeItem(KEY);
 
-// After an OpenID Connect log-in the token is in the fragment, which browsers never send to a server.
-const brought = new URLSearchParams(location.hash.slice(1)).get("token");
-if (brought) {
-  sessionStorage.setItem(KEY, brought);
-  history.replaceState(null, "", location.pathname);
-}
-
 export async function call(method, path, body) {
   const headers = { "Content-Type": "application/json" };
   if (token()) headers.Authorization = `Bearer ${token()}`;
@@ -27,5 +20,15 @@ export async function call(method, path, body) {
 export async function logIn(email, password) {
   const encoded = btoa(String.fromCharCode(...new TextEncoder().encode(password)));
   const answer = await call("POST", "/users/login", { email, password: encoded });
+  sessionStorage.setItem(KEY, answer.accessToken);
+}
+
+// After an OpenID Connect log-in the fragment, which browsers never send to a server, holds a code. It is worth
+// nothing in a browser that did not begin that log-in: nobody can be logged in by a link.
+export async function finishLogIn() {
+  const code = new URLSearchParams(location.hash.slice(1)).get("login");
+  if (!code) return;
+  history.replaceState(null, "", location.pathname);
+  const answer = await call("POST", "/auth/token", { code });
   sessionStorage.setItem(KEY, answer.accessToken);
 }

@@ -2,7 +2,7 @@
 // Everything from the server is inserted as text, never as markup.
 
 import { showAlerts } from "./alerts.js";
-import { call, forgetToken, logIn, token } from "./api.js";
+import { call, finishLogIn, forgetToken, logIn, token } from "./api.js";
 import { showIncident } from "./incidents.js";
 import { muteControls, showMutes } from "./mutes.js";
 import { showPreferences } from "./preferences.js";
@@ -66,6 +66,11 @@ const when = (ms) => new Date(ms).toLocaleString();
 // ---- log in and out
 
 async function start() {
+  try {
+    await finishLogIn();
+  } catch (error) {
+    say(error.message);
+  }
   if (!token()) return show("login");
   try {
     me = await call("GET", "/users/loggedInUser");

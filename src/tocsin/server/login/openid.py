@@ -32,6 +32,7 @@ from tocsin.model.address import origin_of
 from tocsin.model.entity import Document
 from tocsin.model.look_alikes import invisible_character
 from tocsin.model.people import SYSTEM, Person
+from tocsin.server.login.hand_over import HandOver
 from tocsin.settings import Settings
 from tocsin.store.people.identities import Identity, People
 
@@ -60,11 +61,12 @@ class Started:
 
 
 class OpenIdConnect:
-    """Log-in at one provider; ``get_in`` creates the user at the first log-in."""
+    """Log-in at one provider; the first one creates the user. ``hand_over`` leads it back to the page."""
 
     def __init__(self, settings: Settings, people: People, writes: Writes, clock: Clock) -> None:
         self._settings, self._people, self._writes, self._clock = settings, people, writes, clock
         self._key = OctKey.import_key(people.secret("openid-key", lambda: secrets.token_hex(32)))
+        self.hand_over = HandOver(people, clock)
         self._lock = threading.Lock()
         self._metadata: Json = None
 
@@ -107,6 +109,15 @@ class OpenIdConnect:
             raise Unauthenticated("This response does not belong to the log-in started here; start again.")
         claims = self._identity(self._exchanged(code, remembered), str(remembered["nonce"]))
         return self._person(claims)
+
+    def browser_of(self, cookie: str | None) -> str:
+        """Return the secret of the browser in which a log-in was started, by its cookie.
+
+        Raises
+        ------
+        Unauthenticated : none was started there, or too long ago
+        """
+        return str(self._remembered(cookie)["state"])
 
     def _remembered(self, cookie: str | None) -> Document:
         try:

@@ -41,7 +41,7 @@ ERRORS: dict[str, Document] = {
 """The answers to what cannot be done, by name."""
 
 _WITHOUT_TOKEN = {
-    **dict.fromkeys(("users.login", "openid.begin", "openid.come_back"), ("401", "429")),
+    **dict.fromkeys(("users.login", "openid.begin", "openid.come_back", "openid.exchange"), ("401", "429")),
     **dict.fromkeys(("acknowledge_links.ask_to_acknowledge", "acknowledge_links.acknowledge_by_link"), ("403", "429")),
     "slack_interactions.take_interaction": ("401", "429"),
 }

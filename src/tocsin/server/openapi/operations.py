@@ -86,6 +86,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "users.change_password": OpenApiOperation("Said", "PasswordRequest"),
     "openid.begin": OpenApiOperation(None),
     "openid.come_back": OpenApiOperation(None),
+    "openid.exchange": OpenApiOperation("LogIn", "LogInCode"),
     "tokens.log_out": OpenApiOperation("Said"),
     "tokens.list_own": OpenApiOperation("PersonalTokenPage"),
     "tokens.make_own": OpenApiOperation("PersonalToken", "PersonalTokenRequest"),

@@ -301,6 +301,11 @@ REQUESTS: dict[str, Document] = {
             "password": {"type": "string", "format": "password", "description": "Plain, or as base64."},
         },
     },
+    "LogInCode": {
+        "type": "object",
+        "required": ["code"],
+        "properties": {"code": {"type": "string", "description": "What the callback put behind `#login=`."}},
+    },
     "PasswordRequest": {
         "type": "object",
         "required": ["newPassword"],

@@ -35,6 +35,8 @@ class TokenKind(StrEnum):
     SESSION = "session"
     PERSONAL = "personal"
     BOT = "bot"
+    LOG_IN = "logIn"
+    """Of a log-in that the provider has confirmed: its browser exchanges it, once, for a session's token."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,13 @@ class IssuedTokens:
         with reading(self._engine) as connection:
             row = connection.execute(select(issued_token).where(_TOKEN.id == token_id)).first()
         return None if row is None else _issued(row)
+
+    def take(self, token_id: str, kind: TokenKind, *, now_ms: int) -> str | None:
+        """Let a token of this kind stop working, and return whose it was; None if it does not work any more."""
+        works = (_TOKEN.id == token_id) & (_TOKEN.kind == kind.value) & (_TOKEN.expires_at_ms > now_ms)
+        with writing(self._engine) as connection:
+            user_id: str | None = connection.scalar(delete(issued_token).where(works).returning(_TOKEN.user_id))
+        return user_id
 
     def of(self, user_id: str, kind: TokenKind) -> list[IssuedToken]:
         """Return somebody's tokens of a kind, oldest first."""

@@ -1,19 +1,23 @@
-"""Routes of log-in by OpenID Connect: redirect and callback. Next: ``server/login/openid.py``."""
+"""Routes of log-in by OpenID Connect: redirect, callback, and exchange of the code for a token.
+
+Next: ``server/login/openid.py``.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Cookie, Query, Request, Response
 
 from tocsin.errors import Unauthenticated
 from tocsin.server.http.paths import API
-from tocsin.server.http.request import PartsHere, address_of
+from tocsin.server.http.request import DocumentBody, PartsHere, address_of, answer
 from tocsin.server.login.openid import COOKIE, WITHIN_S
-from tocsin.server.routes.people.users import client_address
+from tocsin.server.login.tokens import Token
+from tocsin.server.routes.people.users import client_address, text_in
 
 Text = Annotated[str, Query(max_length=4_000)]
+LoginCookie = Annotated[str | None, Cookie(max_length=8_000)]
 
 open_router = APIRouter(prefix="/auth", tags=["users"])
 """What works without a token."""
@@ -25,8 +29,8 @@ async def begin(request: Request, parts: PartsHere) -> Response:
     root = parts.settings.public_url or address_of(request)
     callback = f"{root.rstrip('/')}{API}/auth/callback"
     started = await parts.openid_queue.run(lambda: parts.openid.start(callback), client_address(request))
-    answer = Response(status_code=302, headers={"Location": started.location, "Cache-Control": "no-store"})
-    answer.set_cookie(
+    redirection = Response(status_code=302, headers={"Location": started.location, "Cache-Control": "no-store"})
+    redirection.set_cookie(
         COOKIE,
         started.cookie,
         max_age=WITHIN_S,
@@ -35,7 +39,7 @@ async def begin(request: Request, parts: PartsHere) -> Response:
         httponly=True,
         samesite="lax",
     )
-    return answer
+    return redirection
 
 
 @open_router.get("/callback", status_code=302)
@@ -46,16 +50,33 @@ async def come_back(
     code: Text = "",
     state: Text = "",
     error: Text = "",
-    tocsin_login: Annotated[str | None, Cookie(max_length=8_000)] = None,
+    tocsin_login: LoginCookie = None,
 ) -> Response:
-    """Complete the log-in from the provider and redirect to the web page with a token."""
+    """Complete the log-in from the provider and redirect to the web page with a code for one use in this browser."""
     if error or not code:
         raise Unauthenticated(f"The provider rejected the log-in: {error or 'no code'}.")
-    token = await parts.openid_queue.run(
-        lambda: parts.tokens.issue(parts.openid.finish(code, state, tocsin_login)), client_address(request)
-    )
-    # A fragment is never sent to a server, so the token is in no log.
-    headers = {"Location": f"/#token={quote(token.text)}", "Cache-Control": "no-store"}
-    answer = Response(status_code=302, headers=headers)
-    answer.delete_cookie(COOKIE, path=f"{API}/auth")
-    return answer
+
+    def finish() -> str:
+        person = parts.openid.finish(code, state, tocsin_login)
+        return parts.openid.hand_over.code_for(person, parts.openid.browser_of(tocsin_login))
+
+    exchangeable = await parts.openid_queue.run(finish, client_address(request))
+    # A fragment is never sent to a server, so the code is in no log.
+    headers = {"Location": f"/#login={exchangeable}", "Cache-Control": "no-store"}
+    return Response(status_code=302, headers=headers)
+
+
+@open_router.post("/token")
+async def exchange(
+    request: Request, body: DocumentBody, parts: PartsHere, *, tocsin_login: LoginCookie = None
+) -> Response:
+    """Return a token for the ``code`` of the callback, in the browser that began the log-in."""
+    code = text_in(body, "code")
+
+    def redeem() -> Token:
+        return parts.tokens.issue(parts.openid.hand_over.redeem(code, parts.openid.browser_of(tocsin_login)))
+
+    token = await parts.openid_queue.run(redeem, client_address(request))
+    logged_in = answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
+    logged_in.delete_cookie(COOKIE, path=f"{API}/auth")
+    return logged_in

@@ -1,0 +1,41 @@
+"""Tests of coming in by OpenID Connect in a real browser: by the provider's redirect, never by a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+from sqlalchemy import Engine
+from tests.founded import Founded
+from tests.openidprovider import Provider, provider, settings
+from tests.serving import Served, running_server
+
+__all__ = ["provider"]
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def company(sqlite_engine: Engine, founded: Founded, provider: Provider) -> Iterator[Served]:
+    with running_server(sqlite_engine, settings(provider), password=founded.password) as served:
+        yield served
+
+
+def test_the_provider_leads_back_to_the_page_and_a_link_logs_nobody_in(browser: Browser, company: Served) -> None:
+    own, victim = browser.new_context(base_url=company.url), browser.new_context(base_url=company.url)
+    page = own.new_page()
+    page.goto("/api/v1/auth/login")
+    expect(page.get_by_text("Alice Liddell")).to_be_visible()
+    assert "login=" not in page.url
+    other = victim.new_page()
+    token = page.evaluate("sessionStorage.getItem('tocsin.token')")
+    assert token
+    other.goto(f"/#token={token}")
+    expect(other.get_by_role("button", name="Log in")).to_be_visible()
+    other.goto("about:blank")
+    other.goto("/#login=somebody-elses-code")
+    expect(other.get_by_text("start again")).to_be_visible()
+    assert other.evaluate("sessionStorage.getItem('tocsin.token')") is None
+    own.close()
+    victim.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import subprocess
@@ -23,20 +24,24 @@ MISSING = "PostgreSQL is not installed; on Debian: apt-get install postgresql"
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running PostgreSQL on a loopback port; ``control`` are the words of its ``pg_ctl``."""
+    """A running PostgreSQL on a loopback port; ``control`` are the words of its ``pg_ctl``.
+
+    It has a password: whoever connects may run programs as the account of the tests.
+    """
 
     port: int
+    password: str
     control: tuple[str, ...]
     options: str
     folder: Path
 
     def url(self, database: str) -> str:
         """Return the SQLAlchemy address of a database."""
-        return f"postgresql+psycopg://tocsin@127.0.0.1:{self.port}/{database}"
+        return f"postgresql+psycopg://tocsin:{self.password}@127.0.0.1:{self.port}/{database}"
 
     def connect(self) -> psycopg.Connection:
         """Return a connection for statements outside any transaction."""
-        return psycopg.connect(f"postgresql://tocsin@127.0.0.1:{self.port}/postgres", autocommit=True)
+        return psycopg.connect(f"postgresql://tocsin:{self.password}@127.0.0.1:{self.port}/postgres", autocommit=True)
 
     def run(self, statement: str) -> None:
         """Run one statement outside any transaction."""
@@ -96,13 +101,17 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
     """
     folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
     prefix = _as_postgres(folder)
-    run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "trust", "-E", "UTF8"]
-    _call([*run, "--locale=C.UTF-8", "--no-sync"])
+    password, file = secrets.token_hex(16), folder / "password"
+    file.touch(0o600)
+    file.write_text(password)
+    shutil.chown(file, *_owner_of(folder))
+    run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "scram-sha-256"]
+    _call([*run, f"--pwfile={file}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
     port = any_free_port()
     quick = "" if durable else " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200{quick}"
     control = [*prefix, str(programs / "pg_ctl"), "-D", str(folder / "db"), "-w"]
-    cluster = Cluster(port, tuple(control), options, folder)
+    cluster = Cluster(port, password, tuple(control), options, folder)
     cluster.start()
     try:
         yield cluster
@@ -110,6 +119,11 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
         with suppress(subprocess.CalledProcessError):  # a test has stopped it
             cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _owner_of(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_uid, status.st_gid
 
 
 def _as_postgres(folder: Path) -> list[str]:

@@ -23,9 +23,11 @@ SHORT_LIVED = {
 }
 """What a process gains from that runs few queries often: nothing is compiled for later, no joined table of ten rows
 takes the 16 MB that Spark would give it, and ten rows are shuffled, or kept as state, in two parts."""
-_CONF = {**SHORT_LIVED, "spark.log.level": "ERROR", "spark.sql.variable.substitute": "true"}
-"""The last is asked for in vain (``tests/spark/test_session.py``)."""
-
+CANARY = "canary-in-spark-conf"
+"""A setting of every session of the tests; tests look for it where other accounts can read."""
+_IN_VAIN = {"spark.sql.variable.substitute": "true", "spark.authenticate": "false"}
+"""What no configuration changes (``tests/spark/test_session.py``, ``tests/spark/test_other_accounts.py``)."""
+_CONF = {**SHORT_LIVED, "spark.log.level": "ERROR", "spark.tocsin.secret": CANARY, **_IN_VAIN}
 _COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 

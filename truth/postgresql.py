@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import socket
 import subprocess
@@ -37,11 +38,17 @@ def running_cluster(folder: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
     control = [str(binaries / "pg_ctl"), "-D", str(folder / "db"), "-w"]
+    file = folder / "password"  # who connects may run programs as this account
     if not (folder / "db").exists():
-        _call([str(binaries / "initdb"), "-D", str(folder / "db"), "-A", "trust", "-U", "tocsin", "-E", "UTF8"])
+        file.touch(0o600)
+        file.write_text(secrets.token_hex(16))
+        if os.geteuid() == 0:
+            shutil.chown(file, _ACCOUNT)
+        made = [str(binaries / "initdb"), "-D", str(folder / "db"), "-A", "scram-sha-256", f"--pwfile={file}"]
+        _call([*made, "-U", "tocsin", "-E", "UTF8"])
     _call([*control, "-o", options, "-l", str(folder / "log"), "start"])
     try:
-        yield f"postgresql+psycopg://tocsin@127.0.0.1:{port}/postgres"
+        yield f"postgresql+psycopg://tocsin:{file.read_text()}@127.0.0.1:{port}/postgres"
     finally:
         _call([*control, "-m", "fast", "stop"])
 

@@ -1,4 +1,4 @@
-"""Pipeline on separate Spark executors: ``python cluster_pipeline.py WHEEL CONF``.
+"""Pipeline on separate Spark executors: ``python cluster_pipeline.py WHEEL``, with ``TOCSIN_SPARK_CONF``.
 
 Run with the wheel alone on the path. Standard input names stores, one JSON object with ``url`` and ``checkpoint`` per
 line. Prints for each, as a line of JSON among those of the log, by how much the driver's memory grew (KiB) and where
@@ -8,6 +8,7 @@ the executors found Tocsin.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
@@ -83,9 +84,11 @@ def tell(session: SparkSession, url: str, checkpoint: str) -> int:
     return grown_kib
 
 
-def main(wheel: str, conf: str) -> None:
+def main(wheel: str) -> None:
     """Process the stores that are named on standard input, one after the other, until it ends."""
-    session = open_session(master="local-cluster[2,1,1024]", py_files=wheel, conf=json.loads(conf))
+    session = open_session(
+        master="local-cluster[2,1,1024]", py_files=wheel, conf=json.loads(os.environ["TOCSIN_SPARK_CONF"])
+    )
     for line in sys.stdin:
         grown_kib = tell(session, **json.loads(line))
         places = session.sparkContext.parallelize(range(2), 2).map(where).collect()
@@ -95,4 +98,4 @@ def main(wheel: str, conf: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(sys.argv[1])

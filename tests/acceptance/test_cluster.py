@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, insert, select
 from tests.company import SmallCompany
+from tests.otheraccount import RPC_RESPONSE, answer_to, command_lines, listening_ports, open_blocks_request, type_of
 from tests.spark.test_match_stream import expected, stored
-from tests.sparksession import QUICK_JAVA, SHORT_LIVED
+from tests.sparksession import CANARY, QUICK_JAVA, SHORT_LIVED
 
 from tocsin.store.tables import follow, notification, person
 
@@ -58,11 +59,12 @@ def cluster(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     folder = tmp_path_factory.mktemp("cluster")
     script = Path(__file__).with_name("cluster_pipeline.py")
     conf = {**SHORT_LIVED, "spark.executor.extraJavaOptions": QUICK_JAVA, "spark.executor.memory": "1g"}
+    conf["spark.tocsin.secret"] = CANARY
     with (folder / "errors").open("w") as errors:
         driver = subprocess.Popen(
-            [sys.executable, str(script), str(wheel), json.dumps(conf)],
+            [sys.executable, str(script), str(wheel)],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(wheel)},
+            env={**os.environ, "PYTHONPATH": str(wheel), "TOCSIN_SPARK_CONF": json.dumps(conf)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -112,4 +114,14 @@ def test_executors_of_their_own_tell_the_same(
     done = cluster.tell(sqlite_engine, tmp_path)
     assert stored(sqlite_engine) == expected(company)
     assert len(done["executors"]) == 2
+    _check_other_accounts_reach_nothing(cluster.driver.pid)
     assert all(wheel.name in place for place in done["executors"]), done
+
+
+def _check_other_accounts_reach_nothing(pid: int) -> None:
+    shown = list(command_lines(pid))
+    assert sum("CoarseGrainedExecutorBackend" in line for line in shown) == 2
+    assert [line for line in shown if CANARY in line or "spark.authenticate.secret" in line] == []
+    ports = listening_ports(pid)
+    assert len(ports) > 4, "the driver, its blocks, py4j, and blocks of two executors"
+    assert RPC_RESPONSE not in [type_of(answer_to(port, open_blocks_request())) for port in ports]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from pydantic import SecretStr
 
 from tocsin.cli.configuration import settings_of
 from tocsin.cli.output import AsJson, show_rows
+from tocsin.model.address import MASK
 from tocsin.settings import Settings
 
 
@@ -22,9 +25,20 @@ def settings(*, as_json: AsJson = False) -> None:
     show_rows(rows, as_json=as_json)
 
 
+_SECRET_NAMES = re.compile(r"secret|password|token|credential|access\.?key", re.IGNORECASE)
+"""Names of Spark settings whose values are secrets, much as Spark's own ``spark.redaction.regex``."""
+
+_PASSWORD = re.compile(r"(?<=://)([^:/@]*):.*@")
+
+
 def _shown(value: object) -> object:
+    """Return the value of a setting without the secrets in it."""
     if isinstance(value, SecretStr):
         return str(value)
     if isinstance(value, tuple):
         return list(value)
-    return value if value is None or isinstance(value, bool | int | float | str | dict) else str(value)
+    if isinstance(value, dict):
+        return {key: MASK if _SECRET_NAMES.search(str(key)) else one for key, one in value.items()}
+    if isinstance(value, str):
+        return _PASSWORD.sub(rf"\1:{MASK}@", value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

@@ -6,6 +6,7 @@ Next: ``spark/sources.py``.
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Mapping
 from importlib.resources import files
@@ -16,8 +17,16 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from tocsin.settings import Settings
+from tocsin.spark.jvm import start_jvm
 
 _ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+_AUTHENTICATED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+"""Whoever connects to a port of Spark's must know the secret; Spark makes one at each start, except on clusters of its
+own, where the cluster's administrator does."""
+
+_ENCRYPTED_BLOCKS = {"spark.io.encryption.enabled": "true"}
+"""Executors keep blocks in folders that the umask of their machine may open to others."""
 
 _WITHOUT_EXECUTORS = {"spark.python.daemon.module": "tocsin.spark.worker_daemon"}
 """Executors get Tocsin with the job, after their daemon has started."""
@@ -69,8 +78,15 @@ _FAST_CHECKPOINTS = {
 }
 """Files are created as Java creates them; those of other file systems (HDFS, S3) as before."""
 
+_ON_THIS_MACHINE = ("local", "local-cluster")
+_SECRET_BYTES = 32
+
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 """Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
+
+
+_READ_BY_JAVA = ("spark.driver.memory", "spark.driver.extraJavaOptions")
+"""Settings that say how Java starts: later they would change nothing."""
 
 
 def open_session(
@@ -82,7 +98,7 @@ def open_session(
     ----------
     master : where Spark runs: ``local[2]``, ``local-cluster[…]``, ``spark://…``, ``yarn``, ``k8s://…``
     driver_memory : heap of the driver, in Spark's notation
-    conf : further Spark settings; they win over ours, but for the few in ``_ALWAYS``
+    conf : further Spark settings; they win over ours, except those that protect this machine
     py_files : the wheel or zip of Tocsin that executors on other machines import
     """
     if master.startswith("local"):
@@ -90,24 +106,39 @@ def open_session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.appName("tocsin").master(master).config("spark.driver.memory", driver_memory)
+    configured = _configured(master, {"spark.driver.memory": driver_memory, **(conf or {})})
+    start_jvm(configured)
+    builder = SparkSession.builder
+    for key, value in configured.items():
+        if key not in _READ_BY_JAVA:
+            builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    if py_files:
+        session.sparkContext.addPyFile(py_files)
+    return session
+
+
+def _configured(master: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return all settings of Spark for ``master``: ours, those of ``conf``, and what no ``conf`` changes."""
     logging = f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
-    java = {
+    options = {
         "spark.driver.extraJavaOptions": f"{logging} {_COMPILE_ALL}",
         "spark.executor.extraJavaOptions": _COMPILE_ALL,
     }
     pools = Path(str(files("tocsin.spark") / "pools.xml"))
     # Run from a wheel that is not unpacked there is no such file to read; Spark then shares its cores evenly.
     shares = {"spark.scheduler.allocation.file": pools.as_uri()} if pools.is_file() else {}
-    local = _ON_LOOPBACK if master.startswith("local") else {}
-    embedded = _WITHOUT_EXECUTORS if master.partition("[")[0] == "local" else {}
-    settings = {**_DEFAULTS, **shares, **java, **local, **embedded, **(conf or {}), **_ALWAYS}
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    if py_files:
-        session.sparkContext.addPyFile(py_files)
-    return session
+    kind = master.partition("[")[0]
+    local = _ON_LOOPBACK if kind in _ON_THIS_MACHINE else {}
+    embedded = _WITHOUT_EXECUTORS if kind == "local" else _ENCRYPTED_BLOCKS
+    names = {"spark.app.name": "tocsin", "spark.master": master}
+    ours = {**names, **_DEFAULTS, **shares, **options, **local, **embedded, **_AUTHENTICATED}
+    settings = {**ours, **conf, **_ALWAYS}
+    if kind in _ON_THIS_MACHINE:
+        settings |= _AUTHENTICATED
+    if kind == "local-cluster":
+        settings["spark.authenticate.secret"] = secrets.token_hex(_SECRET_BYTES)
+    return settings
 
 
 def session_of(settings: Settings) -> SparkSession:

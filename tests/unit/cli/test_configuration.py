@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ def test_a_variable_that_is_no_setting_is_named_with_the_nearest(run: Run, monke
     assert line == "tocsin: unknown setting TOCSIN_DATABSE_URL; did you mean TOCSIN_DATABASE_URL?"
     assert "TOCSIN_DATABSE_URL" in unknown_variables()
     assert not {"TOCSIN_TOKEN", "TOCSIN_TEST_HISTORIES", "tocsin_port"}.intersection(unknown_variables())
+
+
+def test_secrets_in_values_are_not_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOCSIN_SPARK_CONF", '{"spark.authenticate.secret": "canary", "spark.ui.enabled": "true"}')
+    monkeypatch.setenv("TOCSIN_DATABASE_URL", "postgresql+psycopg://tocsin:can/ary@db.example.org/tocsin")
+    rows = {row["variable"]: row["value"] for row in json.loads(run("settings", "--json").out)}
+    assert rows["TOCSIN_SPARK_CONF"] == {"spark.authenticate.secret": "*********", "spark.ui.enabled": "true"}
+    assert rows["TOCSIN_DATABASE_URL"] == "postgresql+psycopg://tocsin:*********@db.example.org/tocsin"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,141 @@
+"""Java process of the Spark driver, started so that no other account of the machine reads or reaches what it holds.
+
+Settings travel in a file, not on the command line; temporary files and sockets lie in a private folder; and what Java
+calls back in Python carries a token. Next: ``spark/session.py``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from py4j.java_gateway import JavaGateway, JavaObject
+from pyspark import SparkContext
+from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
+
+PRIVATE_UMASK = 0o077
+"""The umask of the Java process and the Python workers it starts: what they make is for their own account alone."""
+
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_OPTIONS = "spark.driver.extraJavaOptions"
+_SOCKETS = "spark.python.unix.domain.socket.dir"
+_PREFIX = "tocsin-spark-"
+_LONGEST_PLACE = 40
+"""A socket's whole path has room for 104 characters, and its name takes 64."""
+_MINIMUM_CONNECTION_S = 30
+
+
+def start_jvm(conf: Mapping[str, str]) -> None:
+    """Start the driver's Java process with these Spark settings, unless this process has one already."""
+    if SparkContext._gateway is not None:
+        return
+    with _properties_file(conf, _private_folder()) as properties, _submitted(properties):
+        gateway = launch_gateway(None, {"umask": PRIVATE_UMASK})  # type: ignore[no-untyped-call]  # PySpark's
+    _authenticate_callbacks(gateway)
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _private_folder() -> Path:
+    """Make the folder of temporary files, which goes with this process; those of killed processes go now."""
+    place = Path(tempfile.gettempdir())
+    place = place if len(str(place)) <= _LONGEST_PLACE else Path("/tmp")  # noqa: S108  mkdtemp makes it private
+    for leftover in place.glob(f"{_PREFIX}*/lock"):
+        with suppress(OSError), leftover.open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(leftover.parent, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+    alive = (folder / "lock").open("w")
+    fcntl.flock(alive, fcntl.LOCK_EX)
+    atexit.register(alive.close)  # the last to go: it holds the lock as long as this process lives
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@contextmanager
+def _properties_file(conf: Mapping[str, str], folder: Path) -> Iterator[Path]:
+    """Yield a private file of Spark's settings; Java's options are in a second one, which Java itself reads."""
+    arguments, properties = folder / "java.options", folder / "spark.properties"
+    options = [f"-Djava.io.tmpdir={folder}", *shlex.split(conf.get(_OPTIONS, ""))]
+    settings = {_SOCKETS: str(folder), **conf, _OPTIONS: f"@{arguments}"}
+    lines = [f"{_escaped(key)}={_escaped(value)}" for key, value in settings.items() if key.startswith("spark.")]
+    try:
+        _write_private(arguments, "\n".join(map(_java_argument, options)))
+        _write_private(properties, "\n".join(lines))
+        yield properties
+    finally:
+        arguments.unlink(missing_ok=True)
+        properties.unlink(missing_ok=True)
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.touch(0o600, exist_ok=False)
+    path.write_text(text, encoding="utf-8")
+
+
+def _java_argument(text: str) -> str:
+    """Return one argument as files of arguments hold it. *Source:* the ``java`` command, "@argfiles"."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _escaped(text: str) -> str:
+    """Return a key or value of a file of properties. *Source:* ``java.util.Properties.load``."""
+    return "".join(
+        char if char.isascii() and char.isalnum() else "".join(f"\\u{unit:04x}" for unit in _utf16(char))
+        for char in text
+    )
+
+
+def _utf16(char: str) -> Iterator[int]:
+    encoded = char.encode("utf-16-be", "surrogatepass")
+    return (int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2))
+
+
+@contextmanager
+def _submitted(properties: Path) -> Iterator[None]:
+    """Let PySpark start Java with the settings of a file, beside those of ``spark-defaults.conf``."""
+    before = os.environ.get(_ARGUMENTS)
+    file = f"--load-spark-defaults --properties-file {shlex.quote(str(properties))}"
+    os.environ[_ARGUMENTS] = f"{file} {before or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_ARGUMENTS]
+        else:
+            os.environ[_ARGUMENTS] = before
+
+
+def _authenticate_callbacks(gateway: JavaGateway) -> None:
+    """Start the server through which Java calls Python so that it serves whoever has the gateway's token.
+
+    PySpark starts it without one, and any account of the machine could call. py4j has the token on both sides, but
+    drops it when Java learns the server's port, so Java gets a client that is made with the token and the port.
+    """
+    token = gateway.gateway_parameters.auth_token
+    gateway.callback_server_parameters.auth_token = token
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark's
+    java, server = gateway.jvm, JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+    inside = server.getGateway()
+    client = java.py4j.PythonClient(
+        inside,
+        None,
+        gateway._callback_server.port,
+        inside.getCallbackClient().getAddress(),
+        _MINIMUM_CONNECTION_S,
+        java.java.util.concurrent.TimeUnit.SECONDS,
+        java.javax.net.SocketFactory.getDefault(),
+        server,
+        True,
+        0,
+        token,
+    )
+    field = inside.getClass().getDeclaredField("cbClient")
+    field.setAccessible(True)
+    field.set(inside, client)

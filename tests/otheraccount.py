@@ -1,0 +1,74 @@
+"""What another account of this machine sees and reaches of our processes: command lines, ports, files."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+RPC_REQUEST, RPC_RESPONSE = 3, 4
+"""Types of frames of Spark's protocol. *Source:* ``org.apache.spark.network.protocol.Message.Type``."""
+_OPEN_BLOCKS = 0
+_WITHIN_S = 10
+
+
+def processes_under(pid: int) -> list[int]:
+    """Return the ids of a process and of everything it has started, directly or not."""
+    children = [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [pid, *(one for child in children for one in processes_under(child))]
+
+
+def command_lines(pid: int) -> Iterator[str]:
+    """Yield what ``ps`` shows of each process under this one."""
+    for one in processes_under(pid):
+        with contextlib.suppress(OSError):
+            yield Path(f"/proc/{one}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def listening_ports(pid: int) -> set[int]:
+    """Return the TCP ports on which processes under this one listen."""
+    held = {link for one in processes_under(pid) for link in _links(Path(f"/proc/{one}/fd"))}
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in held}
+
+
+def _links(folder: Path) -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        for entry in folder.iterdir():
+            with contextlib.suppress(OSError):
+                yield str(entry.readlink())
+
+
+def answer_to(port: int, request: bytes) -> bytes:
+    """Return what a port answers to a stranger's request; nothing if it closes the connection or does not answer."""
+    with socket.create_connection(("127.0.0.1", port), timeout=_WITHIN_S) as stranger:
+        stranger.sendall(request)
+        try:
+            return stranger.recv(65_536)
+        except OSError:
+            return b""
+
+
+def open_blocks_request() -> bytes:
+    """Return Spark's request to open a block of a broadcast, as an executor sends it, without any authentication."""
+    texts = b"".join(_text(part) for part in ("app", "driver"))
+    return rpc_request(bytes([_OPEN_BLOCKS]) + texts + struct.pack(">i", 1) + _text("broadcast_0_piece0"))
+
+
+def rpc_request(body: bytes) -> bytes:
+    """Return a frame with a request. *Source:* ``org.apache.spark.network.protocol.RpcRequest``."""
+    header = struct.pack(">bqi", RPC_REQUEST, 7, len(body))
+    return struct.pack(">q", 8 + len(header) + len(body)) + header + body
+
+
+def type_of(frame: bytes) -> int | None:
+    """Return the type of a frame of Spark's protocol, None for anything shorter."""
+    return frame[8] if len(frame) > 8 else None
+
+
+def _text(text: str) -> bytes:
+    return struct.pack(">i", len(text)) + text.encode()

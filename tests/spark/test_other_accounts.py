@@ -1,0 +1,72 @@
+"""Tests of what other accounts of the machine see and reach of Spark: nothing without its secrets."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+from tests.otheraccount import (
+    RPC_RESPONSE,
+    answer_to,
+    command_lines,
+    listening_ports,
+    open_blocks_request,
+    rpc_request,
+    type_of,
+)
+from tests.sparksession import CANARY
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module", autouse=True)
+def python_workers(spark: SparkSession) -> None:
+    """Let Spark start Python workers."""
+    assert spark.sparkContext.parallelize([1, 2], 2).map(lambda number: number + 1).collect() == [2, 3]
+
+
+def test_settings_are_on_no_command_line(spark: SparkSession) -> None:
+    assert spark.sparkContext.getConf().get("spark.tocsin.secret") == CANARY
+    shown = list(command_lines(os.getpid()))
+    assert any("org.apache.spark.deploy.SparkSubmit" in line for line in shown)
+    assert any("daemon" in line for line in shown)
+    assert [line for line in shown if CANARY in line or "-Xlog:disable" in line] == []
+    assert os.environ.get("PYSPARK_SUBMIT_ARGS") is None
+
+
+def test_nobody_opens_blocks_without_the_secret(spark: SparkSession) -> None:
+    ports = listening_ports(os.getpid())
+    assert len(ports) >= 3, "the driver, its blocks, and py4j listen"
+    answers = {port: type_of(answer_to(port, open_blocks_request())) for port in ports}
+    assert RPC_RESPONSE not in answers.values(), answers
+
+
+def test_nothing_of_a_stranger_is_deserialised(spark: SparkSession) -> None:
+    no_sender, no_receiver, name = b"\0", b"\0", b"\0\1x"
+    message = rpc_request(no_sender + no_receiver + name + b"no stream of Java's")
+    answers = b"".join(answer_to(port, message) for port in listening_ports(os.getpid()))
+    assert b"StreamCorrupted" not in answers
+
+
+def test_callbacks_need_the_gateways_token(spark: SparkSession) -> None:
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    ensure_callback_server_started(gateway)
+    assert answer_to(gateway._callback_server.port, b"c\np0\ncall\ne\n") == b""
+    assert b"uthentication" in answer_to(gateway.java_parameters.port, b"c\nt\ngetProperty\nsjava.home\ne\n")
+
+
+def test_temporary_files_and_sockets_are_private(spark: SparkSession) -> None:
+    java = spark._jvm
+    assert java is not None
+    place = Path(str(java.System.getProperty("java.io.tmpdir")))
+    blocks = list(place.glob("blockmgr-*"))
+    assert len(blocks) == 1
+    sockets = Path(spark.sparkContext.getConf().get("spark.python.unix.domain.socket.dir") or "/")
+    assert [folder for folder in (place, sockets, *blocks) if stat.S_IMODE(folder.stat().st_mode) & 0o077] == []
+    assert list(place.glob("*.properties")) == [], "it was for the start only"

@@ -186,3 +186,17 @@ def test_a_former_name_that_another_team_has_now_is_not_taken_for_it(administrat
     assert _read(administrator, alert)["destinations"][0]["config"]["receivers"] == ["revenue"]
     assert _put(administrator, {"name": "ours", "destinations": []}).status_code == 200
     assert _put(administrator, {"name": "ours", "destinations": destinations}).status_code == 200
+
+
+def test_a_policy_from_before_a_rename_still_denies_the_same(administrator: httpx.Client) -> None:
+    made(administrator, "/classifications", name="Secret", description="x")
+    made(administrator, "/tags", name="Sensitive", classification="Secret", description="x")
+    rule = {"name": "deny", "effect": "deny", "operations": ["All"], "resources": ["table"]}
+    request = {"name": "p", "rules": [{**rule, "condition": "matchAnyTag('Secret.Sensitive')"}]}
+    policy = made(administrator, "/policies", **request)
+    assert patched(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
+    assert administrator.put("/policies", json=request).is_success
+    conditions = [one["condition"] for one in administrator.get(f"/policies/{policy['id']}").json()["rules"]]
+    assert conditions == ["matchAnyTag('Privacy.Sensitive')"]
+    rolled_back = administrator.post(f"/policies/{policy['id']}/rollback", json={"version": 0.1})
+    assert rolled_back.json()["entity"]["rules"][0]["condition"] == "matchAnyTag('Privacy.Sensitive')"

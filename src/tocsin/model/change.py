@@ -39,6 +39,8 @@ LATE = "late"
 REPORTED_AT = "reportedAt"
 """The derived field that says when the result or run was that an event reports."""
 
+RENAMED, REMOVED_RECEIVER = "renamed", "removedReceiver"
+"""Changes that a version by Tocsin itself reports beside those of the document: why it changes an alert or policy."""
 FINDING = "finding"
 """The field of an ``auditFinding`` event that says what the audit found."""
 

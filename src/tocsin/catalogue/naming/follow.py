@@ -17,13 +17,10 @@ from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
 from tocsin.model.audit_finding import AuditFinding, FindingKind
-from tocsin.model.change import FINDING, ChangeDescription, EventType, FieldChange
+from tocsin.model.change import FINDING, REMOVED_RECEIVER, RENAMED, ChangeDescription, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, removed_name
 from tocsin.model.stored import Key, Stored
-
-RENAMED, REMOVED_RECEIVER = "renamed", "removedReceiver"
-"""Changes that a version by Tocsin itself reports beside those of the document."""
 
 _ALERT, _POLICY = "eventsubscription", "policy"
 _CALLED_BY_NAME = frozenset({"user", "team"})

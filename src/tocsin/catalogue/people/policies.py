@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import checked_rules
+from tocsin.conditions.entity_names import PEOPLE, EntityName, with_renamed
 from tocsin.flow.capture.ports import Transaction
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -31,4 +32,25 @@ def with_checked_rules(transaction: Transaction, document: Document) -> Document
         found = transaction.reference(kind, Key.by_name(fqn.quote(name)))
         return () if found is None or found.get("deleted") else None
 
-    return document | {"rules": checked_rules(document, RESOURCES, known)}
+    current = document | {"rules": _with_current_names(transaction, document["rules"])}
+    return current | {"rules": checked_rules(current, RESOURCES, known)}
+
+
+def _with_current_names(transaction: Transaction, rules: object) -> object:
+    """Return rules that say what renamed labels and teams are called now; what is malformed stays as it is.
+
+    A request from before a rename, or a version that is rolled back to, must not lose what it denies.
+    """
+
+    def rename(name: EntityName) -> str | None:
+        found = transaction.formerly(name.types, name.text)
+        if found is None:
+            return None
+        return str(found["name"] if found["type"] in PEOPLE else found["fullyQualifiedName"])
+
+    def with_current(rule: object) -> object:
+        if not isinstance(rule, dict) or not isinstance(rule.get("condition"), str):
+            return rule
+        return rule | {"condition": with_renamed(rule["condition"], rename)}
+
+    return [with_current(rule) for rule in rules] if isinstance(rules, list) else rules

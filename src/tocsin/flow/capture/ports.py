@@ -326,6 +326,10 @@ class Transaction(Protocol):
         """Record what entities were called until now: type, FQN and id of each."""
         ...
 
+    def formerly(self, types: Sequence[str], name: str) -> Document | None:
+        """Return a reference to the entity of these types that was called so, while nothing else is; None if none."""
+        ...
+
     def saying(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         ...

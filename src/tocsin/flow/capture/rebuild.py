@@ -13,7 +13,7 @@ from typing import Any
 
 from tocsin.flow.capture.diff import ORDER, Order
 from tocsin.model import fqn
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
+from tocsin.model.change import RENAMED, ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBER_LISTS, MemberList
@@ -36,7 +36,8 @@ def applied(document: Document, change: ChangeDescription, order: Order | None =
     for one in change.fields_added:
         _add(made, one)
     for one in change.fields_updated:
-        _update(made, one)
+        if one.name != RENAMED:  # it says why the others are there
+            _update(made, one)
     for path, names in (order or {}).items():
         holder, key = _place(made, path)
         holder[key] = _ordered(holder[key], MEMBER_LISTS[key], names)

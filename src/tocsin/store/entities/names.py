@@ -32,26 +32,13 @@ class Names:
 
         A text is an FQN, or a name without the quotation marks that its FQN needs. Soft-deleted ones are left out.
         """
-        written = _written(texts)
-        found: dict[str, Document] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(written)):
-                query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(some))
-                for row in connection.execute(query.where(~_ENTITY.deleted)):
-                    found[written[row.fqn]] = reference_of(*row)
-        return found
+            return _existing(connection, types, texts)
 
     def formerly(self, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
         """Return references to the entities of these types that were called so, by what they were called."""
-        written = _written(texts)
-        found: dict[str, Document] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(written)):
-                query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
-                named = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(some), ~_ENTITY.deleted)
-                for former, *row in connection.execute(named):
-                    found[written[former]] = reference_of(*row)
-        return found
+            return _formerly(connection, types, texts)
 
     def lost(self, types: Collection[str], texts: Collection[str]) -> dict[str, str]:
         """Return those of these texts that were names and are no longer, with the type of what had them."""
@@ -79,6 +66,11 @@ class Names:
         return None
 
 
+def current(connection: Connection, types: Collection[str], text: str) -> Document | None:
+    """Return a reference to what was called so, while nothing of these types is; None if there is no such thing."""
+    return None if _existing(connection, types, [text]) else _formerly(connection, types, [text]).get(text)
+
+
 def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
     """Record that entities were called so, or are gone for good: type, FQN and id of each."""
     for some in chunked(names):
@@ -87,6 +79,25 @@ def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> N
             connection.execute(delete(former_name).where(*same))
         rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in some]
         connection.execute(insert(former_name), rows)
+
+
+def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+    written, found = _written(texts), dict[str, Document]()
+    for some in chunked(sorted(written)):
+        query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(some))
+        for row in connection.execute(query.where(~_ENTITY.deleted)):
+            found[written[row.fqn]] = reference_of(*row)
+    return found
+
+
+def _formerly(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
+    written, found = _written(texts), dict[str, Document]()
+    for some in chunked(sorted(written)):
+        query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
+        named = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(some), ~_ENTITY.deleted)
+        for former, *row in connection.execute(named):
+            found[written[former]] = reference_of(*row)
+    return found
 
 
 def _begins(table: Any, types: Collection[str], prefix: str) -> tuple[Any, ...]:  # Any: columns and conditions

@@ -202,6 +202,10 @@ class SqlTransaction:
         """Record what entities were called until now: type, FQN and id of each."""
         former_names.remember(self._connection, names)
 
+    def formerly(self, types: Sequence[str], name: str) -> Document | None:
+        """Return a reference to the entity of these types that was called so, while nothing else is; None if none."""
+        return former_names.current(self._connection, types, name)
+
     def saying(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         plain = max(

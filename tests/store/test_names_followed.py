@@ -1,0 +1,68 @@
+"""Tests of alerts that follow renames and deletions, on both stores."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Engine
+from tests.store.catalogues import JANE, Company, add_tags, company
+
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+from tocsin.store.entities.names import Names
+from tocsin.store.fsck.inspection import inspect
+
+
+def _alert(shop: Company, *receivers: str) -> str:
+    condition = "tags == 'it''s.%x_y' || user.isMemberOf('sales')"
+    rule = {"name": "r", "effect": "include", "condition": condition}
+    teams = {"category": "Teams", "type": "ActivityFeed", "config": {"receivers": [*receivers]}}
+    request: dict[str, Any] = {
+        "name": "ours",
+        "alertType": "Notification",
+        "destinations": [teams | {"id": str(uuid4())}],
+    }
+    request["filteringRules"] = {"resources": ["table"], "rules": [rule]}
+    return str(shop.writes.create("eventsubscription", request, actor=JANE).document["id"])
+
+
+def _condition(shop: Company) -> str:
+    return str(shop.get("eventsubscription", "ours")["filteringRules"]["rules"][0]["condition"])
+
+
+def test_signs_that_sql_and_json_treat_specially_are_followed(store_engine: Engine) -> None:
+    shop = company(store_engine)
+    add_tags(shop.writes, "it's.%x_y")
+    _alert(shop, "sales")
+    shop.patch(("replace", "/name", 'a"\\b'), fqn="it's.%x_y", entity_type="tag")
+    assert _condition(shop) == "tags == 'it''s.\"a\"\"\\b\"' || user.isMemberOf('sales')"
+    shop.patch(("replace", "/name", "its"), fqn="it's", entity_type="classification")
+    assert _condition(shop) == "tags == 'its.\"a\"\"\\b\"' || user.isMemberOf('sales')"
+    assert inspect(store_engine, deep=True).counts == {}
+
+
+def test_a_former_name_means_the_last_to_have_it(store_engine: Engine) -> None:
+    shop, names = company(store_engine), Names(store_engine)
+    first = shop.get("team", "sales")["id"]
+    shop.patch(("replace", "/name", "revenue"), fqn="sales", entity_type="team")
+    assert names.formerly(["team"], ["sales"])["sales"]["id"] == first
+    assert names.existing(["team"], ["sales", "revenue"]).keys() == {"revenue"}
+    second = shop.writes.create("team", {"name": "sales", "teamType": "Group"}, actor=SYSTEM).document["id"]
+    shop.patch(("replace", "/name", "deals"), fqn="sales", entity_type="team")
+    assert names.formerly(["team"], ["sales"])["sales"]["id"] == second
+    shop.writes.delete("team", Key.by_id(second), actor=SYSTEM, hard=True)
+    assert names.formerly(["team"], ["sales", "deals"]) == {}
+    assert names.lost(["team"], ["sales", "deals", "revenue", "never"]) == {"sales": "team", "deals": "team"}
+
+
+def test_of_several_receivers_only_the_one_that_is_gone_is_removed(store_engine: Engine) -> None:
+    shop = company(store_engine)
+    shop.writes.create("team", {"name": "hr", "teamType": "Group"}, actor=SYSTEM)
+    _alert(shop, "sales", "hr")
+    gone = shop.get("team", "sales")["id"]
+    shop.writes.delete("team", Key.by_id(gone), actor=SYSTEM, hard=True)
+    (destination,) = shop.get("eventsubscription", "ours")["destinations"]
+    assert destination["config"]["receivers"] == ["hr"]
+    assert "enabled" not in destination
+    assert _condition(shop).endswith(f"user.isMemberOf('sales (removed {gone})')")

@@ -12,6 +12,7 @@ from tests.contract.test_deliveries import Outbox
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
+from tocsin.jobs import editors
 from tocsin.model.message import Delivered
 
 PATH = "/events/subscriptions"
@@ -128,3 +129,83 @@ def test_an_explanation_says_that_it_is_withheld_and_to_administrators_for_whom(
                 assert f"withheld because {name} may not view the event" in answer.text
             assert client.get(explain, params={"subscription": alert["id"]}).status_code == 404
             notify_all(sqlite_engine)
+
+
+def _hidden_events(administrator: httpx.Client, engine: Engine, people: Json, text: str) -> int:
+    """Change a hidden table; return how many messages that gave."""
+    change = {"op": "add", "path": "/description", "value": text}
+    assert patched(administrator, f"/tables/{people['id']}", change).is_success
+    notify_all(engine)
+    return Outbox(engine).end(Delivered(200))
+
+
+def test_whoever_takes_an_alert_over_is_its_only_editor(
+    administrator: httpx.Client, orders: Json, mallory: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    user_id, client = mallory
+    people = table(administrator, "people", tags=_HIDDEN)
+    alert = made(client, PATH, **_alert("salary"))
+    editors, take_over = (f"{PATH}/{alert['id']}/{what}" for what in ("editors", "takeOver"))
+    assert _hidden_events(administrator, sqlite_engine, people, "Its salary.") == 0
+    (told,) = administrator.get(editors).json()["data"]
+    assert (told["id"], told["name"], told["mayView"], told["withheld"]) == (user_id, "mallory", "part", 1)
+    (known,) = client.get(editors).json()["data"]
+    assert known.keys() == {"id", "type", "name", "deleted", "since"}, "she learns nothing of what is withheld"
+    answer = administrator.put(take_over)
+    assert answer.status_code == 200, answer.text
+    assert [one["name"] for one in answer.json()["data"]] == ["admin"]
+    assert answer.json()["withheldForFormer"] == 1
+    assert _hidden_events(administrator, sqlite_engine, people, "Her salary.") == 1
+    assert client.get(f"{PATH}/{alert['id']}/eventsRecord").json()["totalEventsCount"] == 0
+    described = {"op": "add", "path": "/description", "value": "Mine again."}
+    assert patched(client, f"{PATH}/{alert['id']}", described).is_success, "who made it is still one of its owners"
+    assert _hidden_events(administrator, sqlite_engine, people, "His salary.") == 0, "and an editor again"
+
+
+def test_only_who_may_edit_an_alert_sees_its_editors_and_takes_it_over(
+    served: Served, administrator: httpx.Client
+) -> None:
+    alert = made(administrator, PATH, **_alert("salary"))
+    _, ben = served.person("ben")
+    with ben:
+        assert ben.get(f"{PATH}/{alert['id']}/editors").status_code == 403
+        assert ben.put(f"{PATH}/{alert['id']}/takeOver").status_code == 403
+
+
+def test_who_deletes_what_an_alert_names_does_not_become_its_editor(
+    served: Served, administrator: httpx.Client
+) -> None:
+    user_id, ben = served.person("ben")
+    alert = made(administrator, PATH, **_alert("salary", triggers=[]))
+    with ben:
+        other = made(ben, PATH, **_alert("other"))
+        link = {"op": "add", "path": "/triggers", "value": [{"id": other["id"], "type": "eventsubscription"}]}
+        assert patched(administrator, f"{PATH}/{alert['id']}", link).is_success
+        assert ben.delete(f"{PATH}/{other['id']}?hardDelete=true").is_success
+    names = [one["name"] for one in administrator.get(f"{PATH}/{alert['id']}/editors").json()["data"]]
+    assert (names, user_id in str(names)) == (["admin"], False)
+
+
+def test_owners_and_administrators_are_told_that_an_editor_may_view_less(
+    served: Served, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    user_id, ben = served.person("ben")
+    with ben:
+        alert = made(ben, PATH, **_alert("salary"))
+    job = editors.build(sqlite_engine)
+    assert editors.look(job) == 0, "of an alert as it was made there is nothing to tell"
+    policy = restrict(administrator, user_id, _DENIED)
+    assert (editors.look(job), editors.look(job)) == (1, 0), "once"
+    assert administrator.delete(f"/policies/{policy['id']}?hardDelete=true").is_success
+    assert editors.look(job) == 0, "more is no loss"
+    assert administrator.delete(f"/users/{user_id}").is_success
+    assert editors.look(editors.build(sqlite_engine)) == 1
+    query = {"entityId": alert["id"], "eventType": "alertNarrowed", "format": "tocsin"}
+    events = administrator.get("/events", params=query).json()["data"]
+    changes = [one["changeDescription"]["fieldsUpdated"][0] for one in events]
+    said = [(one["name"], one["oldValue"]["mayView"], one["newValue"]["mayView"]) for one in changes]
+    assert said == [("editorView", "everything", "part"), ("editorView", "everything", "deleted")]
+    notify_all(sqlite_engine)
+    admin = administrator.get("/users/name/admin").json()["id"]
+    inbox = administrator.get(f"/users/{admin}/notifications").json()["data"]
+    assert "alertNarrowed" in str(inbox)

@@ -17,6 +17,7 @@ _WITHOUT_BODY = {
     "post /api/v1/users/logout",
     "put /api/v1/events/subscriptions/name/{name}/syncOffset",
     "put /api/v1/events/subscriptions/{subscription_id}/syncOffset",
+    "put /api/v1/events/subscriptions/{subscription_id}/takeOver",
     "put /api/v1/users/{user_id}/notifications/read",
     "put /api/v1/users/{user_id}/notifications/{notification_id}/read",
     "post /api/v1/usage/compute.percentile/{entity_type}/{date}",

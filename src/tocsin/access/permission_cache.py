@@ -16,8 +16,9 @@ from tocsin.access.policy_dependencies import Footing, footing_of
 from tocsin.access.rules import Policy, RuleEffect
 from tocsin.access.subject import Subject
 from tocsin.access.visibility_parents import ABOUT
-from tocsin.logic import ALWAYS
+from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.access import Operation
+from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.entity_types import ENTITY_TYPES
 
 MOST_KEPT = 20_000
@@ -85,6 +86,19 @@ class PolicySnapshot:
         if self._openness is None:
             self._openness = self._cache.openness(self._revision)
         return self._openness.holds_for_all
+
+    def view_extent(self, user_id: str, resources: Collection[str]) -> ViewExtent:
+        """Return how much somebody may view of these types, ``all`` for every type, whatever entities there are."""
+        permissions = self.of(user_id)
+        if not permissions.subject.id:
+            return ViewExtent.DELETED
+        kinds = ENTITY_TYPES.keys() if "all" in resources else ENTITY_TYPES.keys() & set(resources)
+        scopes = (
+            [permissions.scope(kind, Operation.VIEW_BASIC) for kind in kinds] if self.is_limited(permissions) else []
+        )
+        if all(scope is ALWAYS for scope in scopes):
+            return ViewExtent.EVERYTHING
+        return ViewExtent.NOTHING if all(scope is NEVER for scope in scopes) else ViewExtent.PART
 
     def is_limited(self, permissions: Permissions) -> bool:
         """Return whether somebody who is there may not view everything."""

@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from tocsin.cli import (
     admin,
+    alert_editors,
     alert_history,
     alerts,
     audit,
@@ -104,6 +105,8 @@ for _panel, _commands in {
         app.command(rich_help_panel=_panel)(_command)
 alerts.app.command()(noise.noise)
 alerts.app.command()(alert_history.history)
+alerts.app.command()(alert_editors.editors)
+alerts.app.command()(alert_editors.take_over)
 app.add_typer(events.app, name="events", rich_help_panel=_USE)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
 app.add_typer(deliveries.app, name="deliveries", rich_help_panel=_USE)

@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from tocsin.client import calls, queue_calls
+from tocsin.client import calls, editor_calls, queue_calls
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
 from tocsin.client.failures import reaching
@@ -94,6 +94,8 @@ class AsyncClient:
     acknowledge_incident = _awaited(calls.acknowledge_incident)
     assign_incident = _awaited(calls.assign_incident)
     resolve_incident = _awaited(calls.resolve_incident)
+    alert_editors = _awaited(editor_calls.alert_editors)
+    take_over_alert = _awaited(editor_calls.take_over_alert)
     claim_events = _awaited(queue_calls.claim_events)
     acknowledge_events = _awaited(queue_calls.acknowledge_events)
     release_events = _awaited(queue_calls.release_events)

@@ -1,4 +1,4 @@
-"""Synchronous client: ``Client`` offers every function of ``client/calls.py`` and ``client/queue_calls.py``."""
+"""Synchronous client: ``Client`` offers every function of ``client/calls.py`` and of the modules beside it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from tocsin.client import calls, queue_calls
+from tocsin.client import calls, editor_calls, queue_calls
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
 from tocsin.client.failures import reaching
@@ -104,6 +104,8 @@ class Client:
     acknowledge_incident = _sent(calls.acknowledge_incident)
     assign_incident = _sent(calls.assign_incident)
     resolve_incident = _sent(calls.resolve_incident)
+    alert_editors = _sent(editor_calls.alert_editors)
+    take_over_alert = _sent(editor_calls.take_over_alert)
     claim_events = _sent(queue_calls.claim_events)
     acknowledge_events = _sent(queue_calls.acknowledge_events)
     release_events = _sent(queue_calls.release_events)

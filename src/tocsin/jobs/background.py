@@ -1,4 +1,4 @@
-"""Background jobs of the pipeline: lake, SQL queries of it, backtests, silences and the self-audit.
+"""Background jobs of the pipeline: lake, SQL queries of it, backtests, silences, editors of alerts, the self-audit.
 
 They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/intervals.py``.
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtest_runner, lake, lake_queries, lost_names, silences
+from tocsin.jobs import audit, backtest_runner, editors, lake, lake_queries, lost_names, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -37,11 +37,12 @@ def running(settings: Settings, session: SparkSession) -> Iterator[None]:
     stopping = threading.Event()
     kept = lake.build(settings, session, engine)
     noticing, checked = silences.build(settings, session, engine), audit.build(settings, kept, engine)
-    named = lost_names.build(engine)
+    named, narrowing = lost_names.build(engine), editors.build(engine)
     jobs = [
         Job("lake", settings.lake_every_s, lambda: lake.grow(kept)),
         Job("silences", settings.silence_every_s, lambda: silences.look(noticing)),
         Job("audit", settings.audit_every_s, lambda: audit.audit(checked)),
+        Job("editors", editors.EVERY_S, lambda: editors.look(narrowing)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(named)),
     ]
 

@@ -18,6 +18,11 @@ class ViewExtent(StrEnum):
     DELETED = "deleted"
     """The editor is not there any more."""
 
+    def is_less_than(self, other: ViewExtent) -> bool:
+        """Return whether somebody who may view this may view less than ``other``."""
+        extents = list(ViewExtent)
+        return extents.index(self) > extents.index(other)
+
 
 @dataclass(frozen=True)
 class AlertEditor:
@@ -35,4 +40,15 @@ class AlertEditor:
     name: str | None
     is_deleted: bool
     since_ms: int
+    is_creator: bool = False
     told_extent: ViewExtent | None = None
+
+    def lost(self, extent: ViewExtent) -> bool:
+        """Return whether the alert's owners have to be told of ``extent``, which they do not know.
+
+        Of the creator they know what it was when the alert was new.
+        """
+        known = self.told_extent or (extent if self.is_creator else ViewExtent.EVERYTHING)
+        if self.told_extent is None and extent is ViewExtent.DELETED:
+            return True
+        return extent.is_less_than(known)

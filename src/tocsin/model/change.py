@@ -52,6 +52,9 @@ DESTINATION = "destination"
 EDITORS = "editors"
 """The field of an alert's event that says who took the alert over, and from whom."""
 
+EDITOR_VIEW = "editorView"
+"""The field of an ``alertNarrowed`` event that says which editor of the alert may view how much of what it covers."""
+
 ALERT_INCIDENT = "alertIncident"
 """The field of an ``alertIncidentUpdated`` event that says what somebody did to an incident of an alert."""
 
@@ -91,6 +94,7 @@ class EventType(StrEnum):
     AUDIT_FINDING = "auditFinding"
     DESTINATION_FAILING = "destinationFailing"
     DESTINATION_STOPPED = "destinationStopped"
+    ALERT_NARROWED = "alertNarrowed"
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
 
 

@@ -78,8 +78,11 @@ ACTIVITY_FEED_ALERT: Document = {
 _FORMER_CONDITIONS = {
     "fieldChanged == 'followers' || fieldChanged == 'votes'": "onlyFieldsChanged('followers', 'votes')",
     "fieldChanged == 'usageSummary' || fieldChanged == 'profile'": "onlyFieldsChanged('usageSummary', 'profile')",
+    "matchAnyEventType({'destinationFailing','destinationStopped'})": (
+        "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed'})"
+    ),
 }
-"""Conditions of earlier versions, with what they are now: they also left out events that change something else."""
+"""Conditions of earlier versions, with what they are now."""
 
 CONVERSATION_ALERT: Document = {
     "name": "ConversationAlert",
@@ -116,7 +119,8 @@ CONVERSATION_ALERT: Document = {
 BROKEN_ALERTS: Document = {
     "name": "BrokenAlerts",
     "displayName": "Broken alerts",
-    "description": "Mails the owners of an alert, and shows administrators, that a destination of it fails.",
+    "description": "Mails the owners of an alert, and shows administrators, that a destination of it fails, or that it"
+    " covers less because an editor of it is deleted or may view less.",
     "alertType": "Notification",
     "provider": "system",
     "enabled": True,
@@ -128,7 +132,7 @@ BROKEN_ALERTS: Document = {
                 "name": "failingDestinations",
                 "description": "Half of the five days of nothing but failures, nine tenths of them, and the end.",
                 "effect": "include",
-                "condition": "matchAnyEventType({'destinationFailing','destinationStopped'})",
+                "condition": "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed'})",
             }
         ],
     },
@@ -169,7 +173,8 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
     for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, BROKEN_ALERTS):
         _create_once(writes, "eventsubscription", alert)
-    _renew_conditions(writes, catalogue, Key.by_name(ACTIVITY_FEED_ALERT["name"]))
+    for alert in (ACTIVITY_FEED_ALERT, BROKEN_ALERTS):
+        _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))
     establish(writes)
     return password
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from tocsin.flow.track.destination_status import DestinationStatus
 from tocsin.model.entity import Document
+from tocsin.model.subscription import EventSubscription
 from tocsin.server.http.request import Caller
 
 
@@ -26,3 +27,23 @@ def standings_shown(alert: Document, caller: Caller) -> Mapping[str, Destination
         return {}
     left = ((destination, standing.since(editor.since_ms)) for destination, standing in standings.items())
     return {destination: standing for destination, standing in left if standing is not None}
+
+
+def editors_json(alert: EventSubscription, caller: Caller) -> Document:
+    """Return the editors of an alert; administrators also learn what each may view and what was withheld for them.
+
+    To others these would say what is hidden.
+    """
+    stores = caller.parts.alert_stores
+    rows: list[Document] = [
+        {"id": one.user_id, "type": "user", "name": one.name, "deleted": one.is_deleted, "since": one.since_ms}
+        for one in stores.editors.of(alert.id)
+    ]
+    if not caller.actor.is_admin:
+        return {"data": rows}
+    resources = alert.filtering_rules.resources if alert.filtering_rules else ("all",)
+    withheld = stores.match_results.withheld_counts(alert.id)
+    for row in rows:
+        row["mayView"] = caller.policies.view_extent(row["id"], resources).value
+        row["withheld"] = withheld.pop(row["id"], 0)
+    return {"data": rows, "withheldForFormer": sum(withheld.values())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.alert_incident import IncidentStatus, StepKind
 from tocsin.model.backtest import BacktestState
 from tocsin.model.change import EventType
@@ -231,6 +232,11 @@ ALERTS: dict[str, Document] = {
             **dict.fromkeys(("attemptCount", "lastAttemptAt", "statusCode"), nullable(COUNT)),
         }
     ),
+    "AlertEditor": whole(
+        {"id": ID, "type": either("user"), "name": nullable(TEXT), "deleted": FLAG, "since": TIME},
+        {"mayView": either(*ViewExtent), "withheld": COUNT},
+    ),
+    "AlertEditors": whole({"data": array(ref("AlertEditor"))}, {"withheldForFormer": COUNT}),
     "Flag": FLAG,
     "Replay": whole(
         {

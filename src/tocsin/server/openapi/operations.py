@@ -159,6 +159,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "deliveries.start_replay": OpenApiOperation("Replay", "ReplayRequest"),
     "deliveries.list_replays": OpenApiOperation("ReplayPage"),
     **dict.fromkeys(("deliveries.read_replay", "deliveries.cancel_replay"), OpenApiOperation("Replay")),
+    **dict.fromkeys(("editors.list_editors", "editors.take_alert_over"), OpenApiOperation("AlertEditors")),
     "queue.claim": OpenApiOperation("QueueItems", "QueueClaim"),
     **dict.fromkeys(("queue.acknowledge", "queue.release"), OpenApiOperation("QueueOutcomes", "QueueHeld")),
     "queue.extend": OpenApiOperation("QueueOutcomes", "QueueExtension"),

@@ -26,7 +26,13 @@ from tocsin.store.tables import (
 )
 
 _REMARKS = [
-    one.value for one in (EventType.AUDIT_FINDING, EventType.DESTINATION_FAILING, EventType.DESTINATION_STOPPED)
+    one.value
+    for one in (
+        EventType.AUDIT_FINDING,
+        EventType.DESTINATION_FAILING,
+        EventType.DESTINATION_STOPPED,
+        EventType.ALERT_NARROWED,
+    )
 ]
 """Types of events on alerts that nobody has changed."""
 _NEVER_MS = 2**62

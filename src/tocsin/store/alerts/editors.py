@@ -123,5 +123,6 @@ def _editor(row: Row[*tuple[Any, ...]]) -> AlertEditor:  # Any: a column's value
         name=row.name,
         is_deleted=row.deleted is None or bool(row.deleted),
         since_ms=max(row.since_ms, row.restored_ms or 0),
+        is_creator=row.is_creator,
         told_extent=None if row.told_view is None else ViewExtent(row.told_view),
     )

@@ -29,7 +29,12 @@ MOST_EXAMINED = 20_000
 """Notifications of one page that are looked at to count those that were not sent; of more, nobody waits for it."""
 
 _EVENT = change_event.c
-_REPORTS = (EventType.AUDIT_FINDING, EventType.DESTINATION_FAILING, EventType.DESTINATION_STOPPED)
+_REPORTS = (
+    EventType.AUDIT_FINDING,
+    EventType.DESTINATION_FAILING,
+    EventType.DESTINATION_STOPPED,
+    EventType.ALERT_NARROWED,
+)
 
 
 class HistoryKind(StrEnum):

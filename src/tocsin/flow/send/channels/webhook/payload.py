@@ -47,6 +47,7 @@ _OURS = frozenset(
         EventType.AUDIT_FINDING,
         EventType.DESTINATION_FAILING,
         EventType.DESTINATION_STOPPED,
+        EventType.ALERT_NARROWED,
         EventType.ALERT_INCIDENT_UPDATED,
     }
 )

@@ -13,7 +13,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, recipients_of, triggered_too
-from tocsin.flow.resolve.local import Recipient
+from tocsin.flow.resolve.local import Recipient, destinations_of
 from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
 from tocsin.flow.resolve.withholding import withheld
 from tocsin.flow.schedule.messages import scheduled, timings_of
@@ -83,6 +83,7 @@ def incident_work(engine: Engine, pairs: list[Pair], *, now_ms: int, after: int 
 
 def _row(one: Recipient, logged: LoggedEvent) -> dict[str, object]:
     subscription_id, destination_id = one.reasons[0].destination_key
+    destination_ids = destinations_of(reason.destination_key for reason in one.reasons)
     return {
         "event_id": logged.event.id,
         "log_offset": logged.offset,
@@ -95,5 +96,6 @@ def _row(one: Recipient, logged: LoggedEvent) -> dict[str, object]:
         "reasons": json.dumps([reason.to_wire() for reason in one.reasons]),
         "subscription_id": subscription_id,
         "destination_id": destination_id,
-        "subscription_ids": sorted({reason.subscription_id for reason in one.reasons}),
+        "subscription_ids": list(destination_ids),
+        "destination_ids": destination_ids,
     }

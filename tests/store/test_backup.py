@@ -159,7 +159,9 @@ def test_messages_that_were_claimed_are_free_again(store_engine: Engine, setting
     event = EventLog(store_engine).read(0, 1)[0].event
     row = {"id": "n", "event_id": event.id, "log_offset": 1, "channel": "Email", "key": "k", "target": "t"}
     row |= {"recipient_id": None, "reasons": "[]", "message_id": "d", "subscription_id": "s", "destination_id": "x"}
-    Notifications(store_engine).add([row | {"due_at_ms": 5, "wait_ms": 0, "created_at_ms": 5, "grouping_key": None}])
+    Notifications(store_engine).add(
+        [row | {"due_at_ms": 5, "wait_ms": 0, "created_at_ms": 5, "grouping_key": None, "slots": ()}]
+    )
     with store_engine.begin() as connection:
         connection.execute(update(message).values(lease_owner="a worker"))
     Sessions(store_engine).begin("a worker", lease_ms=1, now_ms=1)

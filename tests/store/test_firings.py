@@ -102,7 +102,7 @@ def test_what_two_queries_notify_counts_for_the_alerts_of_both(company: SmallCom
     assert [left[one].noise for one in alerts] == [0, 1]
 
 
-_IN_APP = {"message_id": None, "grouping_key": None}
+_IN_APP = {"message_id": None, "grouping_key": None, "slots": ()}
 
 
 def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object]:

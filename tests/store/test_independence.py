@@ -19,7 +19,7 @@ from tests.store.test_access import Small
 from tests.whole import WHOLE
 
 from tocsin.clock import SystemClock
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.model.message import Delivered, Outcome
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM, Actor
@@ -88,7 +88,7 @@ def test_what_an_alert_sends_does_not_depend_on_the_others(
 
 def _sent(template: Path, made: dict[str, Made], hidden: str) -> dict[str, set[Sent]]:
     """Return what each alert sends when just these are there; fail where a recipient gets one event twice."""
-    with _store(template) as engine:
+    with opened_copy(template) as engine:
         small = Small(engine)
         small.make("user", "root", email="root@example.org", isAdmin=True)
         ids = {name: _alert(small, name, one) for name, one in made.items()}
@@ -104,7 +104,8 @@ def _sent(template: Path, made: dict[str, Made], hidden: str) -> dict[str, set[S
 
 
 @contextmanager
-def _store(template: Path) -> Iterator[Engine]:
+def opened_copy(template: Path) -> Iterator[Engine]:
+    """Yield a store that is a copy of an empty one."""
     with TemporaryDirectory() as folder:
         shutil.copy(template, path := Path(folder) / "store.db")
         engine = open_engine(f"sqlite:///{path}")
@@ -138,27 +139,32 @@ def _end(small: Small, alert_id: str, made: Made) -> None:
             Mutes(small.engine).put(Mute(who, MuteKind.ALERT, alert_id))
 
 
-async def _work_off(engine: Engine) -> list[Dispatch]:
-    channel, messages = Collecting(), Messages(engine)
-    reports = failure_reports(engine, SystemClock())
-    parts = WorkerParts(
-        messages,
+def worker_parts(engine: Engine, mail: Sender) -> WorkerParts:
+    """Return the parts of a worker that knows one channel, which sends mails."""
+    return WorkerParts(
+        Messages(engine),
         Sessions(engine),
         Routes(engine),
         Permitted(engine),
         People(engine),
         FailureMessages(engine),
-        {Channel.EMAIL: channel},
-        reports,
+        {Channel.EMAIL: mail},
+        failure_reports(engine, SystemClock()),
         Replays(engine),
     )
+
+
+async def _work_off(engine: Engine) -> list[Dispatch]:
+    channel = Collecting()
+    parts, messages = worker_parts(engine, channel), Messages(engine)
     parts.sessions.begin("s", lease_ms=90_000, now_ms=0)
     for dispatch in messages.dispatches(messages.claim("s", 64, now_ms=10**15)):
-        await attempt(parts, dispatch, RouteBook(parts), _yes)
+        await attempt(parts, dispatch, RouteBook(parts), yes)
     return channel.sent
 
 
-async def _yes() -> bool:
+async def yes() -> bool:
+    """Say that a message is still held."""
     return True
 
 

@@ -45,7 +45,7 @@ class TwoQueries:
             "created_at_ms": 5,
         }
         row |= {"message_id": message_id(self.id) if self.channel == "Email" else None, "subscription_ids": [alert]}
-        row |= {"grouping_key": None, "subscription_id": alert, "destination_id": f"of {alert}"}
+        row |= {"grouping_key": None, "slots": (), "subscription_id": alert, "destination_id": f"of {alert}"}
         self.notifications.add([row], match_results_of([(1, alert)], [row], now_ms=5))
 
     def alerts(self) -> list[str]:

@@ -36,6 +36,7 @@ def row(number: int, *, leaves: bool) -> dict[str, object]:
         "subscription_id": "s",
         "destination_id": "x",
         "grouping_key": None,
+        "slots": (),
         "due_at_ms": 5,
         "wait_ms": 0,
         "created_at_ms": 5,

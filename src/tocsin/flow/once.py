@@ -21,7 +21,7 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
-from tocsin.flow.resolve.local import Recipient, recipients
+from tocsin.flow.resolve.local import Recipient, destinations_of, recipients
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.messages import Row, scheduled, timings_of
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
@@ -64,11 +64,15 @@ class World:
 
 @dataclass(frozen=True)
 class Scheduled:
-    """One notification, where it goes, and its message: none for the inbox, whose row is all there is."""
+    """One notification, where it goes, and its message: none for the inbox, whose row is all there is.
+
+    ``destination_key`` are the alert and the destination that it is sent under.
+    """
 
     notification: Notification
     target: str
     message_id: str | None
+    destination_key: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,8 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
 
 
 def _row(one: Recipient, logged: LoggedEvent, roots: RootsOfAlerts) -> dict[str, Any]:
+    subscription_id, destination_id = one.reasons[0].destination_key
+    destination_ids = destinations_of(reason.destination_key for reason in one.reasons)
     return {
         "event_id": logged.event.id,
         "entity_id": logged.event.entity_id,
@@ -139,7 +145,10 @@ def _row(one: Recipient, logged: LoggedEvent, roots: RootsOfAlerts) -> dict[str,
         "recipient_id": one.user_id,
         "reasons": naming_root(one.reasons, roots) if roots else one.reasons,
         "roots": assets_by_key(roots),
-        "subscription_ids": list(dict.fromkeys(reason.subscription_id for reason in one.reasons)),
+        "subscription_id": subscription_id,
+        "destination_id": destination_id,
+        "subscription_ids": list(destination_ids),
+        "destination_ids": destination_ids,
     }
 
 
@@ -155,7 +164,7 @@ def _scheduled(row: Mapping[str, Any], log_offset: int) -> Scheduled:
         due_at_ms=row["due_at_ms"],
         created_at_ms=row["created_at_ms"],
     )
-    return Scheduled(notification, row["target"], row["message_id"])
+    return Scheduled(notification, row["target"], row["message_id"], (row["subscription_id"], row["destination_id"]))
 
 
 async def _sent(one: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Notified:
@@ -177,7 +186,7 @@ async def _sent(one: Scheduled, event: ChangeEvent, matched: Sequence[EventSubsc
 
 def _message(one: Scheduled, identity: str) -> Message:
     notification = one.notification
-    subscription_id, destination_id = notification.reasons[0].destination_key
+    subscription_id, destination_id = one.destination_key
     return Message(
         id=identity,
         subscription_id=subscription_id,

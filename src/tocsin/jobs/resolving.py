@@ -30,7 +30,7 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.flow.resolve.candidates import EventHead
-from tocsin.flow.resolve.local import Recipient
+from tocsin.flow.resolve.local import Recipient, destinations_of
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
@@ -380,7 +380,7 @@ def recipient_rows(
     for head, recipients in found:
         grouped = {"roots": assets_by_key(roots[head.offset])} if head.offset in roots else {}
         for channel, key, target, user_id, reasons in recipients:
-            text, subscription_ids = _reasons(reasons)
+            text, destination_ids = _reasons(reasons)
             yield {
                 "event_id": head.event_id,
                 "log_offset": head.offset,
@@ -393,7 +393,8 @@ def recipient_rows(
                 "reasons": text,
                 "subscription_id": reasons[0].subscription_id,
                 "destination_id": reasons[0].destination_id,
-                "subscription_ids": subscription_ids,
+                "subscription_ids": list(destination_ids),
+                "destination_ids": destination_ids,
                 **grouped,
             }
 
@@ -435,7 +436,7 @@ def _tuned_interpreter() -> Iterator[None]:
 
 
 @lru_cache(maxsize=10_000)
-def _reasons(reasons: tuple[Reason, ...]) -> tuple[str, list[str]]:
-    """Return reasons as JSON, and their alerts; the followers of one asset all have the same."""
+def _reasons(reasons: tuple[Reason, ...]) -> tuple[str, dict[str, str]]:
+    """Return reasons as JSON, and their alerts, each with its destination; the followers of one asset have the same."""
     text = orjson.dumps([one.to_wire() for one in reasons]).decode()
-    return text, list(dict.fromkeys(one.subscription_id for one in reasons))
+    return text, destinations_of(one.destination_key for one in reasons)

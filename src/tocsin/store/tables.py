@@ -326,6 +326,17 @@ notification = Table(
 )
 """One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app."""
 
+paced_time = Table(
+    "paced_time",
+    METADATA,
+    Column("channel", _CHANNEL, primary_key=True),
+    Column("recipient", Text, primary_key=True),
+    Column("grouping_key", Text, primary_key=True),
+    Column("due_at_ms", BigInteger, nullable=False),
+    Index(None, "due_at_ms"),
+)
+"""One row per group of a paced alert: its last turn that was not needed, as another alert told the recipient first."""
+
 message = Table(
     "message",
     METADATA,

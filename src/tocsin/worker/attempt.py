@@ -22,7 +22,7 @@ from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.report_wording import is_failure_report, is_recovery
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.send.starring import starred
-from tocsin.flow.send.templates.choice import Routes, worded
+from tocsin.flow.send.templates.choice import Routes, shares_of, worded
 from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.message import (
@@ -173,10 +173,13 @@ async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: R
         permitted,
         batch_size=route.batch_size,
         sends_arrays=route.sends_arrays,
+        shares=shares_of(routes),
         addresses=await _addresses(parts, permitted, route.destination),
         answers=await _answers(parts, permitted, route.destination),
         failure=await _failure(parts, permitted),
-        buttons=buttons_of(permitted, LinkSigner(parts.base_url, parts.link_key), now_ms=now_ms),
+        buttons=buttons_of(
+            _leading_first(permitted, routes), LinkSigner(parts.base_url, parts.link_key), now_ms=now_ms
+        ),
     )
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
@@ -184,6 +187,20 @@ async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: R
     outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
     problem = problem or starred(outcome.template_error, route.destination)
     return _Try(outcome, permitted.entries, template_error=problem)
+
+
+def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:
+    """Return a message with the incidents of leading alerts first: it has buttons for some of them."""
+    ranks = {alert: route.rank for (alert, _), route in routes.items() if route}
+    return replace(
+        dispatch,
+        entries=tuple(
+            replace(one, incidents=tuple(sorted(one.incidents, key=lambda each: ranks[each.subscription_id])))
+            if len(one.incidents) > 1
+            else one
+            for one in dispatch.entries
+        ),
+    )
 
 
 async def _worded(parts: WorkerParts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
@@ -255,15 +272,16 @@ def _refused(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
 def _ready(dispatch: Dispatch, routes: Routes) -> tuple[list[Route], str]:
     """Return the destinations that can send it, one for each endpoint and bot; or why none can be used yet.
 
-    One whose secrets cannot be read waits.
+    The leading alert's is first. One whose secrets cannot be read waits.
     """
-    found = [routes[reason.destination_key] for entry in dispatch.entries for reason in entry.reasons]
+    named = {reason.destination_key: None for entry in dispatch.entries for reason in entry.reasons}
+    found = sorted((route for key in named if (route := routes[key])), key=lambda route: route.rank)
     ready: dict[tuple[str | None, str | None], Route] = {}
     for route in found:
-        if route and route.waits_because is None:
+        if route.waits_because is None:
             config = route.destination.config
             ready.setdefault((config.endpoint, config.bot_token), route)
-    return list(ready.values()), "" if ready else next(route.waits_because or "" for route in found if route)
+    return list(ready.values()), "" if ready else next(route.waits_because or "" for route in found)
 
 
 def _lies_with_destination(outcome: Outcome) -> bool:

@@ -62,6 +62,14 @@ def _together(one: Recipient, user_id: str | None, reason: Reason) -> Recipient:
     return one._replace(user_id=min(user_ids, default=None), reasons=reasons)
 
 
+def destinations_of(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the alerts of these pairs of alert and destination, each with the first of its destinations."""
+    found: dict[str, str] = {}
+    for subscription_id, destination_id in keys:
+        found.setdefault(subscription_id, destination_id)
+    return found
+
+
 def reason_order(reason: Reason) -> tuple[str, ...]:
     """Return what reasons are ordered by; missing parts come first."""
     return (

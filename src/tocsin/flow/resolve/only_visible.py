@@ -14,6 +14,7 @@ import orjson
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
+from tocsin.flow.resolve.local import destinations_of
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
@@ -146,11 +147,13 @@ def _reasons_in(text: str) -> tuple[Document, ...]:
 
 def _with(row: NotificationRow, reasons: Sequence[Document]) -> NotificationRow:
     is_personal = not all(_is_external(one) for one in reasons)
+    destination_ids = destinations_of((one["subscriptionId"], one["destinationId"]) for one in reasons)
     return {
         **row,
         "reasons": orjson.dumps(reasons).decode(),
         "recipient_id": row["recipient_id"] if is_personal else None,
         "subscription_id": reasons[0]["subscriptionId"],
         "destination_id": reasons[0]["destinationId"],
-        "subscription_ids": list(dict.fromkeys(one["subscriptionId"] for one in reasons)),
+        "subscription_ids": list(destination_ids),
+        "destination_ids": destination_ids,
     }

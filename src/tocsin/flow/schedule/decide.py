@@ -16,6 +16,9 @@ from tocsin.model.subscription import EventSubscription, Gathering, GroupBy, Tri
 SCHEDULED = "scheduled"
 """The grouping key of what scheduled triggers gather."""
 
+Rank = tuple[bool, int, str]
+"""What alerts are ordered by, the leading first: those of administrators before others, then by age, then by id."""
+
 _BY_ASSET = (GroupBy.ASSET, GroupBy.LINEAGE_ROOT)
 
 
@@ -24,6 +27,7 @@ class Timing:
     """When an alert notifies: its trigger, and how long it gathers in real time (milliseconds; 0: not at all).
 
     ``sends_arrays``: channels for machines gather as well. ``is_critical``: it waits for nobody's preferred time.
+    ``rank`` decides between alerts that would notify of one event at the same time.
     """
 
     trigger: Trigger
@@ -31,6 +35,7 @@ class Timing:
     batch_size: int = 100
     sends_arrays: bool = False
     is_critical: bool = False
+    rank: Rank = (True, 0, "")
 
 
 IMMEDIATE = Timing(Trigger())
@@ -39,8 +44,19 @@ IMMEDIATE = Timing(Trigger())
 def timing_of(subscription: EventSubscription) -> Timing:
     """Return the timing of an alert; a critical one gathers nothing in real time."""
     is_critical = subscription.is_critical
-    window_ms = 0 if is_critical else subscription.poll_interval * 1000
-    return Timing(subscription.trigger, window_ms, subscription.batch_size, subscription.sends_arrays, is_critical)
+    return Timing(
+        subscription.trigger,
+        window_ms=0 if is_critical else subscription.poll_interval * 1000,
+        batch_size=subscription.batch_size,
+        sends_arrays=subscription.sends_arrays,
+        is_critical=is_critical,
+        rank=rank_of(subscription),
+    )
+
+
+def rank_of(subscription: EventSubscription) -> Rank:
+    """Return the place of an alert among others: nobody but administrators gets before those of administrators."""
+    return not subscription.is_of_administrators, subscription.created_at_ms, subscription.id
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ Next: ``flow/send`` for messages; in-app notifications are in the inbox once the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from tocsin.flow.schedule.decide import (
@@ -24,24 +25,19 @@ from tocsin.flow.schedule.decide import (
 )
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred, PreferredWait
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
-from tocsin.model.subscription import Channel, EventSubscription, Gathering, TriggerType
+from tocsin.model.subscription import Channel, EventSubscription, Gathering
 
 Row = Mapping[str, Any]  # Any: a column's value
 Timings = Mapping[str, Timing]
-"""The timings of alerts; those without an entry notify immediately, each time in a separate message."""
+"""The timings of alerts; one without an entry notifies immediately, each time in a separate message."""
 
 Gatherings = Mapping[str, Gathering]
 """How channels carry several notifications; those without an entry do not."""
 
 
 def timings_of(subscriptions: Iterable[EventSubscription]) -> dict[str, Timing]:
-    """Return the timings of those of these alerts that are scheduled, gather or are critical, by alert."""
-    found = ((one.id, timing_of(one)) for one in subscriptions)
-    return {one: timing for one, timing in found if timing.window_ms or timing.is_critical or _is_scheduled(timing)}
-
-
-def _is_scheduled(timing: Timing) -> bool:
-    return timing.trigger.trigger_type is TriggerType.SCHEDULED
+    """Return the timings of these alerts, by alert."""
+    return {one.id: timing_of(one) for one in subscriptions}
 
 
 _OF_ASSET = "|asset:"
@@ -56,8 +52,8 @@ class Slot(NamedTuple):
     """When a notification goes out (epoch milliseconds), and under which key with others, if with any.
 
     ``timing`` is the scheduled one that determines it, ``wait`` what the recipient prefers to wait for: they give the
-    next slot. With ``window_ms`` it is paced:
-    ``is_first`` until the store has found that its group has had a message within that time.
+    next slot. With ``window_ms`` it is paced: ``is_first`` until the store has found that its group has had a message
+    within that time. ``subscription_id`` is the alert whose slot it is.
     """
 
     due_at_ms: int
@@ -67,54 +63,74 @@ class Slot(NamedTuple):
     by_asset: bool = False
     is_first: bool = False
     wait: PreferredWait | None = None
+    subscription_id: str = ""
 
 
 class Schedule:
     """The slots of what is scheduled at one moment: decided once for a channel, a set of alerts and a time."""
 
-    def __init__(self, timings: Timings, gatherings: Gatherings, now_ms: int) -> None:
-        self._timings, self._gatherings, self._now_ms, self._now = timings, gatherings, now_ms, Slot(now_ms)
-        self._slots: dict[tuple[str, tuple[str, ...], int], Slot] = {}
+    def __init__(self, timings: Timings, gatherings: Gatherings, preferred: Preferred, now_ms: int) -> None:
+        self._timings, self._gatherings, self._preferred, self._now_ms = timings, gatherings, preferred, now_ms
+        self._slots: dict[tuple[str, tuple[str, ...], int], tuple[tuple[Slot, ...], bool]] = {}
 
-    def slot(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Slot:
-        """Return when a notification that these alerts share is due: the earliest of their times."""
-        if not self._timings:
-            return self._now
-        key = (channel, tuple(subscription_ids), event_ms)
-        found = self._slots.get(key)
-        if found is None:
-            found = min((self._of(channel, one, event_ms) for one in subscription_ids), key=self._order)
-            self._slots[key] = found
-        return found
+    def slots(self, row: Row) -> tuple[Slot, ...]:
+        """Return when each of the alerts that share a notification would send it alone, the leading alert first."""
+        key = (row["channel"], tuple(row["subscription_ids"]), row["timestamp_ms"])
+        known = self._slots.get(key)
+        if known is None:
+            slots = tuple(self._of_alerts(*key))
+            known = self._slots[key] = (slots, any(slot.by_asset for slot in slots))
+        slots, depend_on_asset = known
+        if depend_on_asset:
+            slots = tuple(_by_asset(slot, row) for slot in slots)
+        if self._preferred.preferences and row["recipient_id"] is not None:
+            slots = tuple(self._as_preferred(slot, row) for slot in slots)
+        return slots
 
-    def preferred(self, row: Row, slot: Slot, preferred: Preferred) -> Slot:
-        """Return when a notification is due that was so at ``slot``, as its recipient prefers.
+    def _of_alerts(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Iterator[Slot]:
+        gathering = self._gatherings.get(channel, Gathering.NONE)
+        for one in sorted(subscription_ids, key=lambda each: self._timings.get(each, IMMEDIATE).rank):
+            timing = self._timings.get(one, IMMEDIATE)
+            decision = decide(timing, None, self._now_ms, subscription_id=one, gathering=gathering, event_ms=event_ms)
+            yield _slot_of(decision, timing, self._now_ms)._replace(subscription_id=one)
+
+    def _as_preferred(self, slot: Slot, row: Row) -> Slot:
+        """Return when an alert would send a notification to somebody with preferences.
 
         Preferences are for mails and direct messages, and not for what is critical.
         """
         recipient_id = row["recipient_id"]
-        if recipient_id is None or self._gatherings.get(row["channel"]) is not Gathering.SUMMARY:
-            return slot
-        if any(self._timings.get(one, IMMEDIATE).is_critical for one in row["subscription_ids"]):
+        is_critical = self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
+        if is_critical or self._gatherings.get(row["channel"]) is not Gathering.SUMMARY:
             return slot
         due_at_ms = max(slot.due_at_ms, self._now_ms)
-        wait = preferred.wait(recipient_id, row["event_id"])
+        wait = self._preferred.wait(recipient_id, row["event_id"])
         preferred_ms = due_at_ms if wait is None else wait.due_at_ms(due_at_ms)
         if preferred_ms == due_at_ms:
             return slot
-        return Slot(preferred_ms, preferred.grouping_key(recipient_id), wait=wait)
-
-    def _of(self, channel: str, subscription_id: str, event_ms: int) -> Slot:
-        timing = self._timings.get(subscription_id, IMMEDIATE)
-        gathering = self._gatherings.get(channel, Gathering.NONE)
-        decision = decide(
-            timing, None, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms
+        return Slot(
+            preferred_ms,
+            self._preferred.grouping_key(recipient_id),
+            wait=wait,
+            subscription_id=slot.subscription_id,
         )
-        return _slot_of(decision, timing, self._now_ms)
 
-    def _order(self, slot: Slot) -> tuple[int, bool, bool]:
-        """Return the sort key of the slots of a notification: earliest first, immediate before gathering."""
-        return max(slot.due_at_ms, self._now_ms), slot.timing is not None, slot.grouping_key is not None
+
+def _by_asset(slot: Slot, row: Row) -> Slot:
+    """Return a slot whose grouping key names the asset, where it is meant per asset."""
+    if not slot.by_asset:
+        return slot
+    asset_id = row.get("roots", {}).get(slot.grouping_key, row["entity_id"])
+    return slot._replace(grouping_key=f"{slot.grouping_key}{_OF_ASSET}{asset_id}")
+
+
+def slot_order(slot: Slot, *, now_ms: int) -> tuple[int, bool]:
+    """Return what the slots of a notification are ordered by, those of leading alerts being first in any case.
+
+    The earliest is first; of those that are due now, one without others.
+    """
+    due_at_ms = max(slot.due_at_ms, now_ms)
+    return due_at_ms, due_at_ms == now_ms and slot.grouping_key is not None
 
 
 def _slot_of(decision: Decision, timing: Timing, now_ms: int) -> Slot:
@@ -139,7 +155,8 @@ def next_slot(slot: Slot) -> Slot:
     if slot.window_ms:
         return following(slot, slot.due_at_ms + slot.window_ms)
     timing = slot.timing or IMMEDIATE
-    return _slot_of(decide(timing, None, slot.due_at_ms, gathering=Gathering.SUMMARY), timing, slot.due_at_ms)
+    decision = decide(timing, None, slot.due_at_ms, gathering=Gathering.SUMMARY)
+    return _slot_of(decision, timing, slot.due_at_ms)._replace(subscription_id=slot.subscription_id)
 
 
 def following(slot: Slot, due_at_ms: int) -> Slot:
@@ -159,31 +176,41 @@ def scheduled(
 
     Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key``, ``recipient_id`` and
     ``subscription_ids``; ``roots``, if there are any, gives the asset of a group in place of ``entity_id``
-    (``flow/schedule/roots.py``). Adds ``id``, ``message_id`` (None for the inbox), ``slot``, ``grouping_key``,
-    ``due_at_ms``, ``wait_ms`` and ``created_at_ms``.
+    (``flow/schedule/roots.py``); ``destination_ids``, where several alerts share it, the destination of each. Adds
+    ``id``, ``message_id`` (None for the inbox), ``slots`` of all its alerts, and of them ``slot``, ``grouping_key``,
+    ``due_at_ms``, ``wait_ms`` and ``created_at_ms``; ``subscription_id`` and ``destination_id`` are those of the slot.
     """
-    schedule = Schedule(timings, gatherings, now_ms)
+    schedule = Schedule(timings, gatherings, preferred, now_ms)
     for row in rows:
-        channel, key = row["channel"], row["key"]
-        slot = schedule.slot(channel, row["subscription_ids"], row["timestamp_ms"])
-        if slot.by_asset:
-            asset_id = row.get("roots", {}).get(slot.grouping_key, row["entity_id"])
-            slot = slot._replace(grouping_key=f"{slot.grouping_key}{_OF_ASSET}{asset_id}")
-        if preferred.preferences:
-            slot = schedule.preferred(row, slot, preferred)
-        identity = notification_id(row["event_id"], channel, key)
-        of_slot = in_slot(identity, channel, key, slot, now_ms)
-        yield {**row, "id": identity, "slot": slot, "created_at_ms": now_ms, **of_slot}
+        slots = schedule.slots(row)
+        identity = notification_id(row["event_id"], row["channel"], row["key"])
+        timed = {**row, "id": identity, "slots": slots, "created_at_ms": now_ms}
+        slot = slots[0] if len(slots) == 1 else min(slots, key=partial(slot_order, now_ms=now_ms))
+        timed |= _of_slot(timed, slot)
+        yield timed
 
 
-def in_slot(identity: str, channel: str, key: str, slot: Slot, now_ms: int) -> dict[str, Any]:
+def in_slot(row: Row, slot: Slot) -> dict[str, Any]:
+    """Return a scheduled notification in another slot."""
+    return {**row, **_of_slot(row, slot)}
+
+
+def _of_slot(row: Row, slot: Slot) -> dict[str, Any]:
     """Return the columns of a notification that its slot determines."""
     return {
-        "message_id": _message_of(identity, channel, key, slot),
+        "slot": slot,
+        "message_id": _message_of(row["id"], row["channel"], row["key"], slot),
         "grouping_key": slot.grouping_key,
         "due_at_ms": slot.due_at_ms,
-        "wait_ms": max(0, slot.due_at_ms - now_ms),
+        "wait_ms": max(0, slot.due_at_ms - row["created_at_ms"]),
+        **_sent_under(row, slot),
     }
+
+
+def _sent_under(row: Row, slot: Slot) -> dict[str, str]:
+    """Return the alert and the destination that a shared notification is sent under: those of its slot."""
+    destination_id = row.get("destination_ids", {}).get(slot.subscription_id)
+    return {} if destination_id is None else {"subscription_id": slot.subscription_id, "destination_id": destination_id}
 
 
 def _message_of(identity: str, channel: str, key: str, slot: Slot) -> str | None:

@@ -6,7 +6,7 @@ Next: ``flow/send/channels/webhook/payload.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import NamedTuple, Protocol
@@ -15,7 +15,7 @@ from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
-from tocsin.model.subscription import Destination
+from tocsin.model.subscription import DEFAULT_BATCH_SIZE, Destination
 from tocsin.model.template import Template
 
 Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
@@ -52,13 +52,21 @@ class Button(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Share:
+    """How many of its notifications a message shows for an alert at most, and whether that is one of administrators."""
+
+    count: int = DEFAULT_BATCH_SIZE
+    is_of_administrators: bool = False
+
+
+@dataclass(frozen=True)
 class Dispatch:
     """A claimed message with its notifications, in log order: at least one.
 
-    ``batch_size`` is the alert's: how many of them the message shows at most, or, of an alert that ``sends_arrays``,
-    a request to a webhook carries. ``texts`` holds, by the id of a notification, what a template says of it,
-    ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of owners who
-    can be mentioned, by their ids.
+    ``shares`` hold, by alert, how many of its notifications the message shows. To a webhook, a request for an alert
+    that ``sends_arrays`` carries at most ``batch_size``. ``texts`` holds, by the id of a notification, what a template
+    says of it, ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of
+    owners who can be mentioned, by their ids.
     ``answers`` is the first message about the failure that it resolves, ``failure`` what surrounds the failure that it
     is about, ``buttons`` are those to acknowledge incidents,
     by the id of a notification. ``event_bytes`` is the size of its events as JSON.
@@ -69,6 +77,7 @@ class Dispatch:
     event_bytes: int = 0
     batch_size: int = 100
     sends_arrays: bool = False
+    shares: Mapping[str, Share] = field(default_factory=dict)
     texts: Mapping[str, RichText] = field(default_factory=dict)
     payloads: Mapping[str, bytes] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -92,9 +101,38 @@ class Dispatch:
         return self.first.reasons
 
 
-def shown(dispatch: Dispatch, limit: int) -> tuple[Entry, ...]:
-    """Return the notifications that a message shows, of a channel that can show ``limit``; others are counted."""
-    return dispatch.entries[: min(limit, dispatch.batch_size)]
+def selections(dispatch: Dispatch, most: int) -> Iterator[tuple[Entry, ...]]:
+    """Yield ever fewer of the notifications, for messages that show some and count the others; the last time none.
+
+    At first each alert's share is shown, at most ``most``, as if it had sent the message alone. Then less of each,
+    alike; alerts of administrators give way last.
+    """
+    for limit in _halves(most):
+        yield _selected(dispatch, of_administrators=most, of_others=limit)
+    for limit in _halves(most // 2):
+        yield _selected(dispatch, of_administrators=limit, of_others=0)
+
+
+def _halves(limit: int) -> Iterator[int]:
+    while limit:
+        yield limit
+        limit //= 2
+    yield 0
+
+
+def _selected(dispatch: Dispatch, *, of_administrators: int, of_others: int) -> tuple[Entry, ...]:
+    left: dict[str, int] = {}
+    selected: list[Entry] = []
+    for entry in dispatch.entries:
+        is_shown = False
+        for alert in {reason.subscription_id for reason in entry.reasons} or {""}:
+            if alert not in left:
+                share = dispatch.shares.get(alert, Share())
+                left[alert] = min(share.count, of_administrators if share.is_of_administrators else of_others)
+            is_shown = is_shown or left[alert] > 0
+            left[alert] -= 1
+        selected += [entry] if is_shown else []
+    return tuple(selected)
 
 
 def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
@@ -132,7 +170,8 @@ class Route:
     """A destination as it is set up now.
 
     ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show,
-    or an array hold where the alert ``sends_arrays``. ``template`` words its messages; where there is none any more,
+    or an array hold where the alert ``sends_arrays``. ``rank`` decides between alerts that share a message
+    (``flow/schedule/decide.rank_of``). ``template`` words its messages; where there is none any more,
     ``template_problem`` says so.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
@@ -146,6 +185,17 @@ class Route:
     waits_because: str | None = None
     template: Template | None = None
     template_problem: str = ""
+    rank: tuple[bool, int, str] = (True, 0, "")
+
+    @property
+    def share(self) -> Share:
+        """Return what a message shows for the alert."""
+        return Share(self.batch_size, self.is_of_administrators)
+
+    @property
+    def is_of_administrators(self) -> bool:
+        """Return whether nobody but administrators, or Tocsin itself, has created or changed the alert."""
+        return not self.rank[0]
 
 
 class Sender(Protocol):

@@ -7,12 +7,12 @@ Next: ``flow/send/channels/slack/blocks.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
 from tocsin.flow.send.digest_wording import digest_headline
-from tocsin.flow.send.dispatch import Button, Dispatch, shown, why
+from tocsin.flow.send.dispatch import Button, Dispatch, selections, why
 from tocsin.flow.send.report_wording import failure_lines
 from tocsin.flow.send.templates.rich_text import RichBlock
 from tocsin.flow.send.text_blocks import ChangeLine, clean_line
@@ -104,20 +104,21 @@ class MessageContent:
 class ShownLimits:
     """How much a channel shows: notifications of a digest, changes of each of them, changes of a single one.
 
-    Of what a template says it shows as many blocks, twice as many of a single one.
+    ``entries`` are those of one alert, ``most_entries`` those of all that share the digest. Of what a template says
+    it shows as many blocks, twice as many of a single one.
     """
 
     entries: int = 20
+    most_entries: int = 24
     lines_each: int = 3
     lines: int = 20
 
 
-def message_content(dispatch: Dispatch, *, base_url: str, count: int, lines_each: int) -> MessageContent:
-    """Return what a message says with ``count`` notifications in a digest, or as many changes of a single one."""
+def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: str, lines_each: int) -> MessageContent:
+    """Return what a message says that shows these of its notifications, and of each so many changes."""
+    sections = tuple(_section(dispatch, one, base_url, lines_limit=lines_each) for one in entries)
     if len(dispatch.entries) == 1:
-        section = _section(dispatch, dispatch.first, base_url, lines_limit=count)
-        return MessageContent(section.headline, (section,))
-    sections = tuple(_section(dispatch, one, base_url, lines_limit=lines_each) for one in dispatch.entries[:count])
+        return MessageContent(sections[0].headline, sections)
     title = clean_line(digest_headline(dispatch.entries), limit=_NAME_LIMIT)
     return MessageContent(title, sections, len(dispatch.entries) - len(sections), is_digest=True)
 
@@ -131,15 +132,26 @@ def fitted(
     fits: Callable[[bytes], bool],
 ) -> bytes:
     """Return the payload that ``render`` makes of as much of the message as ``fits``; the rest is counted."""
-    is_digest = len(dispatch.entries) > 1
-    most = 2 * limits.lines if dispatch.texts else limits.lines
-    count = len(shown(dispatch, limits.entries)) if is_digest else most
-    while True:
-        content = message_content(dispatch, base_url=base_url, count=count, lines_each=limits.lines_each)
-        payload = render(content)
-        if fits(payload) or not count:
-            return payload
-        count //= 2
+    payload = b""
+    for entries, lines_each in _portions(dispatch, limits):
+        payload = render(message_content(dispatch, entries, base_url=base_url, lines_each=lines_each))
+        if fits(payload):
+            break
+    return payload
+
+
+def _portions(dispatch: Dispatch, limits: ShownLimits) -> Iterator[tuple[Sequence[Entry], int]]:
+    """Yield ever less of a message, each time as notifications and how many changes of each."""
+    if len(dispatch.entries) == 1:
+        lines = 2 * limits.lines if dispatch.texts else limits.lines
+        while lines:
+            yield dispatch.entries, lines
+            lines //= 2
+        yield dispatch.entries, 0
+        return
+    for entries in selections(dispatch, limits.entries):
+        if len(entries) <= limits.most_entries:
+            yield entries, limits.lines_each
 
 
 def more_of(count: int) -> str:

@@ -13,7 +13,7 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch, narrowed
 from tocsin.flow.send.rehearsal import Rehearsed, rehearsal
-from tocsin.flow.send.templates.choice import worded
+from tocsin.flow.send.templates.choice import shares_of, worded
 from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.send.wording import headline
 from tocsin.model.entity import Document
@@ -165,13 +165,13 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
 
 
 def _worded(dispatch: Dispatch, caller: Caller) -> Dispatch:
-    """Return a message in the words of the templates of its alerts."""
+    """Return a message with what it shows for each of its alerts, in the words of their templates."""
     stored = caller.parts.alert_stores.routes
     keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
     routes = {alert: stored.of(alert) for alert, _ in keys}
     place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url())
     found = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
-    return worded(dispatch, found, stored.system_templates(), place)[0]
+    return worded(replace(dispatch, shares=shares_of(found)), found, stored.system_templates(), place)[0]
 
 
 async def rehearsed(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:

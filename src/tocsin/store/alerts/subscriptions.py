@@ -10,18 +10,26 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.tables import alert_editor, alert_incident, mute
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
-from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
+from tocsin.store.tables import (
+    change_event,
+    destination_secret,
+    destination_status,
+    entity,
+    entity_version,
+    person,
+)
 from tocsin.store.vault import vault_of
 
 ENTITY_TYPE = "eventsubscription"
@@ -32,6 +40,11 @@ _MOST_BY_ID = 500
 _MEANT = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
 _CREATED_AT = (
     select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
+)
+_IS_OF_ADMINISTRATORS = ~exists().where(
+    alert_editor.c.subscription_id == entity.c.id,
+    alert_editor.c.user_id != SYSTEM.id,
+    alert_editor.c.user_id.not_in(select(person.c.user_id).where(person.c.is_admin, person.c.deleted.is_(False))),
 )
 _SWITCH = "enabled"
 
@@ -79,8 +92,12 @@ class Subscriptions:
         for destination in document.get("destinations", ()):
             config = destination.get("config", {})
             destination["config"] = with_secrets(config, known.get(destination["id"], {}))
-        created = {"createdAtMs": found.created_at_ms, "sinceOffset": found.since_offset}
-        return EventSubscription.model_validate(document | created)
+        return alert_of(
+            document,
+            created_at_ms=found.created_at_ms,
+            since_offset=found.since_offset,
+            is_of_administrators=found.is_of_administrators,
+        )
 
     def revision(self) -> int:
         """Return a number that differs whenever a subscription was written since.
@@ -151,9 +168,12 @@ class Subscriptions:
                 connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
 
     def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
-        query = select(entity.c.id, entity.c.document, _CREATED_AT.label("created_at_ms")).where(
-            entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions
-        )
+        query = select(
+            entity.c.id,
+            entity.c.document,
+            _CREATED_AT.label("created_at_ms"),
+            _IS_OF_ADMINISTRATORS.label("is_of_administrators"),
+        ).where(entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(entity.c.fqn)).all()
             watermarks = _watermarks(connection, [row.id for row in rows])
@@ -174,12 +194,19 @@ def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> di
     return found
 
 
-def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 0) -> EventSubscription:
+def alert_of(
+    document: Document, *, created_at_ms: int = 0, since_offset: int = 0, is_of_administrators: bool = False
+) -> EventSubscription:
     """Return what a subscription's document means; keys that only its readers know are left out."""
     meant = {key: value for key, value in document.items() if key in _MEANT}
-    created = {"createdAtMs": created_at_ms, "sinceOffset": since_offset}
-    return EventSubscription.model_validate(meant | created)
+    ours = {"createdAtMs": created_at_ms, "sinceOffset": since_offset, "isOfAdministrators": is_of_administrators}
+    return EventSubscription.model_validate(meant | ours)
 
 
 def _subscription(row: Row[*tuple[Any, ...]], since_offset: int) -> EventSubscription:  # Any: a column's value
-    return alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0, since_offset=since_offset)
+    return alert_of(
+        json.loads(row.document),
+        created_at_ms=row.created_at_ms or 0,
+        since_offset=since_offset,
+        is_of_administrators=row.is_of_administrators,
+    )

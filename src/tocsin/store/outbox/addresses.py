@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlalchemy import Engine
 
 from tocsin.errors import StaleSecrets, WrongKey
+from tocsin.flow.schedule.decide import rank_of
 from tocsin.flow.send.dispatch import Route
 from tocsin.model.subscription import Destination, EventSubscription
 from tocsin.model.template import Template
@@ -42,6 +43,7 @@ class Routes:
                 waits_because=waits_because,
                 template=template,
                 template_problem=problem,
+                rank=rank_of(subscription),
             )
             for destination in subscription.destinations
         }

@@ -8,16 +8,16 @@ in the transaction that writes: docs/decisions/0053-real-time-alerts-gather-wher
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
-from tocsin.flow.schedule.messages import Slot, following, in_slot, next_slot
+from tocsin.flow.schedule.messages import Slot, following, in_slot, next_slot, slot_order
 from tocsin.model.message import MessageStatus
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting
-from tocsin.store.tables import message
+from tocsin.store.tables import message, paced_time
 
 Row = Mapping[str, Any]  # Any: a column of flow/schedule/messages.scheduled
 Group = tuple[str, str, str]
@@ -41,68 +41,99 @@ def gathered(connection: Connection, rows: Sequence[Row]) -> Gathered:
     in it.
     """
     alone: list[Row] = []
-    paced: list[Row] = []
     waiting: list[Row] = []
-    for row in rows:
-        by = alone if row["grouping_key"] is None else paced if row["slot"].window_ms else waiting
-        by.append(row)
-    first, following_ones = _paced(connection, paced)
-    waiting += following_ones
+    for row in _paced(connection, rows):
+        (alone if row["grouping_key"] is None or row["slot"].is_first else waiting).append(row)
     placed: list[Row] = []
     while waiting:
         open_ids = _open(connection, waiting)
         placed += [row for row in waiting if row["message_id"] in open_ids]
-        waiting = [_in(row, next_slot(row["slot"])) for row in waiting if row["message_id"] not in open_ids]
-    return Gathered(alone + first, placed)
+        waiting = [in_slot(row, next_slot(row["slot"])) for row in waiting if row["message_id"] not in open_ids]
+    return Gathered(alone, placed)
 
 
 class _Latest(NamedTuple):
-    """The latest message of a group: the one that takes more, or when the last one went out."""
+    """The latest message of a group: the one that takes more, or when the last one went out.
+
+    ``is_planned``: its notifications so far go out in messages of other alerts.
+    """
 
     open_id: str | None
     at_ms: int
+    is_planned: bool = False
 
 
-def _paced(connection: Connection, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Return the notifications that go out at once, alone, and those that gather, each in its slot."""
+class _Turn(NamedTuple):
+    """When an alert would send a notification, and in which message; None for the one that its slot determines."""
+
+    slot: Slot
+    message_id: str | None = None
+
+
+def _paced(connection: Connection, rows: Sequence[Row]) -> list[Row]:
+    """Return the notifications, those of paced alerts in the slot of the alert that sends them first.
+
+    When the others would have sent them is kept (``paced_time``): an alert keeps its pace whoever takes part in it.
+    """
     groups: dict[Group, list[Row]] = defaultdict(list)
     for row in rows:
-        groups[row["channel"], row["key"], row["grouping_key"]].append(row)
+        for slot in row["slots"]:
+            if slot.window_ms:
+                groups[_group(row, slot)].append(row)
+    if not groups:
+        return list(rows)
     latest = _latest(connection, groups)
-    first: list[Row] = []
-    others: list[Row] = []
-    for group, members in groups.items():
-        last = latest.get(group)
-        if last is None and len(members) == 1:
-            first += members
-        else:
-            others += [_after(row, last) for row in members]
-    return first, others
+    planned: dict[Group, int] = {}
+    timed = [_in_first_turn(row, groups, latest, planned) for row in rows]
+    _keep_planned(connection, planned)
+    return timed
 
 
-def _after(row: Row, last: _Latest | None) -> Row:
-    """Return a notification with its slot, chosen after the last message of its group."""
-    slot: Slot = row["slot"]
+def _in_first_turn(
+    row: Row, groups: Mapping[Group, Sequence[Row]], latest: Mapping[Group, _Latest], planned: dict[Group, int]
+) -> Row:
+    """Return a notification in the slot of the alert that sends it first; the turns of the others are ``planned``."""
+    if not any(slot.window_ms for slot in row["slots"]):
+        return row
+    turns = [_turn(row, slot, groups, latest) for slot in row["slots"]]
+    first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=row["created_at_ms"]))
+    for turn in turns:
+        if turn.slot.window_ms and turn is not first:
+            group = _group(row, turn.slot)
+            planned[group] = max(planned.get(group, 0), turn.slot.due_at_ms)
+    timed = in_slot(row, first.slot)
+    return timed if first.message_id is None else {**timed, "message_id": first.message_id}
+
+
+def _turn(row: Row, slot: Slot, groups: Mapping[Group, Sequence[Row]], latest: Mapping[Group, _Latest]) -> _Turn:
+    """Return when an alert would send a notification, after the last message of its group."""
+    if not slot.window_ms:
+        return _Turn(slot)
+    group = _group(row, slot)
+    last = latest.get(group)
     if last is None:
-        return _in(row, following(slot, slot.due_at_ms))
+        is_alone = len(groups[group]) == 1
+        return _Turn(slot if is_alone else following(slot, slot.due_at_ms))
     if last.open_id is not None:
-        return {**_in(row, following(slot, last.at_ms)), "message_id": last.open_id}
-    return _in(row, following(slot, last.at_ms + slot.window_ms))
+        return _Turn(following(slot, last.at_ms), last.open_id)
+    is_ahead = last.is_planned and last.at_ms > slot.due_at_ms
+    return _Turn(following(slot, last.at_ms if is_ahead else last.at_ms + slot.window_ms))
+
+
+def _group(row: Row, slot: Slot) -> Group:
+    return row["channel"], row["key"], str(slot.grouping_key)
 
 
 def _latest(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> dict[Group, _Latest]:
     """Return, of the groups that have one, the message that takes more, or else the last one within the window."""
     found: dict[Group, _Latest] = {}
-    for row in _messages_of(connection, groups):
-        group = (row.channel, row.recipient, row.grouping_key)
+    for group, latest in (*_sent(connection, groups), *_planned(connection, groups)):
         if group not in groups:
             continue
-        slot, now_ms = groups[group][0]["slot"], groups[group][0]["created_at_ms"]
-        is_open = row.status == MessageStatus.PENDING.value and row.lease_owner is None and row.attempt_count == 0
-        # A message that was tried is due again later than it went out.
-        one = _Latest(row.id, row.due_at_ms) if is_open else _Latest(None, min(row.due_at_ms, row.updated_at_ms))
-        if is_open or one.at_ms > now_ms - slot.window_ms:
-            found[group] = max(found.get(group, one), one, key=_preference)
+        row = groups[group][0]
+        window_ms = next(slot.window_ms for slot in row["slots"] if _group(row, slot) == group)
+        if latest.open_id is not None or latest.at_ms > row["created_at_ms"] - window_ms:
+            found[group] = max(found.get(group, latest), latest, key=_preference)
     return found
 
 
@@ -111,7 +142,7 @@ def _preference(one: _Latest) -> tuple[bool, int]:
     return (False, one.at_ms) if one.open_id is None else (True, -one.at_ms)
 
 
-def _messages_of(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterable[Any]:
+def _sent(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
     """Yield the messages of these groups within a day, and perhaps of others."""
     column = message.c
     query = select(
@@ -120,9 +151,40 @@ def _messages_of(connection: Connection, groups: Mapping[Group, Sequence[Row]]) 
     )
     for some in chunked(sorted(groups)):
         since_ms = min(groups[one][0]["created_at_ms"] for one in some) - _LOOK_BACK_MS
-        recipients, keys = {one[1] for one in some}, {one[2] for one in some}
-        of_groups = (column.recipient.in_(sorted(recipients)), column.grouping_key.in_(sorted(keys)))
-        yield from connection.execute(query.where(*of_groups, column.due_at_ms > since_ms))
+        for row in connection.execute(query.where(*_of_groups(column, some), column.due_at_ms > since_ms)):
+            is_open = row.status == MessageStatus.PENDING.value and row.lease_owner is None and row.attempt_count == 0
+            # A message that was tried is due again later than it went out.
+            latest = _Latest(row.id, row.due_at_ms) if is_open else _Latest(None, min(row.due_at_ms, row.updated_at_ms))
+            yield (row.channel, row.recipient, row.grouping_key), latest
+
+
+def _planned(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
+    """Yield when these groups, and perhaps others, last had a turn that an alert used that was earlier."""
+    for some in chunked(sorted(groups)):
+        for row in connection.execute(select(paced_time).where(*_of_groups(paced_time.c, some))):
+            yield (row.channel, row.recipient, row.grouping_key), _Latest(None, row.due_at_ms, is_planned=True)
+
+
+def _of_groups(column: Any, groups: Sequence[Group]) -> tuple[ColumnElement[bool], ...]:  # Any: columns by name
+    recipients, keys = {group[1] for group in groups}, {group[2] for group in groups}
+    return column.recipient.in_(sorted(recipients)), column.grouping_key.in_(sorted(keys))
+
+
+def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
+    """Store the turns that alerts would have had; those that have no effect any more are dropped."""
+    if not planned:
+        return
+    names = ("channel", "recipient", "grouping_key")
+    rows = [{**dict(zip(names, group, strict=True)), "due_at_ms": planned[group]} for group in sorted(planned)]
+    insert = inserting(connection, paced_time)
+    later = insert.on_conflict_do_update(
+        index_elements=names,
+        set_={"due_at_ms": insert.excluded.due_at_ms},
+        where=insert.excluded.due_at_ms > paced_time.c.due_at_ms,
+    )
+    connection.execute(later, rows)
+    oldest_ms = max(planned.values()) - 2 * _LOOK_BACK_MS
+    connection.execute(paced_time.delete().where(paced_time.c.due_at_ms < oldest_ms))
 
 
 def _open(connection: Connection, rows: Sequence[Row]) -> set[str]:
@@ -137,10 +199,6 @@ def _open(connection: Connection, rows: Sequence[Row]) -> set[str]:
         query = select(message.c.id).where(message.c.id.in_(some), message.c.attempt_count == 0, *untouched)
         found.update(connection.execute(query.order_by(message.c.id).with_for_update()).scalars())
     return found
-
-
-def _in(row: Row, slot: Slot) -> Row:
-    return {**row, "slot": slot, **in_slot(row["id"], row["channel"], row["key"], slot, row["created_at_ms"])}
 
 
 def message_row(row: Row) -> dict[str, object]:

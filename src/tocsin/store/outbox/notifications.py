@@ -76,7 +76,7 @@ class Storing:
         if self.resolved:
             new = [row for row in rows if self._is_new(row)]
         alone, known = new, list[NotificationRow]()
-        if any(row["grouping_key"] is not None for row in new):
+        if any(slot.grouping_key is not None for row in new for slot in row["slots"]):
             unknown = self._unknown(new)
             known = [] if len(unknown) == len(new) else _without(new, unknown)
             alone, placed = gathered(self._connection, unknown)

@@ -73,13 +73,13 @@ class Permitted:
         return shown, (*muted, *unwanted, *hidden)
 
     def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
-        """Return those of these full names that all may see whom a message is for, or whose alert sends it."""
+        """Return those of these names that a message may show: all viewers of one of its reasons may see them."""
         policies = self._permission_cache.now()
         if policies.are_all_open():
             return tuple(names)
         viewers = self._viewers(dispatch, policies)
-        everybody = [one for entry in dispatch.entries for why in entry.reasons for one in viewers(entry, why)]
-        seen = set(names).intersection(*(one.sees_named(names) for one in everybody))
+        reasons = ((entry, reason) for entry in dispatch.entries for reason in entry.reasons)
+        seen = {name for entry, reason in reasons for name in _seen_by_all(viewers(entry, reason), names)}
         return tuple(one for one in names if one in seen)
 
     def _unwanted_now(self, dispatch: Dispatch) -> Objection:
@@ -185,6 +185,10 @@ def _trimmed(entry: Entry, viewers: Viewers) -> Entry:
 
 def _hidden(entry: Entry, viewers: Sequence[Visibility]) -> set[str]:
     return {name for one in viewers for name in one.hidden_of(entry.event)}
+
+
+def _seen_by_all(viewers: Sequence[Visibility], names: Sequence[str]) -> set[str]:
+    return set(names).intersection(*(one.sees_named(names) for one in viewers))
 
 
 def _named_for(reason: Reason, viewers: Sequence[Visibility]) -> Reason:

@@ -1,4 +1,4 @@
-"""Choice of the templates of a message: those of its alerts, else the system templates that somebody has changed.
+"""Choice of the templates of a message: what its alerts agree on, else the system templates that somebody has changed.
 
 Next: ``flow/send/templates/message_text.py``.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tocsin.flow.send.channels.table import WORDED
-from tocsin.flow.send.dispatch import Dispatch, Route
+from tocsin.flow.send.dispatch import Dispatch, Route, Share, selections
 from tocsin.flow.send.templates.message_text import MessagePlace, with_texts
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
@@ -28,8 +28,8 @@ def worded(
 ) -> tuple[Dispatch, str]:
     """Return a message as templates word it, and what was wrong with one of them; that part keeps the default text.
 
-    A notification is worded by the template of the first of its alerts that has one, else by that of ``system``, the
-    changed system templates by name.
+    A notification without a template of its alerts is worded by that of ``system``, the changed system templates by
+    name.
     """
     if dispatch.message.channel not in WORDED:
         return dispatch, ""
@@ -38,12 +38,28 @@ def worded(
         return dispatch, lost
 
     def template_of(entry: Entry) -> Template | None:
-        found = (routes.get(reason.destination_key) for reason in entry.reasons)
-        own = next((route.template for route in found if route and route.template), None)
-        return own or next((system[name] for name in system_names(entry.event) if name in system), None)
+        named = (system[name] for name in system_names(entry.event) if name in system)
+        return _template_of_alerts(entry, routes) or next(named, None)
 
-    made, problem = with_texts(dispatch, template_of, place, shown=min(dispatch.batch_size, MOST_WORDED))
+    made, problem = with_texts(dispatch, template_of, place, shown=next(selections(dispatch, MOST_WORDED)))
     return made, problem or lost
+
+
+def _template_of_alerts(entry: Entry, routes: Routes) -> Template | None:
+    """Return the template that words a notification for all alerts that share it; None for the neutral text.
+
+    Alerts of administrators decide for the others. Where those that decide differ, the text is neutral, so that nobody
+    words what another person's alert says.
+    """
+    sharing = [route for reason in entry.reasons if (route := routes.get(reason.destination_key))]
+    deciding = [route for route in sharing if route.is_of_administrators] or sharing
+    templates = {route.template for route in deciding}
+    return templates.pop() if len(templates) == 1 else None
+
+
+def shares_of(routes: Routes) -> dict[str, Share]:
+    """Return what a message shows for each of its alerts."""
+    return {alert: route.share for (alert, _), route in routes.items() if route}
 
 
 def system_names(event: ChangeEvent) -> Iterator[str]:

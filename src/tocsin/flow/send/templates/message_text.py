@@ -79,15 +79,17 @@ def context_of(entry: Entry, place: MessagePlace) -> Context:
     }
 
 
-def with_texts(dispatch: Dispatch, template_of: TemplateOf, place: MessagePlace, *, shown: int) -> tuple[Dispatch, str]:
-    """Return a message with the texts of the templates of its first ``shown`` notifications, and what went wrong.
+def with_texts(
+    dispatch: Dispatch, template_of: TemplateOf, place: MessagePlace, *, shown: Sequence[Entry]
+) -> tuple[Dispatch, str]:
+    """Return a message with the texts of templates for those of its notifications that are ``shown``; what went wrong.
 
     All renderings of one message share the time that one message may take.
     """
     texts: dict[str, RichText] = {}
     problems: list[str] = []
     whole = Budget(replace(LIMITS, seconds=_MESSAGE_SECONDS))
-    for entry in dispatch.entries[:shown]:
+    for entry in shown:
         template = template_of(entry)
         if template is None:
             continue

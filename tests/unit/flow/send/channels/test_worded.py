@@ -46,7 +46,7 @@ CHANNEL_NAMES = [one.value for one in LIMITS]
 
 def worded(given: Dispatch, template: Template = TEMPLATE) -> Dispatch:
     """Return a message in the words of a template."""
-    made, problem = with_texts(given, lambda _: template, PLACE, shown=100)
+    made, problem = with_texts(given, lambda _: template, PLACE, shown=given.entries)
     assert problem == ""
     return made
 
@@ -132,7 +132,7 @@ def test_what_fails_keeps_the_default_text_and_says_why() -> None:
         ("{{#if a}}", "template Odd: templateBody: Line 1, column 1: this block has no end"),
         ("{{#each entity}}{{> x}}{{/each}}", "template Odd: templateBody: Line 1, column 17: partials"),
     ):
-        made, problem = with_texts(plain, lambda _, body=body: Template("Odd", "x", body), PLACE, shown=100)
+        made, problem = with_texts(plain, lambda _, body=body: Template("Odd", "x", body), PLACE, shown=plain.entries)
         assert made == plain
         assert problem.startswith(says)
         assert problem.endswith("; the default text was used")
@@ -141,7 +141,9 @@ def test_what_fails_keeps_the_default_text_and_says_why() -> None:
 def test_of_a_digest_only_what_fails_keeps_the_default_text() -> None:
     given = digest(3)
     good, bad = Template("Good", "x", "y"), Template("Bad", "{{x", "y")
-    made, problem = with_texts(given, lambda one: bad if one.notification_id == "1" else good, PLACE, shown=2)
+    made, problem = with_texts(
+        given, lambda one: bad if one.notification_id == "1" else good, PLACE, shown=given.entries[:2]
+    )
     assert set(made.texts) == {"0"}
     assert problem == (
         "template Bad: templateSubject: Line 1, column 1: this tag has no end; write }}; the default text was used"

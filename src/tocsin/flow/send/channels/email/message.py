@@ -21,7 +21,7 @@ from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.digest_wording import digest_headline
-from tocsin.flow.send.dispatch import Dispatch, shown, why
+from tocsin.flow.send.dispatch import Dispatch, selections, why
 from tocsin.flow.send.message_content import lines_of, more_of, owned_by_text
 from tocsin.flow.send.templates.html_text import to_html, to_text
 from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, RichText, Span
@@ -40,7 +40,10 @@ CHARS_EACH = 3_000
 """Most characters of what a template says of each notification in a digest."""
 
 CHANGES_LIMIT = 100
-"""Most notifications that one digest shows; it says how many more there are."""
+"""Most notifications of one alert that a digest shows; it says how many more there are."""
+
+CHANGES_OF_ALL_LIMIT = 500
+"""Most notifications that a digest shows which several alerts share."""
 
 _SUBJECT_LIMIT = 150
 _LINE_LIMIT = 1_000
@@ -126,7 +129,7 @@ def _subject(dispatch: Dispatch) -> str:
 
 def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the variables of the templates: each change, and how many are only counted."""
-    entries = shown(dispatch, CHANGES_LIMIT)
+    entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)
     return {
         "changes": [_said(dispatch, one, sender) for one in entries],
         "is_digest": len(dispatch.entries) > 1,

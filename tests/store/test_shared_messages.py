@@ -1,0 +1,233 @@
+"""Property: one alert changes nothing in what others tell a recipient but the reasons, and what it tells itself."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tests.company import STARTED_MS, SmallCompany, destination_id
+from tests.notifying import notify_all
+from tests.store.catalogues import add_tags
+from tests.store.test_independence import opened_copy, worker_parts, yes
+from tests.whole import WHOLE
+
+from tocsin.catalogue.writes import Writes
+from tocsin.clock import FixedClock
+from tocsin.flow.send.channels.email.message import MailSettings, render_mail
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.model.message import Delivered, Outcome
+from tocsin.model.people import Actor
+from tocsin.model.stored import Key
+from tocsin.model.subscription import Destination
+from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.outbox.messages import Messages
+from tocsin.worker.attempt import RouteBook, attempt
+from tocsin.worker.build import WorkerParts
+
+SECOND_MS = 1_000
+HOUR_S = 3_600
+START_MS = (STARTED_MS // (HOUR_S * SECOND_MS) + 2) * HOUR_S * SECOND_MS
+ADMIN, USERS = "root", ("ann", "eve")
+NEUTRAL = ""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An alert that mails ben: whose it is, how old among the others, and how it is set up."""
+
+    owner: str = ADMIN
+    age: int = 0
+    assets: tuple[str, ...] = ("orders", "revenue")
+    batch_size: int = 100
+    poll_interval_s: int = 60
+    group_by: str = "alert"
+    schedule: str = ""
+    template: str = NEUTRAL
+    is_critical: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return a name that sorts the other way round than the age."""
+        return f"alert{9 - self.age}"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a mail says of an event: when it was due, whether it is shown, in whose words, and for which alerts."""
+
+    due_at_ms: int
+    is_shown: bool
+    wording: str
+    alerts: frozenset[str]
+
+
+Happening = tuple[int, str]
+"""Seconds after the one before, and the table that changes."""
+MADE = st.builds(
+    Made,
+    owner=st.sampled_from([ADMIN, *USERS]),
+    age=st.integers(0, 8),
+    assets=st.sampled_from([("orders",), ("revenue",), ("orders", "revenue")]),
+    batch_size=st.sampled_from([1, 2, 3, 100]),
+    poll_interval_s=st.sampled_from([0, 10, 60, 86_400]),
+    group_by=st.sampled_from(["alert", "asset", "none"]),
+    schedule=st.sampled_from(["", "", "hourly", "daily"]),
+    template=st.sampled_from([NEUTRAL, "Short", "Long"]),
+    is_critical=st.booleans(),
+)
+HAPPENINGS = st.lists(
+    st.tuples(st.sampled_from([1, 5, 40, 61, HOUR_S]), st.sampled_from(["orders", "revenue"])), min_size=1, max_size=6
+)
+EIGHT: list[Happening] = [(1, "orders")] * 8
+
+
+@given(
+    made=st.lists(MADE, min_size=2, max_size=3, unique_by=attrgetter("age")),
+    happenings=HAPPENINGS,
+)
+@example(made=[Made(age=1), Made("eve", 0, batch_size=2)], happenings=EIGHT)
+@example(made=[Made(age=1), Made("eve", 0, template="Short")], happenings=EIGHT)
+@example(made=[Made(age=1), Made("eve", 0, poll_interval_s=86_400)], happenings=EIGHT)
+@example(made=[Made(age=1, schedule="hourly"), Made("eve", 0, schedule="hourly", batch_size=2)], happenings=EIGHT)
+@example(made=[Made(age=1, assets=("revenue",)), Made("eve", 0, schedule="daily", is_critical=True)], happenings=EIGHT)
+@settings(max_examples=150 if WHOLE else 10, deadline=None)
+def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
+    beginning: Beginning, made: list[Made], happenings: list[Happening]
+) -> None:
+    *others, added = made
+    without = _told(beginning, others, happenings)
+    alone = _told(beginning, [added], happenings)
+    together = _told(beginning, made, happenings)
+    assert together.keys() == without.keys() | alone.keys()
+    by_name = {one.name: one for one in made}
+    for event, told in together.items():
+        ways = [one for one in (without.get(event), alone.get(event)) if one is not None]
+        assert told.due_at_ms == min(one.due_at_ms for one in ways)
+        assert told.is_shown or not any(one.is_shown for one in ways)
+        assert told.alerts == frozenset().union(*(one.alerts for one in ways))
+        if told.is_shown:
+            assert told.wording == _wording([by_name[one] for one in told.alerts])
+
+
+def _wording(alerts: Sequence[Made]) -> str:
+    """Return in whose words alerts tell of an event together: the administrators', or those that all agree on."""
+    deciding = [one for one in alerts if one.owner == ADMIN] or alerts
+    words = {one.template for one in deciding}
+    return words.pop() if len(words) == 1 else NEUTRAL
+
+
+@dataclass
+class Mailbox:
+    """A channel that renders every message as a mail and notes what it says of each event."""
+
+    told: dict[str, Told] = field(default_factory=dict)
+
+    async def send(self, dispatch: Dispatch, _destination: Destination, *, now_ms: int) -> Outcome:
+        mail = render_mail(dispatch, MailSettings("tocsin@example.com", "https://tocsin.example.com"), now_ms=now_ms)
+        part = mail.get_body(("plain",))
+        text = part.get_content() if part else ""
+        for entry in dispatch.entries:
+            mark = str((entry.event.entity or {})["description"])
+            assert mark not in self.told, "told twice"
+            worded = re.search(rf"(\w*)<{mark}>", text)
+            is_shown = worded is not None or mark in text
+            alerts = frozenset(one.subscription_name for one in entry.reasons)
+            self.told[mark] = Told(dispatch.message.due_at_ms, is_shown, worded[1] if worded else NEUTRAL, alerts)
+        return Delivered()
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A store with a company and no alert of ours yet: its file, the ids of what is in it, and the time."""
+
+    path: Path
+    ids: dict[str, str]
+    at_ms: int
+
+
+@pytest.fixture(scope="module")
+def beginning(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Beginning:
+    path = tmp_path_factory.mktemp("shared") / "store.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    engine = open_engine(f"sqlite:///{path}")
+    company = SmallCompany(engine)
+    add_tags(company.writes, "Priority.Critical")
+    for name in (ADMIN, *USERS):
+        company.put("user", {"name": name, "email": f"{name}@example.com", "isAdmin": name == ADMIN})
+    for name in ("Short", "Long"):
+        body = f"<p>{name}&lt;{{{{entity.description}}}}&gt;</p>"
+        company.put("notificationTemplate", {"name": name, "templateSubject": "{{headline}}", "templateBody": body})
+    notify_all(engine)
+    engine.dispose()
+    return Beginning(path, company.ids, company.clock.now_ms())
+
+
+def _told(beginning: Beginning, made: Sequence[Made], happenings: Sequence[Happening]) -> dict[str, Told]:
+    """Return what ben is told of each event by these alerts, while a worker sends what is due when it is due."""
+    with opened_copy(beginning.path) as engine:
+        clock, mailbox = FixedClock(beginning.at_ms), Mailbox()
+        writes = Writes(SqlCatalogue(engine), clock)
+        for one in sorted(made, key=attrgetter("age"), reverse=True):
+            clock.at_ms = beginning.at_ms + (9 - one.age) * SECOND_MS
+            _make(writes, beginning.ids, one)
+        parts = replace(worker_parts(engine, mailbox), clock=clock)
+        parts.sessions.begin("s", lease_ms=10**12, now_ms=0)
+        at_ms = START_MS
+        for number, (gap_s, table) in enumerate(happenings):
+            at_ms += gap_s * SECOND_MS
+            asyncio.run(_send_due(parts, at_ms - 1))
+            clock.at_ms = at_ms - SECOND_MS
+            change = [{"op": "add", "path": "/description", "value": f"event{number}of{len(happenings)}"}]
+            writes.patch("table", Key.by_id(beginning.ids[table]), change, actor=Actor(beginning.ids["dia"], "dia"))
+            notify_all(engine, now_ms=at_ms)
+        asyncio.run(_send_due(parts, at_ms + 10**9))
+        return mailbox.told
+
+
+def _make(writes: Writes, ids: Mapping[str, str], made: Made) -> None:
+    trigger = {"triggerType": "RealTime", "groupBy": made.group_by}
+    if made.schedule:
+        cron = {"hourly": "0 0 * * * ?", "daily": "0 0 8 * * ?"}[made.schedule]
+        trigger = {"triggerType": "Scheduled", "scheduleInfo": "Custom", "cronExpression": cron}
+    names = ",".join(f"'pg.store.public.{one}'" for one in made.assets)
+    rule = {"effect": "include", "condition": f"matchAnyEntityFqn({{{names}}})"}
+    request = {
+        "name": made.name,
+        "alertType": "Notification",
+        "filteringRules": {"resources": ["table"], "rules": [rule]},
+        "trigger": trigger,
+        "batchSize": made.batch_size,
+        "pollInterval": made.poll_interval_s,
+        "destinations": [
+            {
+                "id": destination_id(made.name),
+                "category": "Users",
+                "type": "Email",
+                "config": {"receivers": ["ben"]},
+            }
+        ],
+    }
+    if made.template:
+        request["notificationTemplate"] = {"id": ids[made.template], "type": "notificationTemplate"}
+    if made.is_critical:
+        request["tags"] = [
+            {"tagFQN": "Priority.Critical", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+        ]
+    writes.create("eventsubscription", request, actor=Actor(ids[made.owner], made.owner))
+
+
+async def _send_due(parts: WorkerParts, until_ms: int) -> None:
+    messages: Messages = parts.messages
+    while claimed := messages.claim("s", 64, now_ms=until_ms):
+        for dispatch in messages.dispatches(claimed):
+            finished = await attempt(parts, dispatch, RouteBook(parts), yes)
+            assert finished is not None
+            messages.record("s", [finished], now_ms=dispatch.message.due_at_ms)

@@ -203,6 +203,25 @@ def test_a_button_reaches_only_the_incidents_of_alerts_whose_bot_signed(
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
+def test_a_bot_acts_for_nobody_unless_an_administrators_alert_has_it_with_that_secret(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    """Whoever sets up a bot says who its members are, and signs what they press."""
+    path = f"/events/subscriptions/{administrator.get('/events/subscriptions/name/Quality').json()['id']}"
+    eve, client = failing.served.person("eve", isAdmin=True)
+    with client:
+        assert patched(client, path, {"op": "add", "path": "/description", "value": "x"}).is_success
+    assert patched(administrator, f"/users/{eve}", {"op": "replace", "path": "/isAdmin", "value": False}).is_success
+    for token in (failing.acknowledging(), failing.muting()):
+        refused = failing.press(token)
+        assert (refused.status_code, "administrator" in refused.json()["message"]) == (403, True)
+    alert(administrator, "Ours", destinations=[bot("External", channel="#else", signingSecret=OTHER_SECRET)])
+    assert failing.press(failing.acknowledging()).status_code == 403
+    alert(administrator, "Same", destinations=[bot("External", channel="#else")])
+    number = incident_of(administrator, "Quality")
+    assert failing.told(failing.acknowledging(number=number)) == f"You have acknowledged INC-{number}."
+
+
 def test_when_slack_does_not_say_who_it_is_nothing_happens(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
     for method in ("users.info", "auth.test"):

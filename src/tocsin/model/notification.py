@@ -100,7 +100,8 @@ class Notification:
     """Notification of one recipient about one event over one channel.
 
     ``recipient`` is the deduplication key: a user's id in the inbox, a lower-case address for
-    email, ``subscription:endpoint`` for a webhook. ``recipient_id`` is the user's id, if it is a user.
+    email, with the bot after it for a bot, ``subscription:endpoint`` for a webhook. ``recipient_id`` is the user's id,
+    if it is a user.
     """
 
     id: str
@@ -112,6 +113,19 @@ class Notification:
     reasons: tuple[Reason, ...]
     due_at_ms: int
     created_at_ms: int
+
+    @property
+    def address(self) -> str:
+        """Return the recipient without the bot."""
+        return self.recipient.partition(_BEFORE_BOT)[0]
+
+
+_BEFORE_BOT = " "
+
+
+def recipient_key(address: str, bot: str) -> str:
+    """Return the deduplication key of somebody with an address; ``bot`` tells apart who writes to them there."""
+    return f"{address}{_BEFORE_BOT}{bot}" if address and bot else address
 
 
 def notification_id(event_id: str, channel: str, recipient: str) -> str:

@@ -61,7 +61,7 @@ class NotificationRecord:
     @property
     def who(self) -> str:
         """Return whom it is for, as people say it: a user's name, or the address."""
-        return self.user_name or (self.message.target if self.message else self.notification.recipient)
+        return self.user_name or (self.message.target if self.message else self.notification.address)
 
     @property
     def dropped(self) -> tuple[DroppedReason, ...]:

@@ -6,6 +6,7 @@ Source: seeds/001 and OpenMetadata 1.13 ``events/eventSubscription.json``. Next:
 from __future__ import annotations
 
 from enum import StrEnum
+from hashlib import sha256
 from typing import Literal
 
 from pydantic import Field
@@ -197,14 +198,19 @@ class Destination(WireModel):
     downstream_depth: int | None = Field(default=None, ge=1)
 
 
+def bot_of(token: str) -> str:
+    """Return what tells the bot with this token from others: nothing that leads back to the token, which is random."""
+    return sha256(f"bot {token}".encode()).hexdigest()[:32]
+
+
 class EventSubscription(WireModel):
     """A stored alert: what to match, whom to notify, over which channels.
 
     ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the
     first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
     when it was created; ``is_of_administrators`` says whether nobody but administrators, or Tocsin itself, has created
-    or changed it. ``triggers`` are the alerts that notify of what it matches as well;
-    incidents of those that it ``depends_on`` hold it back.
+    or changed it, ``bots`` tells the bots of its destinations apart (``bot_of``), by destination. ``triggers`` are the
+    alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back.
     """
 
     id: str
@@ -231,6 +237,7 @@ class EventSubscription(WireModel):
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
     is_of_administrators: bool = Field(default=False, exclude=True)
+    bots: dict[str, str] = Field(default_factory=dict, exclude=True)
 
     @property
     def is_of_tocsin(self) -> bool:

@@ -260,8 +260,13 @@ destination_secret = Table(
     Column("subscription_id", _ID, primary_key=True),
     Column("destination_id", _ID, primary_key=True),
     Column("document", Text, nullable=False),
+    Column("bot", String(32)),
+    Index(None, "bot"),
 )
-"""What a destination must not show: its secret key and headers. Never part of a version or an event."""
+"""What a destination must not show: its secret key and headers. Never part of a version or an event.
+
+``bot`` tells the bot of the destination from others (``model/subscription.bot_of``).
+"""
 
 destination_status = Table(
     "destination_status",

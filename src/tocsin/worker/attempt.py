@@ -27,7 +27,6 @@ from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.message import (
     Attempt,
-    Delivered,
     DroppedReason,
     Entry,
     Message,
@@ -152,16 +151,13 @@ async def _tried(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held
     dropped = (*closed, *refused)
     if permitted is None:
         return _refused(dispatch, dropped)
-    ready, waits_because = _ready(permitted, routes)
-    if not ready:
-        outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=waits_because)
+    route = _leading(permitted, routes)
+    if route.waits_because is not None:
+        outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
         return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
-    for route in ready:
-        made = await _sent(parts, permitted, route, routes)
-        if not _lies_with_destination(made.outcome):
-            break
+    made = await _sent(parts, permitted, route, routes)
     return replace(made, dropped=dropped) if dropped else made
 
 
@@ -174,13 +170,13 @@ async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: R
         batch_size=route.batch_size,
         sends_arrays=route.sends_arrays,
         shares=shares_of(routes),
+        reaches_recipient=route.reaches_recipient,
         addresses=await _addresses(parts, permitted, route.destination),
         answers=await _answers(parts, permitted, route.destination),
         failure=await _failure(parts, permitted),
-        buttons=buttons_of(
-            _leading_first(permitted, routes), LinkSigner(parts.base_url, parts.link_key), now_ms=now_ms
-        ),
     )
+    links = LinkSigner(parts.base_url, parts.link_key)
+    sized = replace(sized, buttons=buttons_of(_leading_first(sized, routes), links, now_ms=now_ms))
     said, problem = await _worded(parts, sized, routes)
     outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
     detail = starred(outcome.detail, route.destination)
@@ -269,27 +265,14 @@ def _refused(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
     return _Try(of_reason(because, detail=f"not sent: {says}"), dispatch.entries, dropped)
 
 
-def _ready(dispatch: Dispatch, routes: Routes) -> tuple[list[Route], str]:
-    """Return the destinations that can send it, one for each endpoint and bot; or why none can be used yet.
+def _leading(dispatch: Dispatch, routes: Routes) -> Route:
+    """Return the destination that sends a message: the leading alert's of those whose secrets can be read, if any can.
 
-    The leading alert's is first. One whose secrets cannot be read waits.
+    They send by the same means: an endpoint or bot of its own makes a notification of its own.
     """
-    named = {reason.destination_key: None for entry in dispatch.entries for reason in entry.reasons}
-    found = sorted((route for key in named if (route := routes[key])), key=lambda route: route.rank)
-    ready: dict[tuple[str | None, str | None], Route] = {}
-    for route in found:
-        if route.waits_because is None:
-            config = route.destination.config
-            ready.setdefault((config.endpoint, config.bot_token), route)
-    return list(ready.values()), "" if ready else next(route.waits_because or "" for route in found)
-
-
-def _lies_with_destination(outcome: Outcome) -> bool:
-    """Return whether nothing arrived for a reason that another alert's destination need not have."""
-    return not isinstance(outcome, Delivered) and outcome.reason in (
-        OutcomeReason.GONE,
-        OutcomeReason.RECIPIENT_UNKNOWN,
-    )
+    named = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
+    found = (route for key in named if (route := routes[key]) is not None)
+    return min(found, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
 
 
 def _step(parts: WorkerParts, made: Attempt, retries: int, before: int) -> NextStep:

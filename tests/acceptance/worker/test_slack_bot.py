@@ -152,20 +152,19 @@ async def test_a_person_whom_slack_does_not_know_is_told_in_the_status_and_other
     assert status.failing.since_ms is None, "others are still written to"
     with sqlite_engine.connect() as connection:
         ids = list(connection.execute(select(notification.c.id)).scalars())
-    made = {one.notification.recipient: one.message for one in Records(sqlite_engine).by_id(ids).values()}
+    made = {one.notification.address: one.message for one in Records(sqlite_engine).by_id(ids).values()}
     tried = made["ben@example.com"].attempts[0]  # type: ignore[union-attr]
     assert (tried.reason, tried.detail) == ("recipientUnknown", '{"ok":false,"error":"users_not_found"}')
 
 
-async def test_a_person_whom_one_alerts_workspace_does_not_know_gets_the_message_of_the_other(
-    sqlite_engine: Engine,
-) -> None:
-    """Alerts that agree send one message; a bot that cannot reach the person does not end it for the other one."""
+async def test_what_two_bots_tell_a_person_are_two_messages(sqlite_engine: Engine) -> None:
+    """A bot of anybody's workspace takes no message away from the company's."""
     other, workspace = Workspace(token="xoxb-of-another"), Workspace()
-    people(other), people(workspace, "ana", "ben")
+    people(other, "ana"), people(workspace, "ana", "ben")
     company = SmallCompany(sqlite_engine)
     company.alert("a", [bot("Owners", botToken=other.token)], poll_interval_s=0)
     company.alert("b", [bot("Owners")], poll_interval_s=0)
+    company.alert("c", [bot("Owners")], poll_interval_s=0)
     company.describe("orders", "text")
     notify_all(sqlite_engine)
 
@@ -178,9 +177,11 @@ async def test_a_person_whom_one_alerts_workspace_does_not_know_gets_the_message
         HttpRequests(egress_of(("127.0.0.0/8",))) as requests,
         working(sqlite_engine, senders={"Slack": sender(requests, url)}),
     ):
-        await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2})
+        await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 3, ("failed", 1): 1})
     assert sorted(one["channel"] for one in workspace.posts) == ["UANA", "UBEN"]
-    assert (other.calls["users.lookupByEmail"], other.posts) == (2, [])
+    assert [one["channel"] for one in other.posts] == ["UANA"]
+    assert ["(alert b)" in str(one) and "(alert c)" in str(one) for one in workspace.posts] == [True, True]
+    assert "(alert b)" not in str(other.posts)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

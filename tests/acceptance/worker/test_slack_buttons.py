@@ -12,7 +12,7 @@ from tests.acceptance.worker.chat_receivers import listening, statuses
 from tests.acceptance.worker.test_acknowledge import BASE, PAGE, failing
 from tests.acceptance.worker.test_slack_bot import TOKEN, Workspace, bot, people
 from tests.acceptance.worker.test_worker import until, working
-from tests.company import SmallCompany
+from tests.company import SmallCompany, destination_id
 from tests.contract.slack_workspace import press, running_workspace
 from tests.notifying import notify_all
 from tests.serving import running_server, server_settings
@@ -71,6 +71,29 @@ async def test_with_a_signing_secret_buttons_come_in_place_of_links(
     assert list(choices(post)) == texts
     assert len(json.dumps(post["blocks"])) < MESSAGE_BYTES
     assert ("/mute/" in str(post), PAGE in str(post) or "/acknowledge/" in str(post)) == (not texts, not texts)
+
+
+@pytest.mark.parametrize("secret", [SIGNED, {}], ids=["buttons", "links"])
+async def test_a_bot_that_no_administrator_uses_gets_nothing_that_acts_for_its_recipient(
+    sqlite_engine: Engine, secret: dict[str, str]
+) -> None:
+    workspace, company = Workspace(), SmallCompany(sqlite_engine)
+    people(workspace, "dia")
+    company.pipeline("load", owners=[{"type": "user", "name": "dia"}])
+    failed = {"effect": "include", "condition": "pipelineStatus == 'Failed'"}
+    request = {
+        "name": "Mine",
+        "alertType": "Observability",
+        "filteringRules": {"resources": ["pipeline"], "rules": [failed]},
+        "destinations": [{"id": destination_id("Mine"), **bot("Owners", **secret)}],
+    }
+    company.writes.create("eventsubscription", request, actor=company.actor("ben"))
+    company.run("load", "Failed")
+    notify_all(sqlite_engine)
+    (post,) = await posted(sqlite_engine, workspace)
+    assert choices(post) == {}
+    assert ("/mute/" in str(post), "/acknowledge/" in str(post)) == (False, False)
+    assert f"{PAGE}|Acknowledge INC-1" in str(post)
 
 
 async def test_a_message_about_a_change_has_a_button_to_mute(sqlite_engine: Engine) -> None:

@@ -21,7 +21,7 @@ from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute
-from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.notification import Reason, ReasonKind, recipient_key
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel
 
@@ -269,7 +269,7 @@ def _candidate(way: _Way, person: Person, scene: _Scene) -> Candidate:
         mute = scene.mute(person.id, row, way.node_id)
         stop = Stop.MUTED if mute else None
     found = address or ""
-    return Candidate(row.channel, found, found, person, way.reason, stop, mute)
+    return Candidate(row.channel, recipient_key(found, row.bot), found, person, way.reason, stop, mute)
 
 
 def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
@@ -287,7 +287,7 @@ def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
 
 def _addressed(row: RecipientRule, scene: _Scene) -> Candidate:
     is_person = row.by_address and "@" in row.receiver
-    key = row.receiver if is_person else f"{row.subscription_id}:{row.receiver}"
+    key = recipient_key(row.receiver, row.bot) if is_person else f"{row.subscription_id}:{row.receiver}"
     mute = scene.mute(row.receiver, row)
     stop = Stop.MUTED if mute else None if scene.means(row, None) else Stop.NOT_MEANT
     return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)

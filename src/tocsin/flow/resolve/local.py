@@ -19,8 +19,8 @@ from tocsin.model.subscription import Channel
 class Recipient(NamedTuple):
     """Recipient of an event over one channel, with every reason.
 
-    ``key`` is notified once: a user's id in the inbox, a lower-case address for email, subscription and
-    endpoint for a webhook. ``target`` is where it goes.
+    ``key`` is notified once: a user's id in the inbox, a lower-case address for email, the same and the bot for a bot,
+    subscription and endpoint for a webhook. ``target`` is where it goes.
     """
 
     channel: Channel

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tocsin.conditions.relations import FOLLOWS, OWNS, team_of
 from tocsin.model.address import MASK
 from tocsin.model.notification import ReasonKind
-from tocsin.model.subscription import Category, Channel, Destination, EventSubscription
+from tocsin.model.subscription import Category, Channel, Destination, EventSubscription, bot_of
 
 NO_DEPTH_LIMIT = 2**31 - 1
 """Downstream depth of a destination that sets none: as far as lineage goes."""
@@ -50,6 +50,7 @@ class RecipientRule:
     downstream_depth : how many hops of lineage count for owners and followers; 0 is the changed entity alone
     questions : the alert's conditions on the recipient (``conditions/relations.py``)
     by_address : it reaches people at their e-mail address
+    bot : the bot that writes to them: what two bots say are two notifications; empty for Tocsin's own mail
     owners : types and ids of the alert's owners, of whom it asks its questions where it reaches no person
     """
 
@@ -62,6 +63,7 @@ class RecipientRule:
     downstream_depth: int = 0
     questions: tuple[str, ...] = ()
     by_address: bool = False
+    bot: str = ""
     owners: tuple[tuple[str, str], ...] = ()
 
 
@@ -93,14 +95,20 @@ def _row(
         relation=relation,
         receiver=receiver,
         downstream_depth=_depth(destination) if relation in ALONG_LINEAGE else 0,
-        by_address=_is_by_address(destination),
+        by_address=destination.type is Channel.EMAIL or _has_bot(destination),
+        bot=_bot(subscription, destination) if _has_bot(destination) else "",
     )
 
 
-def _is_by_address(destination: Destination) -> bool:
-    """Say whether a destination finds people by their e-mail address: mail does, and a bot of Slack."""
-    is_bot = destination.type is Channel.SLACK and bool(destination.config.bot_token)
-    return is_bot or destination.type is Channel.EMAIL
+def _has_bot(destination: Destination) -> bool:
+    """Return whether a bot of Slack sends for a destination: it finds people by their e-mail address, as mail does."""
+    return destination.type is Channel.SLACK and bool(destination.config.bot_token)
+
+
+def _bot(subscription: EventSubscription, destination: Destination) -> str:
+    """Return what tells the bot of a destination from others; of an unknown one, that it is this destination's."""
+    token = destination.config.bot_token or MASK
+    return subscription.bots.get(destination.id) or (f"of {destination.id}" if MASK in token else bot_of(token))
 
 
 def _depth(destination: Destination) -> int:

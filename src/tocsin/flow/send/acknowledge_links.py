@@ -33,15 +33,20 @@ class AcknowledgeLink(NamedTuple):
 
 
 class LinkSigner(NamedTuple):
-    """What makes links: where they lead, and the key that signs them; without a key nobody is known by a link."""
+    """What makes links: where they lead, and the key that signs them; without a key nobody is known by a link.
+
+    ``is_personal``: a link in a message to a person acts for that person.
+    """
 
     base_url: str
     key: bytes
+    is_personal: bool = True
 
 
 def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
     """Return the buttons of a message, by the ids of the notifications in it; none where no incident is open."""
     until_ms = now_ms + VALID_FOR_MS
+    links = links if dispatch.reaches_recipient else links._replace(is_personal=False)
     return {
         one.notification_id: tuple(_button(one, incident, links, until_ms) for incident in one.incidents[:MOST_BUTTONS])
         for one in dispatch.entries
@@ -51,7 +56,7 @@ def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping
 
 def _button(entry: Entry, incident: OpenIncident, links: LinkSigner, until_ms: int) -> Button:
     token = token_of(AcknowledgeLink(entry.notification_id, incident.number, until_ms), links.key)
-    is_personal = entry.recipient_id is not None and links.key
+    is_personal = entry.recipient_id is not None and links.key and links.is_personal
     place = f"api/v1/acknowledge/{token}" if is_personal else f"#/incidents/{incident.name}"
     return Button(f"Acknowledge {incident.name}", f"{links.base_url}/{place}", token)
 

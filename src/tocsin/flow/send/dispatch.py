@@ -67,6 +67,7 @@ class Dispatch:
     that ``sends_arrays`` carries at most ``batch_size``. ``texts`` holds, by the id of a notification, what a template
     says of it, ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of
     owners who can be mentioned, by their ids.
+    ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``answers`` is the first message about the failure that it resolves, ``failure`` what surrounds the failure that it
     is about, ``buttons`` are those to acknowledge incidents,
     by the id of a notification. ``event_bytes`` is the size of its events as JSON.
@@ -81,6 +82,7 @@ class Dispatch:
     texts: Mapping[str, RichText] = field(default_factory=dict)
     payloads: Mapping[str, bytes] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
+    reaches_recipient: bool = True
     answers: Answered | None = None
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
@@ -171,7 +173,8 @@ class Route:
 
     ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show,
     or an array hold where the alert ``sends_arrays``. ``rank`` decides between alerts that share a message
-    (``flow/schedule/decide.rank_of``). ``template`` words its messages; where there is none any more,
+    (``flow/schedule/decide.rank_of``). ``reaches_recipient``: messages to people are sent by Tocsin itself, or by a bot
+    that an administrators' alert uses. ``template`` words its messages; where there is none any more,
     ``template_problem`` says so.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
@@ -186,6 +189,7 @@ class Route:
     template: Template | None = None
     template_problem: str = ""
     rank: tuple[bool, int, str] = (True, 0, "")
+    reaches_recipient: bool = True
 
     @property
     def share(self) -> Share:

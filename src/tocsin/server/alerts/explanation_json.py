@@ -193,7 +193,7 @@ def _record(record: NotificationRecord, shows_answers: bool) -> Document:
     return {
         "id": notification.id,
         "channel": notification.channel,
-        "recipient": notification.recipient,
+        "recipient": notification.address,
         "recipientId": notification.recipient_id,
         "recipientName": record.user_name,
         "reasons": [_reason(reason, record.user_name) for reason in notification.reasons],

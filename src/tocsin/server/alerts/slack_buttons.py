@@ -1,8 +1,8 @@
 """Buttons in messages of a Slack bot: whose request it is, and what the button does for whom.
 
-A request counts if a destination of the message's notification has the secret that it is signed with. Who presses is
-whom that destination's workspace says, so a button reaches no further than alerts with such a destination
-(``docs/decisions/0064-a-slack-button-reaches-no-further-than-its-alert.md``).
+A request counts if a destination of the message's notification has the secret that it is signed with, and an
+administrators' alert has that bot with that secret: who presses is whom the bot's workspace says
+(``docs/decisions/0077-only-bots-of-administrators-say-who-somebody-is.md``).
 Next: ``server/routes/notifications/slack_interactions.py``.
 """
 
@@ -18,12 +18,16 @@ from tocsin.flow.send.acknowledge_links import AcknowledgeLink
 from tocsin.flow.send.channels.slack.interactions import Press, Signed, is_genuine
 from tocsin.flow.send.mute_links import MuteLink
 from tocsin.model.notification import Notification
-from tocsin.model.subscription import Channel, Destination
+from tocsin.model.subscription import Channel, Destination, bot_of
 from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller
 
 _NOT_SIGNED = "The request is not signed with the signing secret of a destination that this button was sent for."
+_UNKNOWN_BOT = (
+    "No alert of an administrator uses this bot, so its buttons change nothing. Ask an administrator to save an alert "
+    "with its botToken and signingSecret."
+)
 _OF_ANOTHER = "This message was sent to somebody else, so nothing was changed."
 _NOBODY = "Tocsin knows nobody with your e-mail address in Slack, so nothing was changed."
 
@@ -47,6 +51,7 @@ def pressed_button(press: Press, signed: Signed, parts: Parts) -> SlackButton:
     Raises
     ------
     Unauthenticated : the token is not ours, or the request not Slack's
+    Forbidden : no administrators' alert has that bot with that secret: anybody could say who pressed it
     """
     key, stores = parts.alert_stores.unsubscribe_key, parts.alert_stores
     request = acknowledge_links.request_of(press.token, key, 0) or mute_links.request_of(press.token, key, 0)
@@ -61,7 +66,22 @@ def pressed_button(press: Press, signed: Signed, parts: Parts) -> SlackButton:
     }
     if not signing:
         raise Unauthenticated(_NOT_SIGNED)
-    return SlackButton(press.token, request, record.notification, next(iter(signing.values())), frozenset(signing))
+    known = {alert: one for alert, one in signing.items() if _is_administrators(alert, one, parts)}
+    if not known:
+        raise Forbidden(_UNKNOWN_BOT)
+    return SlackButton(press.token, request, record.notification, next(iter(known.values())), frozenset(known))
+
+
+def _is_administrators(alert_id: str, destination: Destination, parts: Parts) -> bool:
+    """Return whether an administrators' alert has the bot and the signing secret of an alert's destination."""
+    alert = parts.subscriptions.find(alert_id)
+    if alert is not None and alert.is_of_administrators:
+        return True
+    config = destination.config
+    others = parts.subscriptions.of_administrators_by(bot_of(config.bot_token or ""))
+    routes = (route for other in others for route in parts.alert_stores.routes.of(other.id).values())
+    known = (one.destination.config for one in routes if one.waits_because is None)
+    return any((one.bot_token, one.signing_secret) == (config.bot_token, config.signing_secret) for one in known)
 
 
 def _bots(notification: Notification, parts: Parts) -> list[tuple[str, Destination]]:

@@ -16,7 +16,7 @@ from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import EventSubscription, bot_of
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.tables import alert_editor, alert_incident, mute
 from tocsin.store.chunks import chunked
@@ -92,12 +92,8 @@ class Subscriptions:
         for destination in document.get("destinations", ()):
             config = destination.get("config", {})
             destination["config"] = with_secrets(config, known.get(destination["id"], {}))
-        return alert_of(
-            document,
-            created_at_ms=found.created_at_ms,
-            since_offset=found.since_offset,
-            is_of_administrators=found.is_of_administrators,
-        )
+        clear = EventSubscription.model_validate(document)
+        return found.model_copy(update={"destinations": clear.destinations})
 
     def revision(self) -> int:
         """Return a number that differs whenever a subscription was written since.
@@ -143,6 +139,11 @@ class Subscriptions:
             rows = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id)).all()
             return {destination: vault_of(connection).opened(from_text(text)) for destination, text in rows}
 
+    def of_administrators_by(self, bot: str) -> list[EventSubscription]:
+        """Return the alerts of administrators that send by this bot (``bot_of``), secrets masked."""
+        query = select(destination_secret.c.subscription_id).where(destination_secret.c.bot == bot)
+        return [one for one in self._read(entity.c.id.in_(query)) if one.is_of_administrators]
+
     def keep_secrets(self, subscription_id: str, secrets: dict[str, Document]) -> None:
         """Make ``secrets``, by destination id, all the secrets this subscription has; they are sealed."""
         with writing(self._engine) as connection:
@@ -151,6 +152,7 @@ class Subscriptions:
                     "subscription_id": subscription_id,
                     "destination_id": destination_id,
                     "document": to_text(vault_of(connection).sealed(document)),
+                    "bot": bot_of(document["botToken"]) if "botToken" in document else None,
                 }
                 for destination_id, document in secrets.items()
                 if document
@@ -177,7 +179,8 @@ class Subscriptions:
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(entity.c.fqn)).all()
             watermarks = _watermarks(connection, [row.id for row in rows])
-        return [_subscription(row, watermarks.get(row.id, -1) + 1) for row in rows]
+            bots = _bots(connection, [row.id for row in rows])
+        return [_subscription(row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {})) for row in rows]
 
 
 def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:
@@ -194,19 +197,27 @@ def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> di
     return found
 
 
-def alert_of(
-    document: Document, *, created_at_ms: int = 0, since_offset: int = 0, is_of_administrators: bool = False
-) -> EventSubscription:
+def _bots(connection: Connection, subscription_ids: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return what tells the bots of these alerts apart, by alert and destination."""
+    secret, found = destination_secret.c, dict[str, dict[str, str]]()
+    query = select(secret.subscription_id, secret.destination_id, secret.bot).where(secret.bot.is_not(None))
+    for some in chunked(sorted(subscription_ids)):
+        for row in connection.execute(query.where(secret.subscription_id.in_(some))):
+            found.setdefault(row.subscription_id, {})[row.destination_id] = row.bot
+    return found
+
+
+def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 0) -> EventSubscription:
     """Return what a subscription's document means; keys that only its readers know are left out."""
     meant = {key: value for key, value in document.items() if key in _MEANT}
-    ours = {"createdAtMs": created_at_ms, "sinceOffset": since_offset, "isOfAdministrators": is_of_administrators}
+    ours = {"createdAtMs": created_at_ms, "sinceOffset": since_offset, "isOfAdministrators": False, "bots": {}}
     return EventSubscription.model_validate(meant | ours)
 
 
-def _subscription(row: Row[*tuple[Any, ...]], since_offset: int) -> EventSubscription:  # Any: a column's value
-    return alert_of(
-        json.loads(row.document),
-        created_at_ms=row.created_at_ms or 0,
-        since_offset=since_offset,
-        is_of_administrators=row.is_of_administrators,
-    )
+def _subscription(
+    row: Row[*tuple[Any, ...]],  # Any: a column's value
+    since_offset: int,
+    bots: dict[str, str],
+) -> EventSubscription:
+    alert = alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0, since_offset=since_offset)
+    return alert.model_copy(update={"is_of_administrators": bool(row.is_of_administrators), "bots": bots})

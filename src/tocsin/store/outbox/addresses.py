@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
 from tocsin.flow.send.dispatch import Route
-from tocsin.model.subscription import Destination, EventSubscription
+from tocsin.model.subscription import Destination, EventSubscription, bot_of
 from tocsin.model.template import Template
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.templates import Templates
@@ -44,9 +44,17 @@ class Routes:
                 template=template,
                 template_problem=problem,
                 rank=rank_of(subscription),
+                reaches_recipient=self._reaches_recipient(subscription, destination),
             )
             for destination in subscription.destinations
         }
+
+    def _reaches_recipient(self, subscription: EventSubscription, destination: Destination) -> bool:
+        """Return whether what is sent to a person reaches that person: a bot may be of anybody's workspace."""
+        token = destination.config.bot_token
+        if token is None or subscription.is_of_administrators:
+            return True
+        return bool(self._subscriptions.of_administrators_by(bot_of(token)))
 
     def system_templates(self) -> dict[str, Template]:
         """Return the system templates that somebody has changed, by name."""

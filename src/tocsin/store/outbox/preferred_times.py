@@ -14,10 +14,10 @@ from sqlalchemy import Connection, exists, select, update
 
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.message import MessageStatus
-from tocsin.model.notification import gathered_message_id
+from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting
-from tocsin.store.tables import message, notification, person
+from tocsin.store.tables import destination_secret, message, notification, person
 
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
@@ -30,9 +30,9 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     -------
     the ids of the messages that are due then; the notifications in them follow in a transaction of their own
     """
-    address = select(person.c.email).where(person.c.user_id == user_id).scalar_subquery()
+    recipients = _recipients(connection, user_id)
     waiting = message.c.grouping_key.startswith(PREFERRED, autoescape=True)
-    query = select(message).where(message.c.recipient == address, waiting, *_FREE).order_by(message.c.id)
+    query = select(message).where(message.c.recipient.in_(recipients), waiting, *_FREE).order_by(message.c.id)
     groups: dict[tuple[str, str], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
     for row in connection.execute(query.with_for_update()):
         groups[row.channel, row.recipient].append(row)
@@ -44,6 +44,13 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
             connection.execute(update(message).where(message.c.id.in_(some)).values(due))
         planned += [*ids, *_gather(connection, rows, {**due, "grouping_key": grouping_key, "updated_at_ms": now_ms})]
     return planned
+
+
+def _recipients(connection: Connection, user_id: str) -> list[str]:
+    """Return as what messages to a person name their recipient: their address, and that with each bot."""
+    address = connection.scalar(select(person.c.email).where(person.c.user_id == user_id)) or ""
+    bots = select(destination_secret.c.bot).where(destination_secret.c.bot.is_not(None)).distinct()
+    return [address, *(recipient_key(address, bot) for bot in connection.scalars(bots) if bot)]
 
 
 def follow(connection: Connection, message_ids: Sequence[str]) -> None:

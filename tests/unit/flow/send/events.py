@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.dispatch import Dispatch, Share
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.message import Entry, Message
 from tocsin.model.notification import Reason, ReasonKind
@@ -62,6 +62,7 @@ def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.co
     return Dispatch(claimed, (Entry("n", 42, event or change_event(), given.pop("reasons", (OWNER,))),), **given)
 
 
+SHARES_OF_FIVE = {"s": Share(5)}
 OWNER = Reason(
     kind=ReasonKind.OWNER, subscription_id="s", subscription_name="schema changes", destination_id="d", team=None
 )

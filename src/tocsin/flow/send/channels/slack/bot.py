@@ -46,7 +46,8 @@ class SlackBot:
 
     async def _posted(self, dispatch: Dispatch, channel: str, call: SlackCall) -> Outcome:
         members = await self._owners(dispatch, call)
-        if call.destination.config.signing_secret and len(dispatch.entries) == 1:
+        is_known = dispatch.reaches_recipient and call.destination.config.signing_secret
+        if is_known and len(dispatch.entries) == 1:
             message = self._with_buttons(dispatch, members, call)
         else:
             message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
@@ -73,8 +74,8 @@ class SlackBot:
 
     def _mute_request(self, dispatch: Dispatch, call: SlackCall) -> MuteLink | None:
         """Return what mutes the asset for a day for a person; None where others read the message as well."""
-        first = dispatch.first
-        if not (self._link_key and call.to_person and first.recipient_id) or len(dispatch.entries) > 1:
+        first, is_personal = dispatch.first, dispatch.reaches_recipient and call.to_person
+        if not (self._link_key and is_personal and first.recipient_id) or len(dispatch.entries) > 1:
             return None
         return MuteLink(first.notification_id, call.now_ms + MUTED_FOR_MS)
 

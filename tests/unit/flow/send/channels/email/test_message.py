@@ -8,7 +8,7 @@ from email.policy import default
 import pytest
 from aiosmtplib.email import flatten_message
 from tests.unit.flow.send.channels import samples
-from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, added, change_event, dispatch, updated
+from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, SHARES_OF_FIVE, added, change_event, dispatch, updated
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.message import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
@@ -171,7 +171,9 @@ def test_a_digest_counts_what_it_has_no_room_for() -> None:
     text = render_mail(digest(CHANGES_LIMIT + 3), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
     assert text.count("You receive this") == CHANGES_LIMIT
     assert "And 3 more changes" in text
-    shown = render_mail(replace(digest(9), batch_size=5), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
+    shown = (
+        render_mail(replace(digest(9), shares=SHARES_OF_FIVE), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
+    )
     assert shown.count("You receive this") == 5
     assert "And 4 more changes" in shown
 

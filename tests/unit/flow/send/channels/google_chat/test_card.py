@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.unit.flow.send.channels import samples
-from tests.unit.flow.send.events import change_event, deleted, dispatch, updated
+from tests.unit.flow.send.events import SHARES_OF_FIVE, change_event, deleted, dispatch, updated
 
 from tocsin.flow.send.channels.google_chat.card import MESSAGE_BYTES, render_message
 from tocsin.flow.send.dispatch import Dispatch
@@ -100,7 +100,7 @@ def test_a_card_of_several_shows_each_and_counts_the_others() -> None:
 
 
 def test_a_card_shows_no_more_than_the_alerts_batch_size() -> None:
-    payload = render_message(replace(digest(30), batch_size=5), base_url=HOME)
+    payload = render_message(replace(digest(30), shares=SHARES_OF_FIVE), base_url=HOME)
     assert len(json.loads(payload)["cardsV2"][0]["card"]["sections"]) == 6
 
 

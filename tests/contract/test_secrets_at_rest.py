@@ -35,6 +35,7 @@ def destinations(url: str) -> dict[str, Json]:
         "secretKey": f"{WORD}-key {WORD}-older",
         "headers": {"X-Api-Key": f"{WORD}-header"},
         "queryParams": {"token": f"{WORD}-parameter"},
+        "bodyTemplate": f'{{"routing_key": "{WORD}-routing", "text": "{WORD}-prefix {{{{headline}}}}", "at": 1}}',
     }
     oauth = {"type": "oauth2", "tokenUrl": f"{url}/token", "clientId": f"{WORD}-id", "clientSecret": f"{WORD}-secret"}
     bot = {"botToken": f"xoxb-{WORD}-token", "signingSecret": f"{WORD}-signing-secret", "channel": "#alerts"}

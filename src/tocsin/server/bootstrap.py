@@ -20,6 +20,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
+from tocsin.store.alerts.sealing import seal_alerts
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.people.identities import People, ensure_administrator
 from tocsin.store.schema import migrate
@@ -155,6 +156,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     """
     use_vault(engine, settings)
     migrate(engine)
+    seal_alerts(engine)
     catalogue = SqlCatalogue(engine)
     writes = Writes(catalogue, SystemClock())
     people = People(engine)

@@ -6,6 +6,7 @@ Next: ``worker/attempt.py``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
@@ -17,6 +18,10 @@ from tocsin.model.subscription import Destination
 
 _SHORTEST = 4
 """Letters of the shortest text that is looked for: shorter ones occur by chance."""
+
+_FILLED_IN = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_TEXT_OF_JSON = re.compile(r'("[^"]*"\s*:)|"((?:\{\{.*?\}\}|[^"])*)"', re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{4,}")
 
 
 def starred(text: str, destination: Destination) -> str:
@@ -47,7 +52,8 @@ def _secrets_of(destination: Destination) -> Iterator[str]:
     for key, plain in channel.secret_maps if channel else ():
         yield from _values(config.get(key), plain)
     for key in channel.secret_texts if channel else ():
-        yield from _values(config.get(key), frozenset())
+        value = config.get(key)
+        yield from _constants(value) if key == "bodyTemplate" and value else _values(value, frozenset())
     yield from _of_address(destination.config.endpoint or "")
 
 
@@ -60,6 +66,14 @@ def _values(value: object, plain: Iterable[str]) -> Iterator[str]:
         for name, inner in document.items():
             if name.lower() not in plain:
                 yield from _values(inner, plain)
+
+
+def _constants(template: str) -> Iterator[str]:
+    """Yield what a template of a JSON body says itself, but for the names of keys: there may be tokens among it."""
+    for name, text in _TEXT_OF_JSON.findall(template):
+        if not name:
+            yield from filter(None, (part.strip() for part in _FILLED_IN.split(text)))
+    yield from _NUMBER.findall(_FILLED_IN.sub("", template))
 
 
 def _of_address(address: str) -> Iterator[str]:

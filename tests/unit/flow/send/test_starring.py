@@ -42,6 +42,14 @@ def test_an_answer_that_repeats_a_secret_is_kept_without_it(secret: str) -> None
         assert MASK in starred(said, destination())
 
 
+def test_what_a_body_says_itself_is_secret_but_for_its_keys() -> None:
+    body = '{"routing_key": "R0123-key", "text": "Bearer abc {{entity.name}}", "account": 123456, "at": {{event.time}}}'
+    hook = destination()
+    of_body = hook.model_copy(update={"config": hook.config.model_copy(update={"body_template": body})})
+    said = starred('{"routing_key": "R0123-key", "text": "Bearer abc orders", "account": 123456, "at": 7}', of_body)
+    assert said == f'{{"routing_key": "{MASK}", "text": "{MASK} orders", "account": {MASK}, "at": 7}}'
+
+
 def test_the_login_of_an_address_and_its_encoded_query_are_secret() -> None:
     said = starred("login-name login-password query+secret%26%3D query%20secret%26%3D", destination())
     assert said == " ".join([MASK] * 4)

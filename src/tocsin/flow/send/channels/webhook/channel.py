@@ -66,5 +66,5 @@ WEBHOOK = ChannelType(
         ("queryParams", frozenset()),
         ("authType", frozenset({"type", "scope"})),
     ),
-    secret_texts=("secretKey",),
+    secret_texts=("secretKey", "bodyTemplate"),
 )

@@ -1,0 +1,80 @@
+"""Secrets of stored alerts that older versions did not treat as such, sealed when a server starts.
+
+The server is who has the key. Migration 0023 has masked them in versions and events. Next:
+``store/alerts/subscriptions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, Engine, select, update
+
+from tocsin.errors import InvalidInput, WrongKey
+from tocsin.model.entity import Document
+from tocsin.model.subscription import bot_of
+from tocsin.store.alerts.masking import split_secrets
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE
+from tocsin.store.documents import from_text, to_text
+from tocsin.store.engine import inserting, writing
+from tocsin.store.tables import destination_secret, entity
+from tocsin.store.vault import vault_of
+
+_SECRET = destination_secret.c
+_OF_INTEREST = ("bodyTemplate", "botToken")
+_log = structlog.get_logger()
+
+
+def seal_alerts(engine: Engine) -> None:
+    """Seal the secrets that stand in alerts in clear, and tell apart the bots of those that were sealed before.
+
+    Doing it again changes nothing. An alert whose other secrets cannot be opened stays as it is.
+    """
+    named = entity.c.document.contains(_OF_INTEREST[0]) | entity.c.document.contains(_OF_INTEREST[1])
+    query = select(entity.c.id, entity.c.document).where(entity.c.entity_type == ENTITY_TYPE, named)
+    with writing(engine) as connection:
+        for alert_id, text in connection.execute(query.with_for_update()).all():
+            try:
+                _seal(connection, alert_id, from_text(text))
+            except (WrongKey, InvalidInput) as error:
+                _log.warning("alert.not_sealed", alert=alert_id, because=error.message)
+
+
+def _seal(connection: Connection, alert_id: str, alert: Document) -> None:
+    destinations = list(_destinations(connection, alert_id, alert))
+    masked = alert | {"destinations": destinations}
+    if masked != alert:
+        connection.execute(update(entity).where(entity.c.id == alert_id).values(document=to_text(masked)))
+
+
+def _destinations(connection: Connection, alert_id: str, alert: Document) -> Iterator[Document]:
+    """Yield the destinations of an alert with masks in place of all secrets, which are sealed."""
+    for one in alert.get("destinations", ()):
+        config = one.get("config")
+        if not isinstance(config, dict) or not config.keys() & set(_OF_INTEREST):
+            yield one
+            continue
+        row = _row(connection, alert_id, one["id"])
+        known = vault_of(connection).opened(from_text(row.document)) if row else {}
+        masked, kept = split_secrets(config, known)
+        if kept != known or (row.bot is None and "botToken" in kept):
+            _keep(connection, alert_id, one["id"], kept)
+        yield one | {"config": masked}
+
+
+def _row(connection: Connection, alert_id: str, destination_id: str) -> Any:  # Any: SQLAlchemy's row
+    mine = _SECRET.subscription_id == alert_id, _SECRET.destination_id == destination_id
+    return connection.execute(select(_SECRET.document, _SECRET.bot).where(*mine)).first()
+
+
+def _keep(connection: Connection, alert_id: str, destination_id: str, kept: Document) -> None:
+    values = {
+        "document": to_text(vault_of(connection).sealed(kept)),
+        "bot": bot_of(kept["botToken"]) if "botToken" in kept else None,
+    }
+    row = {"subscription_id": alert_id, "destination_id": destination_id, **values}
+    insert = inserting(connection, destination_secret).values(row)
+    keys = ["subscription_id", "destination_id"]
+    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=values))

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.store.test_resolving import Here, match_rows, work_of
+from tests.store.test_resolving import Here, match_rows, restricted, work_of
 
 from tocsin.catalogue.alerts.incidents import Handling, handle
 from tocsin.flow.match.plan import recovery_plan
@@ -129,3 +129,16 @@ def test_of_two_writers_at_once_one_event_passes(company: SmallCompany) -> None:
     assert [len(one) for one in found] == [1] * 4
     assert sum(held.passes for one in found for held in one.values()) == 1
     assert holding.of(waiting, is_new=False) == {pair: held for one in found for pair, held in one.items()}
+
+
+def test_an_incident_of_what_an_editor_may_not_view_does_not_hold_the_alert_back(company: SmallCompany) -> None:
+    deny = {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["pipeline"]}
+    restricted(company, "ana", deny)
+    company.clock.advance(1_000)
+    changed = {"op": "add", "path": "/description", "value": "Mine as well."}
+    company.writes.patch("eventsubscription", company.key("tables"), [changed], actor=company.actor("ana"))
+    company.run("load", "Failed")
+    for text in ("one", "two"):
+        company.describe("orders", text, by="cem")
+    process(company)
+    assert told(company) == [("one", False), ("two", False)], "silence would tell ana that the load failed"

@@ -273,3 +273,15 @@ def test_alerts_without_it_cost_no_query_more(company: SmallCompany) -> None:
     with company.engine.connect() as connection:
         reasons = connection.scalar(select(notification.c.reasons))
     assert "downstreamOf" not in str(reasons)
+
+
+def test_what_an_editor_may_not_view_is_no_root(company: SmallCompany) -> None:
+    for table in ("orders", "revenue"):
+        company.result(table, "Failed")
+    process(company)
+    last = EventLog(company.engine).read(0, 1_000)[-1]
+    matched, alert = [Matched(last.offset, last.event.entity_id, company.ids["failing"])], company.ids["failing"]
+    roots, asset = Roots(company.engine), company.ids["revenue"]
+    assert roots.of(matched)[last.offset][alert].name == f"{NAME}.orders"
+    (own,) = roots.of(matched, lambda assets: assets)[last.offset].values()
+    assert (own.asset_id, own.name) == (asset, None)

@@ -225,7 +225,7 @@ def test_a_triggered_alert_notifies_of_what_the_other_matched_and_its_result_say
     assert sorted(rows, key=str) == sorted([(first, 0, None), (first, 0, None), (second, 2, first)], key=str)
 
 
-def _restricted(company: SmallCompany, name: str, rule: Document) -> None:
+def restricted(company: SmallCompany, name: str, rule: Document) -> None:
     """Let everybody view everything, and deny one person something."""
     everything = {"name": "View", "effect": "allow", "operations": ["ViewAll"], "resources": ["all"]}
     company.put("policy", {"name": "Everybody", "rules": [everything]})
@@ -238,7 +238,7 @@ def _restricted(company: SmallCompany, name: str, rule: Document) -> None:
 
 def test_what_an_editor_may_not_view_is_withheld_until_they_may(store_engine: Engine) -> None:
     company = SmallCompany(store_engine)
-    _restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
+    restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
     destinations = [{"id": destination_id("ours", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
     ours = {"name": "ours", "alertType": "Notification", "destinations": destinations}
     rules = {"resources": ["table", "pipeline"], "rules": []}
@@ -265,7 +265,7 @@ def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withh
     store_engine: Engine,
 ) -> None:
     company = SmallCompany(store_engine)
-    _restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
+    restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
     destinations = [{"id": destination_id("any", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
     request = {"alertType": "Notification", "destinations": destinations}
     never = {"resources": ["table"], "rules": [{"effect": "include", "condition": "eventType == 'entityDeleted'"}]}

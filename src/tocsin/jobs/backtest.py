@@ -22,12 +22,13 @@ from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
-from tocsin.flow.resolve.withholding import withheld
+from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
 from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
 from tocsin.jobs.backtest_tasks import COUNTED, Count, EventsOfAsker
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.resolving import OF_EVENT, StoreAddress
+from tocsin.model.access import Operation
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
@@ -39,7 +40,7 @@ from tocsin.spark.match import Index, each_once, index_of, matches
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.holding import Holding
+from tocsin.store.alerts.holding import Hidden, Holding
 from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.people.identities import People
@@ -235,8 +236,23 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
     alerts = involved_in(alert, parts.subscriptions.list_enabled)
-    held = HeldBackMatches(parts.holding, alerts.depending)
+    held = HeldBackMatches(parts.holding, alerts.depending, _hidden(asked, alerts, parts))
     return _Run(asked, parts, window, viewer, index, reporting, alerts, held, BacktestTally())
+
+
+def _hidden(asked: Backtest, alerts: Involved, parts: BacktestParts) -> Hidden:
+    """Return what says which assets are hidden from alerts or, of the one that is evaluated, from the asker."""
+    events = EventsOfAsker(parts.events, asked.requested_by)
+
+    def hidden(assets: AlertAssets) -> AlertAssets:
+        policies = parts.permission_cache.now()
+        of_alerts = hidden_assets({one for one in assets if one[0] not in alerts.of_tocsin}, policies, events)
+        own = {asset for alert, asset in assets if alert == alerts.own_id}
+        asker, known = policies.of(asked.requested_by), events.entities(own)
+        seen = {one for one, subject in known.items() if asker.may(Operation.VIEW_BASIC, *subject)}
+        return of_alerts | {(alerts.own_id, asset) for asset in own - seen if policies.is_limited(asker)}
+
+    return hidden
 
 
 def _is_all_open(policies: PolicySnapshot) -> bool:

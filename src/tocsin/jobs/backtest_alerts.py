@@ -19,7 +19,7 @@ from tocsin.flow.schedule.cron import check_schedule
 from tocsin.jobs.resolving import EVENTS_AT_ONCE, Rules
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.alerts.holding import HeldBack, Waiting
+from tocsin.store.alerts.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.store.chunks import chunked
 
 
@@ -40,8 +40,13 @@ class Involved(NamedTuple):
 class HoldsBack(Protocol):
     """Knows the incidents that hold alerts back (``store/alerts/holding.py``)."""
 
-    def of(self, waiting: Sequence[Waiting], *, is_new: bool) -> Mapping[Pair, HeldBack]:
-        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass."""
+    def of(
+        self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
+    ) -> Mapping[Pair, HeldBack]:
+        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass.
+
+        Incidents of assets that are ``hidden`` from an alert do not hold it back.
+        """
 
 
 @dataclass
@@ -50,6 +55,7 @@ class HeldBackMatches:
 
     holding: HoldsBack
     depending: Mapping[str, tuple[str, ...]]
+    hidden: Hidden = nothing_hidden
     _passed: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def of(self, events: Iterable[tuple[int, str]]) -> frozenset[Pair]:
@@ -63,7 +69,7 @@ class HeldBackMatches:
         return frozenset(pair for some in chunked(waiting, EVENTS_AT_ONCE) for pair in self._held(some))
 
     def _held(self, waiting: Sequence[Waiting]) -> Iterator[Pair]:
-        found = self.holding.of(waiting, is_new=False)
+        found = self.holding.of(waiting, is_new=False, hidden=self.hidden)
         for (offset, alert), by in sorted(found.items()):
             if self._passed.setdefault((by.incident, alert), offset) != offset:
                 yield offset, alert

@@ -150,6 +150,10 @@ class EventsOfAsker:
         """Return the subjects of each of these events."""
         return self.known.subjects(offsets)
 
+    def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
+        """Return these entities as they are now, or were last."""
+        return self.known.entities(entity_ids)
+
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts, the asker of one that has none yet."""
         known = self.known.editors_of(subscription_ids)

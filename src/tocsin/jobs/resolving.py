@@ -34,7 +34,7 @@ from tocsin.flow.resolve.local import Recipient, destinations_of
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
-from tocsin.flow.resolve.withholding import withheld
+from tocsin.flow.resolve.withholding import hidden_assets, withheld
 from tocsin.flow.schedule.messages import Timings, scheduled
 from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
@@ -44,7 +44,7 @@ from tocsin.model.notification import Reason
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.holding import HeldBack, Holding, Waiting
+from tocsin.store.alerts.holding import HeldBack, Hidden, Holding, Waiting
 from tocsin.store.alerts.roots import Matched, Roots
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import PATIENT_S, open_engine
@@ -230,7 +230,7 @@ class Notify:
             triggered |= {(one.head.offset, alert): other for alert, other in by.items()}
         return found, triggered
 
-    def _held_back(self, events: Sequence[MatchedEvent], asked: Resolving) -> dict[Pair, HeldBack]:
+    def _held_back(self, events: Sequence[MatchedEvent], asked: Resolving, sight: _Sight) -> dict[Pair, HeldBack]:
         """Return which matches incidents of other alerts hold back."""
         depending = self.alerts.value.depending
         waiting = [
@@ -238,7 +238,12 @@ class Notify:
             for one in events
             for alert in depending.keys() & one.asked.keys()
         ]
-        return asked.holding.of(waiting, is_new=True) if waiting else {}
+        return asked.holding.of(waiting, is_new=True, hidden=self._hidden(sight)) if waiting else {}
+
+    def _hidden(self, sight: _Sight) -> Hidden:
+        """Return what says which assets are hidden from alerts; from Tocsin's own, none."""
+        of_tocsin = self.alerts.value.of_tocsin
+        return lambda assets: hidden_assets({one for one in assets if one[0] not in of_tocsin}, *sight)
 
     def _by_root(self, events: Sequence[MatchedEvent]) -> list[Matched]:
         """Return the matches of alerts that group by lineage root."""
@@ -258,11 +263,11 @@ class Notify:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = self._young(events)
         rules, timings, *_ = self.alerts.value
-        held = self._held_back(young, asked)
+        held = self._held_back(young, asked, sight)
         free = without_held(young, held) if held else young
         found = resolved(free, rules, asked.directory, ahead=_prefetched) if free else iter(())
         found = naming(found, held) if held else found
-        roots = asked.roots.of(self._by_root(free))
+        roots = asked.roots.of(self._by_root(free), self._hidden(sight))
         found = naming_roots(found, roots) if roots else found
         for rows in visible_parts(recipient_rows(found, roots), *sight):
             preferred = asked.preferences.among(rows)

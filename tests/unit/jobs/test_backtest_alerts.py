@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 from tocsin.jobs.backtest_alerts import HeldBackMatches, involved_in
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.alerts.holding import HeldBack, Waiting
+from tocsin.store.alerts.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.store.alerts.subscriptions import alert_of
 
 
@@ -21,7 +21,9 @@ class Incidents:
     def __init__(self, **spans: tuple[int, int]) -> None:
         self.spans = spans
 
-    def of(self, waiting: Sequence[Waiting], *, is_new: bool) -> Mapping[Pair, HeldBack]:
+    def of(
+        self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
+    ) -> Mapping[Pair, HeldBack]:
         assert not is_new, "a backtest writes nothing down"
         return {
             (one.log_offset, one.subscription_id): HeldBack(name, "up", passes=False)

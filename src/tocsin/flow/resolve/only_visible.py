@@ -30,6 +30,10 @@ class Events(Protocol):
         """Return the subjects of each of these events: a recipient must be able to see all of them."""
         ...
 
+    def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
+        """Return these entities as they are now, or were last; what never was has no entry."""
+        ...
+
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own."""
         ...
@@ -48,6 +52,10 @@ class RememberedEvents:
         if unknown := set(offsets) - self._subjects.keys():
             self._subjects |= self.known.subjects(unknown)
         return {offset: self._subjects[offset] for offset in offsets}
+
+    def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
+        """Return these entities as they are now, or were last."""
+        return self.known.entities(entity_ids)
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts."""

@@ -7,11 +7,15 @@ Next: ``jobs/resolving.py``, which asks before incidents, cascades and recipient
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.flow.resolve.only_visible import Events, Sight
+from tocsin.model.access import Operation
 from tocsin.model.match_result import Pair
+
+AlertAssets = Set[tuple[str, str]]
+"""Pairs of the ids of an alert and of an asset."""
 
 
 def withheld(matched: Mapping[int, Collection[str]], policies: PolicySnapshot, events: Events) -> dict[Pair, str]:
@@ -31,6 +35,23 @@ def withheld(matched: Mapping[int, Collection[str]], policies: PolicySnapshot, e
             if hidden_from is not None:
                 found[offset, alert] = hidden_from
     return found
+
+
+def hidden_assets(assets: AlertAssets, policies: PolicySnapshot, events: Events) -> AlertAssets:
+    """Return those of these pairs of an alert and an asset of which an editor of the alert may not view the asset.
+
+    What happens to such an asset must not show in the alert: neither in what holds it back nor in how it is grouped.
+    """
+    limited = _limiting({alert for alert, _ in assets}, policies, events)
+    asked = {(alert, asset) for alert, asset in assets if alert in limited}
+    known = events.entities({asset for _, asset in asked}) if asked else {}
+
+    def is_hidden(alert: str, asset: str) -> bool:
+        return asset not in known or not all(
+            policies.of(editor).may(Operation.VIEW_BASIC, *known[asset]) for editor in limited[alert]
+        )
+
+    return {pair for pair in asked if is_hidden(*pair)}
 
 
 def _limiting(alerts: Collection[str], policies: PolicySnapshot, events: Events) -> dict[str, list[str]]:

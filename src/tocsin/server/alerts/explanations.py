@@ -21,7 +21,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import report_of
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.withholding import withheld
+from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -178,7 +178,13 @@ def _held_back(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller:
     """Return which of these alerts, that the event matches, are held back, and the name of the incident."""
     at, about = logged.offset, logged.event.entity_id
     waiting = [Waiting(at, about, one.id, tuple(each.id for each in one.depends_on)) for one in alerts]
-    found = caller.parts.alert_stores.holding.of(waiting, is_new=False) if waiting else {}
+    own = {one.id for one in alerts if one.is_of_tocsin}
+
+    def hidden(assets: AlertAssets) -> AlertAssets:
+        shown = {(alert, asset) for alert, asset in assets if alert not in own}
+        return hidden_assets(shown, caller.policies, caller.parts.alert_stores.events)
+
+    found = caller.parts.alert_stores.holding.of(waiting, is_new=False, hidden=hidden) if waiting else {}
     return {alert: by.incident for (_, alert), by in found.items() if not by.passes}
 
 

@@ -51,6 +51,10 @@ class SqlEvents:
         with reading(self._engine) as connection:
             return editors.creators(connection, subscription_ids)
 
+    def entities(self, entity_ids: Collection[str]) -> dict[str, Subject]:
+        """Return these entities as they are now, or were last; what never was has no entry."""
+        return self._standing.of(entity_ids)
+
     def editors_of(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own.
 

@@ -8,12 +8,13 @@ the same one pass. Next: ``store/alerts/roots.py``, which asks for the same inci
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, func, or_, select
 
 from tocsin.flow.resolve.directory import NO_END
+from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
 from tocsin.model.match_result import Pair
 from tocsin.store.alerts import relations_over_time
@@ -30,6 +31,15 @@ Reached = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
 """By asset, from which incidents' assets it is made, and between which offsets."""
 
 _ROW, _HELD, _STEP, _EVENT = alert_incident.c, alert_held_back.c, alert_incident_step.c, change_event.c
+
+
+Hidden = Callable[[AlertAssets], AlertAssets]
+"""Returns those of some alerts and assets of which the asset is hidden from the alert's editors."""
+
+
+def nothing_hidden(_assets: AlertAssets) -> AlertAssets:
+    """Return nothing: every alert may know of every asset."""
+    return frozenset()
 
 
 class Waiting(NamedTuple):
@@ -66,11 +76,14 @@ class Holding:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, waiting: Sequence[Waiting], *, is_new: bool) -> dict[Pair, HeldBack]:
-        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass."""
+    def of(self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden) -> dict[Pair, HeldBack]:
+        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass.
+
+        Incidents of assets that are ``hidden`` from an alert do not hold it back.
+        """
         with reading(self._engine) as connection:
             roots = incidents_of(connection, waiting)
-            found = _behind(connection, waiting, roots) if roots else {}
+            found = _behind(connection, waiting, roots, _hidden_from(waiting, roots, hidden)) if roots else {}
         if not found:
             return {}
         if is_new:
@@ -104,7 +117,17 @@ def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Inc
     ]
 
 
-def _behind(connection: Connection, waiting: Sequence[Waiting], roots: Sequence[Incident]) -> dict[Pair, Incident]:
+def _hidden_from(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: Hidden) -> AlertAssets:
+    """Return the alerts with assets of incidents, of those on which they depend, that are hidden from them."""
+    upstream = {one.subscription_id: one.depends_on for one in waiting}
+    return hidden(
+        {(alert, one.entity_id) for alert, many in upstream.items() for one in roots if one.subscription_id in many}
+    )
+
+
+def _behind(
+    connection: Connection, waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: AlertAssets
+) -> dict[Pair, Incident]:
     """Return which of these are behind an incident: the oldest of those whose asset they are made from."""
     begun = {one.entity_id for one in roots}
     assets = assets_of(connection, begun | {one.entity_id for one in waiting})
@@ -114,7 +137,8 @@ def _behind(connection: Connection, waiting: Sequence[Waiting], roots: Sequence[
         at = reached.get(assets.of(one.entity_id), {})
         for root in roots:
             is_upstream = root.subscription_id in one.depends_on and root.since < one.log_offset <= root.until
-            if is_upstream and any(a <= one.log_offset <= b for a, b in at.get(root.entity_id, ())):
+            is_known = is_upstream and (one.subscription_id, root.entity_id) not in hidden
+            if is_known and any(a <= one.log_offset <= b for a, b in at.get(root.entity_id, ())):
                 found[one.log_offset, one.subscription_id] = root
                 break
     return found

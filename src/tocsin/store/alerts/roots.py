@@ -11,11 +11,20 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, select
 
+from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.flow.schedule.roots import Root
 from tocsin.model.match_result import Pair
 from tocsin.model.status import is_failure
 from tocsin.store.alerts.assets import Assets, assets_of
-from tocsin.store.alerts.holding import Incident, Reached, Waiting, incidents_of, reached_by
+from tocsin.store.alerts.holding import (
+    Hidden,
+    Incident,
+    Reached,
+    Waiting,
+    incidents_of,
+    nothing_hidden,
+    reached_by,
+)
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report
@@ -31,11 +40,15 @@ class Matched(NamedTuple):
 
 
 class _Scene(NamedTuple):
-    """The open incidents, the assets of what is asked about, and what lies downstream of these incidents."""
+    """The open incidents, the assets of what is asked about, and what lies downstream of these incidents.
+
+    ``hidden`` are the alerts with assets that are hidden from them.
+    """
 
     incidents: Sequence[Incident]
     assets: Assets
     reached: Reached
+    hidden: AlertAssets = frozenset()
 
 
 class Roots:
@@ -44,13 +57,17 @@ class Roots:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, matched: Sequence[Matched]) -> dict[int, dict[str, Root]]:
-        """Return the root of each of these matches, by offset and alert; its own asset where no failure is upstream."""
+    def of(self, matched: Sequence[Matched], hidden: Hidden = nothing_hidden) -> dict[int, dict[str, Root]]:
+        """Return the root of each of these matches, by offset and alert; its own asset where no failure is upstream.
+
+        Assets that are ``hidden`` from an alert are no roots of its groups.
+        """
         if not matched:
             return {}
         with reading(self._engine) as connection:
             failing = _failing(connection, {one.log_offset for one in matched})
             scene = _scene(connection, matched, failing)
+            scene = scene._replace(hidden=hidden({(one.subscription_id, one.entity_id) for one in scene.incidents}))
             upstream = {pair: one for pair, one in _upstream(matched, failing, scene).items() if one is not None}
             names = _names(connection, set(upstream.values()))
         found: dict[int, dict[str, Root]] = {}
@@ -81,7 +98,9 @@ def _root_of(one: Matched, scene: _Scene) -> str | None:
     open_then = [
         each
         for each in scene.incidents
-        if each.subscription_id == one.subscription_id and each.since < at <= each.until
+        if each.subscription_id == one.subscription_id
+        and each.since < at <= each.until
+        and (each.subscription_id, each.entity_id) not in scene.hidden
     ]
     above = [each for each in open_then if _reaches(each, own, at, scene)]
     highest = [each for each in above if not _is_downstream_of_others(each, above, at, scene)]

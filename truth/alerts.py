@@ -235,7 +235,11 @@ def _by_category(cast: Cast) -> Iterator[Alert]:
         "OutsideOfReader",
         ("table",),
         (_COLUMNS,),
-        (Destination("External", HOOK, endpoint=f"{ENDPOINT}reader"),),
+        (
+            Destination("External", HOOK, endpoint=f"{ENDPOINT}reader"),
+            Destination("Owners", BELL, flags=("sendToFollowers",)),
+            Destination("Followers", MAIL),
+        ),
         maker=cast.reader,
     )
     yield Alert(

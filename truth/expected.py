@@ -195,7 +195,12 @@ class Audience:
         self.facts, self.world, self.bots = facts, world, bots
 
     def fires(self, alert: Alert) -> bool:
-        """Say whether an alert matches, for some person that could be if it asks something of people."""
+        """Say whether an alert matches, for some person that could be if it asks something of people.
+
+        It does not where somebody who made or changed it may not see the event.
+        """
+        if not all(map(self._may_see, (alert.maker, *alert.editors))):
+            return False
         parts = [combinations(alert.relations, size) for size in range(len(alert.relations) + 1)]
         return any(alert.matches(self.facts, frozenset(held)) for some in parts for held in some)
 
@@ -220,7 +225,7 @@ class Audience:
             targets = [f"{alert.name}[{at}]"]
         owner = alert.owner or alert.maker
         is_meant = not alert.relations or alert.matches(self.facts, self.held(alert, owner))
-        if is_meant and all(map(self._may_see, (alert.maker, *alert.editors))):
+        if is_meant:
             for target in targets:
                 yield (self.facts.event.id, destination.channel, target), Reason("external", alert.name, at)
 

@@ -170,11 +170,38 @@ class ConditionCompiler:
         compares = _OPERATORS[leaf.operator]
 
         def pairs(kind: Kind) -> Column:
+            if _is_set(leaf.left) and _is_set(leaf.right):
+                return self._compare_sets(leaf, kind)
             return self._some(
                 leaf.left, kind, lambda left: self._some(leaf.right, kind, lambda right: compares(left, right))
             )
 
         return any_of(pairs(kind) for kind in _TYPES if _may_hold(leaf.left, kind) and _may_hold(leaf.right, kind))
+
+    def _compare_sets(self, leaf: Compare, kind: Kind) -> Column:
+        """Return the same of two sets, in time proportional to their values: both may be a table's columns."""
+        left, right = self._values(leaf.left, kind), self._values(leaf.right, kind)
+        match leaf.operator:
+            case Operator.EQ:
+                return _sure(F.arrays_overlap(left, right))
+            case Operator.LT | Operator.LE:  # some pair is in order if the least and the greatest are
+                return _sure(_OPERATORS[leaf.operator](F.array_min(left), F.array_max(right)))
+            case Operator.GT | Operator.GE:
+                return _sure(_OPERATORS[leaf.operator](F.array_max(left), F.array_min(right)))
+
+    def _values(self, value: Value, kind: Kind) -> Column:
+        """Return the values of this kind in a set, as an array without nulls."""
+        match value:
+            case FieldValue(name=name):
+                return texts_of(name)
+            case Lowered(of=of):
+                return F.transform(self._values(of, kind), F.lower)
+            case PathValue():
+                typed = F.array_compact(F.transform(self.members(value), lambda member: _as(member, kind)))
+                # Two zeros are equal, and alike only after an addition.
+                return F.transform(typed, lambda number: number + F.lit(0.0)) if kind is Kind.NUMBER else typed
+            case _:
+                raise AssertionError(f"{value} is no set")
 
     def _some(self, value: Value, kind: Kind, passes: Predicate) -> Column:
         """Return whether some value of this kind passes; false, not null, when there is none."""
@@ -295,6 +322,17 @@ class ConditionCompiler:
 
     def _at(self, variant: Column, path: str) -> Column:
         return _at(variant, self._literal(path), "variant")
+
+
+def _is_set(value: Value) -> bool:
+    """Return whether ``value`` may have many values."""
+    match value:
+        case Lowered(of=of):
+            return _is_set(of)
+        case FieldValue(name=name):
+            return kind_of(name) is Kind.TEXTS
+        case _:
+            return isinstance(value, PathValue)
 
 
 def _may_hold(value: Value, kind: Kind) -> bool:

@@ -81,6 +81,9 @@ _FAST_CHECKPOINTS = {
 _ON_THIS_MACHINE = ("local", "local-cluster")
 _SECRET_BYTES = 32
 
+_END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
+"""A JVM that has run out of memory goes on with threads that have ended; a new process resumes from the checkpoint."""
+
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 """Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
 
@@ -124,6 +127,9 @@ def _configured(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     options = {
         "spark.driver.extraJavaOptions": f"{logging} {_COMPILE_ALL}",
         "spark.executor.extraJavaOptions": _COMPILE_ALL,
+        # Before those of ``extraJavaOptions``, which settings of an administrator may replace.
+        "spark.driver.defaultJavaOptions": _END_WITHOUT_MEMORY,
+        "spark.executor.defaultJavaOptions": _END_WITHOUT_MEMORY,
     }
     pools = Path(str(files("tocsin.spark") / "pools.xml"))
     # Run from a wheel that is not unpacked there is no such file to read; Spark then shares its cores evenly.

@@ -17,7 +17,10 @@ from tests.serving import Served, running_server
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.outages import Waits
+from tocsin.store.health import PIPELINE
+from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.schema import migrate
 
 NOBODY = str(UUID(int=0))
@@ -172,3 +175,16 @@ def test_health_says_how_far_the_pipeline_is_and_what_it_waits_for(store_engine:
         waits.end("match_stream")
         (query,) = client.get("/healthcheck").json()["pipeline"]
         assert "waitsFor" not in query
+
+
+def test_a_server_that_serves_answers_200_and_says_what_is_wrong_elsewhere(sqlite_engine: Engine) -> None:
+    with running_server(sqlite_engine) as served, served.client() as client:
+        degraded = client.get("/healthcheck")
+        assert (degraded.status_code, degraded.json()["status"]) == (200, "degraded")
+        assert {one["name"] for one in degraded.json()["problems"]} == {"pipelineStopped", "workerStopped"}
+        strict = client.get("/healthcheck", params={"strict": "true"})
+        assert (strict.status_code, strict.json()) == (503, degraded.json())
+        now_ms = served.app.state.parts.clock.now_ms()
+        ScheduledJobs(sqlite_engine).seen(PIPELINE, now_ms=now_ms)
+        Sessions(sqlite_engine).begin("worker", lease_ms=90_000, now_ms=now_ms)
+        assert client.get("/healthcheck", params={"strict": "true"}).json()["status"] == "ok"

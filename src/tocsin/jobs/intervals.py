@@ -25,6 +25,7 @@ FAILURES = (PySparkException, Py4JError, SQLAlchemyError, sqlite3.Error, TocsinE
 
 _LOOK_EVERY_S = 1.0
 _AGAIN_AFTER_S = 5.0
+_LONGEST_REASON = 500
 _LOG = structlog.get_logger(__name__)
 
 
@@ -77,3 +78,10 @@ def _do(job: Job, stopping: threading.Event) -> None:
     except FAILURES as error:
         if not stopping.is_set():
             _LOG.error("job_failed", job=job.name, reason=str(error).splitlines()[0])
+
+
+def brief(reason: str) -> str:
+    """Return the most informative line of a failure, Python's if there is one, shortened to one line."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()] or ["no reason given"]
+    spoken = [line for line in lines if line.partition(":")[0].endswith(("Error", "Exception")) and " at " not in line]
+    return (spoken or lines)[-1 if spoken else 0][:_LONGEST_REASON]

@@ -11,8 +11,10 @@ import signal
 import threading
 
 import structlog
+from sqlalchemy import Engine
 
 from tocsin.jobs import background, match_stream, search_stream, streak_stream, supervision
+from tocsin.jobs.heartbeat import beating
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.match_stream import MatchStreamParts, build, warm_up
 from tocsin.jobs.query_progress import unless_spark_has_ended
@@ -21,6 +23,7 @@ from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.outage_file import WaitNotes
 from tocsin.store.eventlog.outages import Waits
+from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.startup import may_pass, waited_for
 
 _LOG = structlog.get_logger(__name__)
@@ -38,7 +41,6 @@ def main(settings: Settings) -> None:
     if parts is None:
         return
     try:
-        _warm_up(parts)
         _run(settings, parts, stopping)
     finally:
         with unless_spark_has_ended():
@@ -54,6 +56,13 @@ def _warm_up(parts: MatchStreamParts) -> None:
 
 def _run(settings: Settings, parts: MatchStreamParts, stopping: threading.Event) -> None:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    with beating(ScheduledJobs(engine), parts.clock):
+        _warm_up(parts)
+        _follow_log(settings, parts, engine, stopping)
+    engine.dispose()
+
+
+def _follow_log(settings: Settings, parts: MatchStreamParts, engine: Engine, stopping: threading.Event) -> None:
     notes = WaitNotes(settings.data_dir.absolute())
     notes.make_room()
     ground = Ground(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
@@ -67,4 +76,3 @@ def _run(settings: Settings, parts: MatchStreamParts, stopping: threading.Event)
         background.running(settings, parts.session),
     ):
         supervision.keep_running(match_stream.supervised(parts), ground, stopping, works)
-    engine.dispose()

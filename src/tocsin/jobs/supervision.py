@@ -7,13 +7,11 @@ query. Next: ``store/faults.py``, ``jobs/checkpoint.py``.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Protocol
 
 import structlog
@@ -24,8 +22,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tocsin.clock import Clock
 from tocsin.errors import InternalError, Unavailable
 from tocsin.jobs.checkpoint import is_damage, set_aside
-from tocsin.jobs.intervals import FAILURES
+from tocsin.jobs.intervals import FAILURES, brief
 from tocsin.store.faults import Fault, fault_in, fault_of
+from tocsin.store.folder import check_takes_files
 
 TRIES = 3
 """A query that ends so often in a row without getting anywhere, and for no fault that passes, is given up."""
@@ -36,8 +35,6 @@ _ENDS_WITHIN_S = 10.0
 _IDLE = frozenset({"Waiting for data to arrive", "Waiting for next trigger"})
 """What Spark says of a query that has done all there is to do."""
 
-_PROBE_BYTES = 1 << 18
-_LONGEST_REASON = 500
 _LOG = structlog.get_logger(__name__)
 
 
@@ -68,7 +65,7 @@ class Ground:
         """
         try:
             self.waits.begin(name, noted, since_ms=since_ms)
-            _write_in(self.checkpoints)
+            check_takes_files(self.checkpoints)
         except FAILURES as error:
             return fault_of(error)
         return None
@@ -104,18 +101,18 @@ def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, w
         failures = 0 if end.has_worked else failures
         fault = fault_in(end.reason) or ground.fault(query.name, ground.clock.now_ms(), "query_failed")
         if fault is not None and not fault.passes:
-            raise Unavailable(f"{fault.sentence} The query {query.name} failed with: {_brief(end.reason)}")
+            raise Unavailable(f"{fault.sentence} The query {query.name} failed with: {brief(end.reason)}")
         if fault is not None:
             watch.wait_out(fault)
             continue
         failures += 1
-        _LOG.error("query_failed", query=query.name, failures=failures, reason=_brief(end.reason))
+        _LOG.error("query_failed", query=query.name, failures=failures, reason=brief(end.reason))
         if failures == 1 and is_damage(end.reason) and query.checkpoint.is_dir():
-            set_aside(query.checkpoint, _brief(end.reason), ground.clock)
+            set_aside(query.checkpoint, brief(end.reason), ground.clock)
         if failures >= TRIES:
             raise InternalError(
                 f"The query {query.name} failed {failures} times in a row, and the cause is neither the store nor"
-                f" the disk: {_brief(end.reason)}. Nothing is lost: it resumes from its checkpoint after a"
+                f" the disk: {brief(end.reason)}. Nothing is lost: it resumes from its checkpoint after a"
                 " restart."
             )
         stopping.wait(ground.first_wait_s * failures)
@@ -207,7 +204,7 @@ class _Watch:
         try:
             self._ground.waits.end(self._query.name)
         except FAILURES as error:  # said again at the next look
-            _LOG.warning("store_does_not_take_this", what="the end of a wait", reason=_brief(str(error)))
+            _LOG.warning("store_does_not_take_this", what="the end of a wait", reason=brief(str(error)))
             return False
         if self._waits_since_ms is not None:
             _LOG.info("query_goes_on", query=self._query.name, waited_since_ms=self._waits_since_ms)
@@ -225,18 +222,3 @@ class _Watch:
                 "Spark has stopped, perhaps because it ran out of memory (TOCSIN_SPARK_DRIVER_MEMORY). Restart"
                 " the pipeline."
             )
-
-
-def _write_in(folder: Path) -> None:
-    """Write something into ``folder`` as far as the disk, and leave nothing behind."""
-    with TemporaryFile(dir=folder) as file:
-        file.write(b"\1" * _PROBE_BYTES)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _brief(reason: str) -> str:
-    """Return the most informative line of a failure, Python's if there is one, shortened to one line."""
-    lines = [line.strip() for line in reason.splitlines() if line.strip()] or ["no reason given"]
-    spoken = [line for line in lines if line.partition(":")[0].endswith(("Error", "Exception")) and " at " not in line]
-    return (spoken or lines)[-1 if spoken else 0][:_LONGEST_REASON]

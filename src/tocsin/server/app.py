@@ -69,7 +69,7 @@ from tocsin.server.routes.notifications import (
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
-from tocsin.server.routes.system import connectors, defaults, page, version
+from tocsin.server.routes.system import connectors, defaults, health, page, version
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine
@@ -272,7 +272,7 @@ def _routes() -> APIRouter:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes = APIRouter()
     by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router, slack_interactions.router)
-    for open_to_all in (version.router, users.open_router, openid.open_router, *by_link):
+    for open_to_all in (version.router, health.router, users.open_router, openid.open_router, *by_link):
         lay_out(routes, open_to_all, API, [Depends(check_query_names)])
     asked = [Depends(caller_of), Depends(check_query_names)]
     for resource in (

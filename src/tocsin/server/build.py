@@ -39,10 +39,9 @@ from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.entities.history import History
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.eventlog.outage_file import WaitNotes
-from tocsin.store.eventlog.outages import Waits
 from tocsin.store.feed.threads import Feed
 from tocsin.store.governance.group_members import Grouped
+from tocsin.store.health import Health
 from tocsin.store.lineage.impact import Impact
 from tocsin.store.lineage.reach import Lineage
 from tocsin.store.observations.reads import ObservationReads
@@ -72,7 +71,7 @@ class Parts:
     feed: Feed
     bulk: BulkWrites
     log: EventLog
-    waits: Waits
+    health: Health
     people: People
     bodies: Bodies
     health_lane: anyio.CapacityLimiter
@@ -124,7 +123,7 @@ def build_parts(
         feed=Feed(engine),
         bulk=BulkWrites(catalogue, clock, permits=permits, bounds=bounds),
         log=EventLog(engine, page_bytes=page_bytes),
-        waits=Waits(engine, WaitNotes(settings.data_dir.absolute())),
+        health=Health(engine, settings.data_dir.absolute()),
         people=people,
         openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
         openid_queue=LoginQueue(settings.login_concurrency, settings.login_waiting),

@@ -97,6 +97,11 @@ _RETRY_AFTER_S = 5
 _PATTERNS = tuple((fault, re.compile(signs, re.IGNORECASE)) for fault, signs in _SIGNS)
 
 
+def sentence_of(name: str) -> str:
+    """Return what a fault of this name is, and the remedy; the name itself for one of another version."""
+    return next((fault.sentence for fault, _ in _SIGNS if fault.name == name), f"{name}.")
+
+
 def fault_in(text: str) -> Fault | None:
     """Return the fault that an error message describes; None where it describes none."""
     return next((fault for fault, signs in _PATTERNS if signs.search(text)), None)

@@ -11,11 +11,13 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from tocsin.errors import InvalidSetting
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OWN_FOLDER, _OWN_FILE = 0o700, 0o600
+_PROBE_BYTES = 1 << 18
 
 
 def make_private(folder: Path, *, account: int | None = None) -> str | None:
@@ -69,3 +71,16 @@ def _tighten(folder: Path, entry: Path, mode: int) -> None:
 
 def _refusal(folder: Path, why: str) -> InvalidSetting:
     return InvalidSetting(f"Setting data_dir (TOCSIN_DATA_DIR): {folder} cannot be used: {why}.", field="data_dir")
+
+
+def check_takes_files(folder: Path) -> None:
+    """Write something into ``folder`` as far as the disk, and leave nothing behind.
+
+    Raises
+    ------
+    OSError : the disk is full, read-only or defective
+    """
+    with TemporaryFile(dir=folder) as file:
+        file.write(b"\1" * _PROBE_BYTES)
+        file.flush()
+        os.fsync(file.fileno())

@@ -124,7 +124,9 @@ EVENTS: dict[str, Document] = {
     ),
     "Health": whole(
         {
-            "status": either("ok", "eventsLost"),
+            "status": either("ok", "degraded", "eventsLost"),
+            "problems": array(whole({"name": TEXT, "message": TEXT})),
+            "alertsWithFindings": COUNT,
             "logOffset": COUNT,
             "pipeline": array(
                 whole({"query": TEXT, "logOffset": COUNT, "reportedAt": TIME}, {"waitsFor": TEXT, "waitsSince": TIME}),

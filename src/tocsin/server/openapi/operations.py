@@ -78,7 +78,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "followers.follow_many": OpenApiOperation("BulkResult", "FollowsRequest"),
     # system, people
     "version.version": OpenApiOperation("Version"),
-    "version.healthcheck": OpenApiOperation("Health"),
+    "health.healthcheck": OpenApiOperation("Health"),
     "defaults.read_setting": OpenApiOperation("Setting"),
     "connectors.read_definition": OpenApiOperation("ConnectionTest"),
     "users.login": OpenApiOperation("LogIn", "LogInRequest"),

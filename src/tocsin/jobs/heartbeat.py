@@ -1,0 +1,51 @@
+"""Heartbeat of the pipeline in the store, for the health check (``store/health.py``)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import structlog
+
+from tocsin.clock import Clock
+from tocsin.jobs.intervals import FAILURES
+from tocsin.store.health import PIPELINE
+
+BEAT_EVERY_S = 5.0
+
+_LOG = structlog.get_logger(__name__)
+
+
+class Heartbeats(Protocol):
+    """Remembers when a job was last seen (``store/job_runs.py``)."""
+
+    def seen(self, name: str, *, now_ms: int) -> None:
+        """Note that somebody is there for this job."""
+
+
+@contextmanager
+def beating(heartbeats: Heartbeats, clock: Clock, *, every_s: float = BEAT_EVERY_S) -> Iterator[None]:
+    """Report every few seconds that the pipeline runs, until the block ends; a store that takes nothing is passed over.
+
+    The threads of the queries do not report: one that is busy for minutes is late, and has not ended.
+    """
+    ending = threading.Event()
+
+    def beat() -> None:
+        while True:
+            try:
+                heartbeats.seen(PIPELINE, now_ms=clock.now_ms())
+            except FAILURES as error:
+                _LOG.debug("heartbeat_not_noted", reason=str(error).splitlines()[0])
+            if ending.wait(every_s):
+                return
+
+    thread = threading.Thread(target=beat, name="tocsin-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join(every_s)

@@ -107,6 +107,48 @@ def test_an_alert_has_no_more_destinations_and_receivers_than_allowed(
     assert "receivers_per_destination" in crowd.json()["message"]
 
 
+def _costly(client: httpx.Client, name: str, conditions: list[str], *, enabled: bool = True) -> httpx.Response:
+    rules = [{"condition": one, "effect": "include", "prefixCondition": "OR"} for one in conditions]
+    request = {
+        "name": name,
+        "alertType": "Notification",
+        "enabled": enabled,
+        "filteringRules": {"resources": ["table"], "rules": rules},
+        "destinations": [mail("ann@example.org")],
+    }
+    return client.put(ALERTS, json=request)
+
+
+def test_the_conditions_of_an_alert_may_not_cost_the_pipeline_too_much(ann: httpx.Client) -> None:
+    """Sixty rules that no index can hold, each of another kind, stopped all notifications."""
+    paths = [f"entity.extension{'.x' * depth}" for depth in range(1, 20)]
+    kinds = [test.format(path) for path in paths for test in ("{} == 'a'", "{}.contains('a')", "{} > 3")]
+    refused = _costly(ann, "Hostile", kinds)
+    assert refused.status_code == 400
+    assert refused.json()["message"].startswith("filteringRules: The conditions of this alert have 57 kinds of test")
+    assert _costly(ann, "Usual", kinds[:20]).status_code == 201
+
+
+def test_the_conditions_of_one_persons_alerts_may_not_cost_too_much_together(
+    ann: httpx.Client, administrator: httpx.Client
+) -> None:
+    def conditions(alert: int) -> list[str]:
+        tests = [f"entity.columns.dataLength > {alert * 400 + number}" for number in range(390)]
+        return [" || ".join(tests[first : first + 100]) for first in range(0, 390, 100)]
+
+    chunks = [conditions(alert) for alert in range(3)]
+    assert [_costly(ann, f"A{n}", chunks[n]).status_code for n in (0, 1)] == [201, 201]
+    refused = _costly(ann, "A2", chunks[2])
+    assert (refused.status_code, "all alerts that you created" in refused.json()["message"]) == (400, True)
+    assert _costly(ann, "A2", chunks[2], enabled=False).status_code == 201, "it is not matched"
+    enabling = [{"op": "replace", "path": "/enabled", "value": True}]
+    assert ann.patch(f"{ALERTS}/name/A2", json=enabling).status_code == 400
+    disabling = [{"op": "replace", "path": "/enabled", "value": False}]
+    assert ann.patch(f"{ALERTS}/name/A1", json=disabling).status_code == 200
+    assert ann.patch(f"{ALERTS}/name/A2", json=enabling).status_code == 200
+    assert _costly(administrator, "Theirs", chunks[1]).status_code == 201
+
+
 def test_one_person_makes_no_more_alerts_than_one_may_have(ann: httpx.Client, administrator: httpx.Client) -> None:
     answers = [made(ann, f"A{number}", mail("ann@example.org")) for number in range(51)]
     assert [one.status_code for one in answers] == [201] * 50 + [403]

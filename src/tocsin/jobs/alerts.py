@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import structlog
 from pyspark import Broadcast
@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.plan import RECOVERY, Plan, between_reports, plan_of, recovery_plan
+from tocsin.flow.match.plan_cost import PlanCost, check_cost, left_out
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.flow.schedule.decide import Timing
@@ -53,6 +54,7 @@ class Alerts:
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
     notify that may gather or wait; ``opening`` are those whose failures open incidents,
     ``links`` which of them trigger which, ``depending`` which depend on which, ``of_tocsin`` which are Tocsin's own.
+    ``costs`` are those of the plans, ``too_costly`` why some are not in the index: all together would cost too much.
     """
 
     revision: int
@@ -66,6 +68,8 @@ class Alerts:
     links: dict[str, Links] = field(repr=False, default_factory=dict)
     depending: dict[str, tuple[str, ...]] = field(repr=False, default_factory=dict)
     of_tocsin: frozenset[str] = field(repr=False, default=frozenset())
+    costs: dict[str, PlanCost] = field(repr=False, default_factory=dict)
+    too_costly: dict[str, str] = field(repr=False, default_factory=dict)
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -122,59 +126,101 @@ class CurrentAlerts:
         marks = self._store.marks()
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
         read = self._store.list_enabled(changed)
-        plans, asked, unreadable = _planned(read)
-        selected = self._select(plans)
-        opening = before.opening - changed | {one.subscription_id for one in selected if one.opens_incidents}
-        recovery = [recovery_plan()] if opening or self._store.has_open_incidents() else []
-        index = before.index.changed({*changed, RECOVERY}, [*selected, *recovery])
+        planned, unreadable = _planned(read)
+        index = self._indexed(before, changed, planned, unreadable)
+        sound = [one for one in read if one.id in planned]
+        costs = _without(before.costs, changed) | {one: each.cost for one, each in planned.items()}
+        too_costly = left_out(costs)
         now = Alerts(
             revision=revision,
-            index=index,
-            asked=_without(before.asked, changed) | asked,
+            index=index.changed(too_costly, ()) if too_costly else index,
+            asked=_without(before.asked, changed) | {one: each.rules for one, each in planned.items()},
             durations=_without(before.durations, changed)
-            | {one.subscription_id: one.durations_ms for one in plans if one.durations_ms},
+            | {one: each.plan.durations_ms for one, each in planned.items() if each.plan.durations_ms},
             marks=marks,
             unreadable=_without(before.unreadable, changed) | unreadable,
-            timings=_without(before.timings, changed) | timings_of(read),
-            opening=opening,
-            of_tocsin=before.of_tocsin - changed | {one.id for one in read if one.is_of_tocsin},
+            timings=_without(before.timings, changed) | timings_of(sound),
+            opening=self._opening(before, changed, planned),
+            of_tocsin=before.of_tocsin - changed | {one.id for one in sound if one.is_of_tocsin},
             depending=_without(before.depending, changed)
-            | {one.id: tuple(each.id for each in one.depends_on) for one in read if one.depends_on},
-            links=_without(before.links, changed) | {one.id: links_of(one) for one in read if one.id in asked},
+            | {one.id: tuple(each.id for each in one.depends_on) for one in sound if one.depends_on},
+            links=_without(before.links, changed) | {one.id: links_of(one) for one in sound},
+            costs=costs,
+            too_costly=too_costly,
         )
-        unindexed = index.unindexed()
+        self._log(now, len(changed))
+        return now
+
+    def _indexed(
+        self, before: Alerts, changed: Collection[str], planned: dict[str, _Planned], unreadable: dict[str, str]
+    ) -> Index:
+        """Return the index with the plans that have changed; those that cannot be indexed become unreadable."""
+        try:
+            return self._index(before, changed, planned)
+        except Exception as error:  # noqa: BLE001  whatever is wrong with one alert must not stop the others
+            _LOG.warning("index_fails", reason=f"{type(error).__name__}: {error}")
+        for subscription_id, each in list(planned.items()):
+            try:
+                index_of(self._select([each.plan]))
+            except Exception as error:  # noqa: BLE001  as above
+                unreadable[subscription_id] = _why_unreadable(subscription_id, error)
+                del planned[subscription_id]
+        return self._index(before, changed, planned)
+
+    def _index(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> Index:
+        is_recovering = self._opening(before, changed, planned) or self._store.has_open_incidents()
+        recovery = [recovery_plan()] if is_recovering else []
+        selected = self._select([each.plan for each in planned.values()])
+        return before.index.changed({*changed, RECOVERY}, [*selected, *recovery])
+
+    def _opening(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> frozenset[str]:
+        selected = self._select([each.plan for each in planned.values()])
+        return before.opening.difference(changed).union(one.subscription_id for one in selected if one.opens_incidents)
+
+    def _log(self, now: Alerts, changed_count: int) -> None:
+        unindexed = now.index.unindexed()
         _LOG.info(
             "alerts_loaded",
             query=self._query,
-            revision=revision,
+            revision=now.revision,
             count=len(now.asked),
-            changed=len(changed),
+            changed=changed_count,
             unindexed=len(unindexed),
             unindexed_first=unindexed[:_NAMED],
         )
-        return now
 
 
 def _without(known: dict[str, _Known], gone: Collection[str]) -> dict[str, _Known]:
     return {one: value for one, value in known.items() if one not in gone}
 
 
-def _planned(
-    subscriptions: Sequence[EventSubscription],
-) -> tuple[list[Plan], dict[str, tuple[RecipientRule, ...]], dict[str, str]]:
-    """Return the plans of ``subscriptions``, whom each asks for, and why others cannot be read."""
-    plans: list[Plan] = []
-    asked: dict[str, tuple[RecipientRule, ...]] = {}
+class _Planned(NamedTuple):
+    """An alert that can be matched: its plan, what that costs, and whom it asks for."""
+
+    plan: Plan
+    cost: PlanCost
+    rules: tuple[RecipientRule, ...]
+
+
+def _planned(subscriptions: Sequence[EventSubscription]) -> tuple[dict[str, _Planned], dict[str, str]]:
+    """Return what is matched of ``subscriptions``, by id, and why others cannot be read."""
+    planned: dict[str, _Planned] = {}
     unreadable: dict[str, str] = {}
     for subscription in subscriptions:
         try:
-            plan = plan_of(subscription)
-            check_schedule(subscription.trigger)
-        except InvalidInput as error:
-            # Saving checks both, so this one was stored by an older Tocsin; it must not stop the others.
-            _LOG.warning("alert_unreadable", subscription_id=subscription.id, reason=error.message)
-            unreadable[subscription.id] = error.message
-            continue
-        plans.append(plan)
-        asked[subscription.id] = recipient_rules(subscription, plan.questions)
-    return plans, asked, unreadable
+            planned[subscription.id] = _plan(subscription)
+        except Exception as error:  # noqa: BLE001  saving checked it, so an older Tocsin stored it, or this one errs
+            unreadable[subscription.id] = _why_unreadable(subscription.id, error)
+    return planned, unreadable
+
+
+def _plan(subscription: EventSubscription) -> _Planned:
+    plan = plan_of(subscription)
+    check_schedule(subscription.trigger)
+    return _Planned(plan, check_cost(plan), recipient_rules(subscription, plan.questions))
+
+
+def _why_unreadable(subscription_id: str, error: Exception) -> str:
+    reason = error.message if isinstance(error, InvalidInput) else f"{type(error).__name__}: {error}"
+    _LOG.warning("alert_unreadable", subscription_id=subscription_id, reason=reason)
+    return reason

@@ -21,10 +21,11 @@ from tocsin.catalogue.alerts.findings import FindingLog
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
+from tocsin.flow.match.plan import RECOVERY
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
+from tocsin.jobs.isolation import Processing, SetAside, isolating
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
 from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, SettleIncidents, Shared, StoreAddress
-from tocsin.jobs.slow_alerts import in_time
 from tocsin.jobs.supervision import Supervised
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.settings import Settings
@@ -94,35 +95,48 @@ def finding_log(engine: Engine) -> FindingLog:
 def notify(events: DataFrame, parts: MatchStreamParts) -> int:
     """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications."""
     alerts = parts.alerts.read()
-    work = _work(alerts, parts)
-    counts, slow = in_time(
-        events, alerts.index, limit_s=parts.match_limit_s, work=lambda index: _notified(events, index, work)
-    )
-    _report(alerts, slow, events, parts)
+    counts, aside = isolating(_processing(events, alerts, parts), alerts.index, limit_s=parts.match_limit_s)
+    _report(alerts, aside, events, parts)
     return counts
 
 
-def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: MatchStreamParts) -> None:
-    """Say on the alerts concerned that they are unreadable, or were too slow for ``events`` and are switched off."""
+def _processing(events: DataFrame, alerts: Alerts, parts: MatchStreamParts) -> Processing[int]:
+    work = _work(alerts, parts)
+    rehearsal = replace(work, is_rehearsal=True)
+
+    def match(index: Index) -> None:
+        matches(events, index).write.format("noop").mode("overwrite").save()
+
+    return Processing(
+        session=events.sparkSession,
+        work=lambda index: _counts(events, index, work)["notified"],
+        match=match,
+        rehearse=lambda index: _counts(events, index, rehearsal)["matched"],
+        costs={one: cost.weight for one, cost in alerts.costs.items()},
+        own=alerts.of_tocsin | {RECOVERY},
+    )
+
+
+def _report(alerts: Alerts, aside: Sequence[SetAside], events: DataFrame, parts: MatchStreamParts) -> None:
+    """Say on the alerts concerned that they are unreadable, or that ``events`` were processed without them."""
     for subscription_id, reason in alerts.unreadable.items():
         with suppress(NotFound):
             parts.findings.add(AuditFinding(FindingKind.UNREADABLE, "", 0, subscription_id, reason))
-    if not slow:
+    costly = [SetAside(one, FindingKind.TOO_COSTLY, reason) for one, reason in alerts.too_costly.items()]
+    if not aside and not costly:
         return
     ((event_id, offset),) = events.selectExpr("min_by(event_id, log_offset)", "min(log_offset)").collect()
-    limit_ms = round(parts.match_limit_s * 1000)
-    for subscription_id in slow:
-        _LOG.error("alert_set_aside", subscription_id=subscription_id, limit_ms=limit_ms, log_offset=offset)
-        parts.findings.set_aside(
-            AuditFinding(FindingKind.TOO_SLOW, event_id, offset, subscription_id, expected=limit_ms)
-        )
+    for subscription_id, kind, reason in (*aside, *costly):
+        _LOG.error("alert_set_aside", subscription_id=subscription_id, kind=kind, reason=reason, log_offset=offset)
+        limit_ms = round(parts.match_limit_s * 1000) if kind is FindingKind.TOO_SLOW else 0
+        parts.findings.set_aside(AuditFinding(kind, event_id, offset, subscription_id, reason, expected=limit_ms))
 
 
 def warm_up(parts: MatchStreamParts) -> None:
     """Take an event that matches nothing through the stages: the first real one does not wait for what Spark starts."""
     alerts = parts.alerts.read()
     nothing = parts.session.createDataFrame([(None,) * len(schema.EVENTS)], schema.EVENTS)
-    _notified(nothing, alerts.index, _work(alerts, parts))
+    _counts(nothing, alerts.index, _work(alerts, parts))
 
 
 def _work(alerts: Alerts, parts: MatchStreamParts) -> Notify:
@@ -132,16 +146,18 @@ def _work(alerts: Alerts, parts: MatchStreamParts) -> Notify:
     return parts.work(parts.store, alerts.shared(parts.session), now_ms, oldest_ms)
 
 
-def _notified(events: DataFrame, index: Index, work: Notify) -> int:
-    """Match, resolve, schedule and store in one Spark job; return the number of notifications.
+def _counts(events: DataFrame, index: Index, work: Notify) -> dict[str, int]:
+    """Match, resolve, schedule and store in one Spark job; return the numbers of ``COUNTS``.
 
     If several tasks read the incidents that their events open, a job before it opens all of them.
     """
     matched = matches(events, index, columns=OF_EVENT)
-    if work.alerts.value.reads_incidents and events.rdd.getNumPartitions() > 1:
+    settles = work.alerts.value.reads_incidents and not work.is_rehearsal
+    if settles and events.rdd.getNumPartitions() > 1:
         in_tasks(matched, SettleIncidents(work), COUNTS).toArrow()
         work = replace(work, are_incidents_settled=True)
-    return sum(in_tasks(matched, work, COUNTS).toArrow()["notified"].to_pylist())
+    counts = in_tasks(matched, work, COUNTS).toArrow()
+    return {name: sum(counts[name].to_pylist()) for name in COUNTS.names}
 
 
 def streaming(parts: MatchStreamParts) -> AbstractContextManager[StreamingQuery]:

@@ -12,7 +12,7 @@ import gc
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, groupby
@@ -142,12 +142,17 @@ def disposing(asked: Resolving) -> Iterator[None]:
         asked.engine.dispose()
 
 
+class _Rehearsed(Exception):  # a signal, never an error
+    """Everything went well, and the transaction is to be taken back."""
+
+
 @dataclass(frozen=True)
 class Notify:
     """The work of a task of the pipeline, for ``spark/tasks.in_tasks``: from matches to stored notifications.
 
     ``now_ms`` is the moment at which the micro-batch began; events before ``oldest_ms`` notify nobody, but count as
-    matched. ``are_incidents_settled``: ``SettleIncidents`` has run on the same matches.
+    matched. ``are_incidents_settled``: ``SettleIncidents`` has run on the same matches. ``is_rehearsal``: what is
+    stored is taken back, and no incident is opened.
     """
 
     store: StoreAddress
@@ -155,6 +160,7 @@ class Notify:
     now_ms: int
     oldest_ms: int | None = None
     are_incidents_settled: bool = False
+    is_rehearsal: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
@@ -181,19 +187,21 @@ class Notify:
             events, hidden = without(events, also), hidden | also
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         if self.alerts.value.reads_incidents:  # of these events too: they come first
-            if not self.are_incidents_settled:
+            if not (self.are_incidents_settled or self.is_rehearsal):
                 _settle(work, LogPosition(*last), asked)
             work = NO_WORK
         counts = MatchCounts(pairs)
         parts = _prefetched(self._parts(events, asked, sight))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
-        with asked.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
+        with suppress(_Rehearsed), asked.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
             for rows in chain([first], parts):
                 counts.add(rows)
                 under_way.add(rows)
             results = counts.results(now_ms=self.now_ms, triggered=triggered, withheld=hidden)
             under_way.finish(results, work)
+            if self.is_rehearsal:
+                raise _Rehearsed
         return counts.row_count
 
     def settle(self, events: Sequence[MatchedEvent], asked: Resolving) -> None:

@@ -38,6 +38,10 @@ class FindingKind(StrEnum):
     """The alert's conditions took so long that all others would have waited: it was switched off."""
     NAME_UNKNOWN = "nameUnknown"
     """A name in the alert is no longer that of anything: of a team that is gone, or of a tag that nobody has."""
+    FAILING = "failing"
+    """The alert's conditions cannot be planned or evaluated: it was switched off."""
+    TOO_COSTLY = "tooCostly"
+    """All alerts together cost more than the pipeline can bear, and this one is among the costliest: switched off."""
     UNREADABLE = "unreadable"
     """The alert's conditions cannot be read any more: nobody is notified."""
 

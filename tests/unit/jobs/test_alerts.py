@@ -13,7 +13,10 @@ from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.jobs import alerts
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.model.subscription import EventSubscription, Trigger, TriggerType
+from tocsin.spark import match
 from tocsin.spark.anchors import number_of
+from tocsin.spark.index_rows import rows_of
+from tocsin.spark.signatures import Shapes
 
 COUNT = 10_000
 
@@ -113,3 +116,45 @@ def test_a_schedule_that_an_earlier_version_stored_and_this_one_refuses_stops_no
     read = CurrentAlerts("query", Shelf(subscription(1, "fieldChanged == 'tags'"), stale)).read()
     assert set(read.asked) == {"00001"}
     assert "write ? for one of them" in read.unreadable["00002"]
+
+
+def _kinds(first: int, count: int) -> list[str]:
+    tests = ("{} == 'a'", "{}.startsWith('a')", "{}.endsWith('a')", "{}.contains('a')", "{} > 3", "{}.size() > 3")
+    paths = [f"entity.extension{step * depth}" for depth in range(1, 25) for step in (".x", "[0]")]
+    return [test.format(path) for path in paths for test in tests][first : first + count]
+
+
+def _with_rules(number: int, conditions: list[str]) -> EventSubscription:
+    rules = [{"condition": one, "prefixCondition": "OR"} for one in conditions]
+    wire = subscription(number, "owners == 'ann'").to_wire()
+    return EventSubscription.model_validate(wire | {"filteringRules": {"resources": ["table"], "rules": rules}})
+
+
+def test_a_stored_alert_that_costs_too_much_is_unreadable_and_the_others_are_matched() -> None:
+    shelf = Shelf(subscription(1, "owners == 'ann'"), _with_rules(2, _kinds(0, 60)))
+    now = CurrentAlerts("match_stream", shelf).read()
+    assert set(now.asked) == {"00001"}
+    assert "kinds of test" in now.unreadable["00002"]
+
+
+def test_alerts_that_cost_too_much_together_are_left_out_of_the_index() -> None:
+    shelf = Shelf(subscription(0, "owners == 'ann'"), *(_with_rules(n, _kinds(n * 35, 35)) for n in range(1, 7)))
+    now = CurrentAlerts("match_stream", shelf).read()
+    assert len(now.too_costly) == 2
+    assert set(now.index.subscription_ids()) == set(shelf.known) - set(now.too_costly)
+    assert "00000" not in now.too_costly
+
+
+def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def indexed(plan: Plan, shapes: Shapes, worded: Collection[str]) -> object:
+        if plan.subscription_id == "00002":
+            raise RecursionError("too deep")
+        return rows_of(plan, shapes, worded)
+
+    monkeypatch.setattr(match, "rows_of", indexed)
+    now = CurrentAlerts("match_stream", Shelf(*(subscription(n, "owners == 'ann'") for n in range(4)))).read()
+    assert now.unreadable == {"00002": "RecursionError: too deep"}
+    assert now.index.subscription_ids() == ["00000", "00001", "00003"]
+    assert set(now.asked) == {"00000", "00001", "00003"}

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pydantic import ValidationError
+
 from tocsin.errors import Forbidden, InvalidInput, TooManyRequests
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan_cost import PER_PERSON, PlanCost, cost_of, total
 from tocsin.model.entity import Document
 from tocsin.model.mentions import mentions_in
 from tocsin.model.subscription import Destination
 from tocsin.server.alerts.trial import trial_targets
 from tocsin.server.http.request import Caller
+from tocsin.store.alerts.subscriptions import alert_of
 
 _SECONDS_PER_MINUTE = 60
 _QUOTAS = {
@@ -102,6 +107,37 @@ def _check_external(found: Sequence[Document], before: Document, caller: Caller)
             " (external_destinations_per_person); ask an administrator",
             field="destinations",
         )
+
+
+def check_cost_quota(document: Document, cost: PlanCost, before: Document | None, caller: Caller) -> None:
+    """Refuse an alert with which the conditions of all that the caller has made cost more than one person's may.
+
+    Disabled alerts cost nothing; conditions that stay as they are may stay.
+
+    Raises
+    ------
+    InvalidInput : with the amount and the way out
+    """
+    known = before or {}
+    is_old = known.get("enabled") and _conditions(document) == _conditions(known)
+    if caller.actor.is_admin or is_old or not document.get("enabled"):
+        return
+    made = caller.parts.subscriptions.made_by(caller.actor.id)
+    others = (_cost(one) for key, one in made.items() if key != known.get("id") and one.get("enabled"))
+    excess = PER_PERSON.excess(total([*filter(None, others), cost]))
+    if excess is not None:
+        raise InvalidInput(f"{excess} Or disable one of them, or ask an administrator.", field="filteringRules")
+
+
+def _conditions(document: Document) -> tuple[object, object]:
+    return document.get("filteringRules"), document.get("trigger")
+
+
+def _cost(document: Document) -> PlanCost | None:
+    try:
+        return cost_of(plan_of(alert_of(document)))
+    except (InvalidInput, ValidationError):  # an older Tocsin stored it; it is not matched
+        return None
 
 
 def _external_count(destinations: Sequence[Document]) -> int:

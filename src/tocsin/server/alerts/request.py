@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.flow.match.plan_cost import PlanCost, check_cost, cost_of
 from tocsin.flow.match.remarks import Remark
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
@@ -66,13 +67,15 @@ _PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000"
 class Alert:
     """A subscription that may be stored: its document with masks, secrets by destination id, what is odd about it.
 
-    ``needs_owner`` says that it asks something of the person behind a webhook or an address, and of whom it does not.
+    ``cost`` is what its conditions cost the pipeline. ``needs_owner`` says that it asks something of the person behind
+    a webhook or an address, and of whom it does not.
     """
 
     document: Document
     secrets: dict[str, Document]
     remarks: tuple[Remark, ...] = ()
     needs_owner: bool = False
+    cost: PlanCost = field(default_factory=PlanCost)
 
 
 def checked_alert(
@@ -102,7 +105,8 @@ def checked_alert(
     _check_distinct(list(kept.values()))
     subscription = _check(document, names)
     _check_interval(subscription, before or {})
-    return Alert(document, kept, remarks_on(subscription), _needs_owner(subscription, document))
+    needs_owner, cost = _needs_owner(subscription, document), cost_of(plan_of(subscription))
+    return Alert(document, kept, remarks_on(subscription), needs_owner, cost)
 
 
 def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document]) -> list[str]:
@@ -288,6 +292,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
     check_alert_type(subscription)
     _check_rules(subscription)
     plan = plan_of(subscription)  # parses and checks every condition
+    check_cost(plan)
     _check_grouping(subscription.trigger, plan)
     for team in filter(None, map(team_of, plan.questions)):
         if not names.team_exists(team):

@@ -33,7 +33,14 @@ from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.former_names import with_current_names
-from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials, own_address
+from tocsin.server.alerts.quotas import (
+    check_cost_quota,
+    check_quotas,
+    check_trial,
+    count_alert,
+    count_trials,
+    own_address,
+)
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, checked_destination
 from tocsin.server.alerts.trial import trial_event, try_destination
@@ -220,6 +227,7 @@ def _checked(request: Document, before: Document | None, caller: Caller) -> Aler
     check_resources(alert.document, caller)
     check_related(alert.document, before, caller)
     check_quotas(alert.document, before, caller)
+    check_cost_quota(alert.document, alert.cost, before, caller)
     return replace(alert, remarks=(*renamed, *alert.remarks))
 
 

@@ -1,0 +1,281 @@
+"""Cost of an alert's plan, and its limits: what all alerts share, one person's alert may not use up.
+
+What grows with alerts is the index (its size), the expressions that Spark plans and compiles (kinds of test), and the
+work for an event, which for tests of the document is the document's size times their number. All of it follows from
+the plan, whichever way an engine compiles it. Next: ``server/alerts/quotas.py`` (when an alert is saved),
+``jobs/alerts.py`` (when it is matched).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tocsin.conditions.methods import steps_on_values
+from tocsin.conditions.nodes import (
+    Compare,
+    Contains,
+    FieldValue,
+    Filled,
+    Has,
+    Leaf,
+    Literals,
+    Lowered,
+    PathValue,
+    Personal,
+    Present,
+    Size,
+    TextTest,
+    Value,
+)
+from tocsin.conditions.normal_form import Conjunction, Fact, Term
+from tocsin.errors import InvalidInput
+from tocsin.flow.match.indexing import Alternative, ways
+from tocsin.flow.match.plan import Plan
+from tocsin.logic import leaves
+
+_FEW = 16
+_MANY_MEMBERS = 12
+"""How many times over a pattern counts on members of a list in a document: a table may have thousands of columns."""
+
+_PER_TERM, _PER_ROW, _PER_NUMBER = 32, 128, 8
+
+
+@dataclass(frozen=True)
+class PlanCost:
+    """Cost of one plan, or of several.
+
+    Attributes
+    ----------
+    shapes : the kinds of test: what is left of a test without its constants and the names in its paths
+    document_tests : tests of the document, each as often as it has constants
+    pattern_steps : steps of regular expressions in the worst case, on sets and documents many times over
+    index_bytes : size of the rows in the match index, about
+    """
+
+    shapes: frozenset[Leaf] = frozenset()
+    document_tests: int = 0
+    pattern_steps: int = 0
+    index_bytes: int = 0
+
+    @property
+    def weight(self) -> int:
+        """Return one number to order plans by, where something must go."""
+        return self.index_bytes + 10_000 * (len(self.shapes) + self.document_tests) + self.pattern_steps
+
+
+@dataclass(frozen=True)
+class CostLimits:
+    """The most that alerts may cost; ``whose`` says which alerts, for messages."""
+
+    whose: str
+    shapes: int
+    document_tests: int
+    pattern_steps: int
+    index_bytes: int
+
+    def exceeded(self, cost: PlanCost) -> str | None:
+        """Return the name of the first limit that the cost exceeds; None if it keeps within all."""
+        return next((name for name in _WORDING if _amount(name, cost) > getattr(self, name)), None)
+
+    def excess(self, cost: PlanCost) -> str | None:
+        """Return which limit the cost exceeds, and the way out, in a sentence; None if it keeps within all."""
+        name = self.exceeded(cost)
+        if name is None:
+            return None
+        what, way_out = _WORDING[name]
+        return f"{self.whose} have {_amount(name, cost):,} {what}; the maximum is {getattr(self, name):,}. {way_out}"
+
+
+_WORDING = {
+    "shapes": ("kinds of test", "Use the same functions in several rules, and shorter paths."),
+    "document_tests": (
+        "tests of paths into documents",
+        "Test fields such as tags, owners or fieldChanged instead, or fewer values.",
+    ),
+    "pattern_steps": ("steps of regular expressions", "Use startsWith, endsWith or contains instead."),
+    "index_bytes": ("bytes in the match index", "Use shorter lists, or split the alert."),
+}
+"""What each limit counts, and the way out."""
+
+PER_ALERT = CostLimits("The conditions of this alert", 40, 400, 4_000_000, 2**20)
+PER_PERSON = CostLimits("The conditions of all alerts that you created", 60, 1_000, 20_000_000, 8 * 2**20)
+IN_SUM = CostLimits("The conditions of all alerts together", 150, 20_000, 400_000_000, 96 * 2**20)
+"""On two cores, Spark plans and compiles 100 kinds of test in 20 s and 200 in a minute; 10,000 usual alerts have 16."""
+
+
+def cost_of(plan: Plan) -> PlanCost:
+    """Return what ``plan`` costs."""
+    tests = list(dict.fromkeys(leaves(plan.node))) if plan.node is not None else []
+    return PlanCost(
+        shapes=frozenset(map(shape_of, tests)),
+        document_tests=sum(map(_document_tests, tests)),
+        pattern_steps=sum(_pattern_steps(leaf) for leaf in tests if isinstance(leaf, TextTest)),
+        index_bytes=_small_index_bytes(tests) or sum(_index_bytes(ways(case)) for case in plan.cases()),
+    )
+
+
+def total(costs: Iterable[PlanCost]) -> PlanCost:
+    """Return what plans cost together; kinds of test that they share count once."""
+    found = list(costs)
+    return PlanCost(
+        shapes=frozenset[Leaf]().union(*(one.shapes for one in found)),
+        document_tests=sum(one.document_tests for one in found),
+        pattern_steps=sum(one.pattern_steps for one in found),
+        index_bytes=sum(one.index_bytes for one in found),
+    )
+
+
+def check_cost(plan: Plan) -> PlanCost:
+    """Return what ``plan`` costs.
+
+    Raises
+    ------
+    InvalidInput : more than an alert may; the message says what to do
+    """
+    cost = cost_of(plan)
+    excess = PER_ALERT.excess(cost)
+    if excess is not None:
+        raise InvalidInput(excess, field="filteringRules")
+    return cost
+
+
+def shape_of(leaf: Leaf) -> Leaf:
+    """Return ``leaf`` without its constants and the names in its paths: leaves alike in this share an expression."""
+    match leaf:
+        case Has(field=field):
+            return Has(field, ())
+        case Compare(left=left, right=right):
+            return replace(leaf, left=_blank(left), right=_blank(right))
+        case TextTest(value=value):
+            return replace(leaf, value=_blank(value), texts=())
+        case Contains(value=value, members=members):
+            return replace(leaf, value=_blank(value), members=Literals(members.kind, ()))
+        case Present(value=value) | Filled(value=value):
+            return replace(leaf, value=_blank(value))
+        case Personal():
+            return Personal("")
+
+
+def _blank(value: Value) -> Value:
+    match value:
+        case Literals(kind=kind):
+            return Literals(kind, ())
+        case Lowered(of=of) | Size(of=of):
+            return replace(value, of=_blank(of))
+        case PathValue(root=root, steps=steps, change=change):
+            blank = tuple(0 if isinstance(step, int) else "" for step in steps)
+            return PathValue(root, blank, None if change is None else "")
+        case FieldValue():
+            return value
+
+
+def _document_tests(leaf: Leaf) -> int:
+    match leaf:
+        case Compare(left=left, right=right):
+            return max(len(_literals(left)) or len(_literals(right)), 1) * _reads_document(left, right)
+        case TextTest(value=value, texts=texts):
+            return max(len(texts), 1) * _reads_document(value)
+        case Contains(value=value, members=members):
+            return max(len(members.values), 1) * _reads_document(value)
+        case Present(value=value) | Filled(value=value):
+            return int(_reads_document(value))
+        case Has() | Personal():
+            return 0
+
+
+def _pattern_steps(leaf: TextTest) -> int:
+    """Return what the patterns of a test count for: those on members of a list, such as columns, much more."""
+    value = _innermost(leaf.value)
+    is_deep = isinstance(value, PathValue) and len(value.steps) > 1
+    return steps_on_values(leaf) * (_MANY_MEMBERS if is_deep else 1)
+
+
+def _reads_document(*values: Value) -> bool:
+    return any(isinstance(_innermost(value), PathValue) for value in values)
+
+
+def _innermost(value: Value) -> Value:
+    while isinstance(value, Lowered | Size):
+        value = value.of
+    return value
+
+
+def _literals(value: Value) -> Sequence[Any]:  # Any: constants
+    return value.values if isinstance(value, Literals) else ()
+
+
+def _small_index_bytes(tests: Sequence[Leaf]) -> int | None:
+    """Return the usual size of the rows of a plan with few constants, which a few rows hold; None for a larger one."""
+    constants = [str(constant) for leaf in tests for constant in _constants_of(leaf)]
+    few = len(constants) + len(tests) <= _FEW
+    return 2 * _PER_ROW + _PER_TERM * len(tests) + sum(map(len, constants)) if few else None
+
+
+def _index_bytes(found: Sequence[Alternative]) -> int:
+    """Return the size of the rows of one case, one for each anchor (``spark/index_rows.py``)."""
+    anchors = list(dict.fromkeys(anchor for way in found for anchor in way.anchors))
+    place = {anchor: at for at, anchor in enumerate(anchors)}
+    size = len(anchors) * _PER_ROW + _PER_NUMBER * len(anchors) * (len(anchors) - 1) // 2
+    for way in found:
+        own, rows = len(way.anchors), max((place[anchor] for anchor in way.anchors), default=-1) + 1
+        size += own * _size(way.rest) + (rows - own) * _size(way.whole)
+    return size
+
+
+def _size(conjunction: Conjunction) -> int:
+    groups = (*conjunction.groups, conjunction.forbidden)
+    return sum(_PER_TERM + _constants(term) for group in groups for term in group)
+
+
+def _constants(term: Term) -> int:
+    """Return the size of the constants of a test; of a condition that is not normalised, of all its tests."""
+    if isinstance(term, Fact):
+        return len(term.value)
+    return sum(_PER_TERM + sum(map(len, map(str, _constants_of(leaf)))) for leaf in leaves(term))
+
+
+def _constants_of(leaf: Leaf) -> Sequence[object]:
+    match leaf:
+        case Has(values=values):
+            return values
+        case TextTest(value=value, texts=texts):
+            return (*texts, *_names(value))
+        case Contains(value=value, members=members):
+            return (*members.values, *_names(value))
+        case Compare(left=left, right=right):
+            return (*_literals(left), *_literals(right), *_names(left), *_names(right))
+        case Present(value=value) | Filled(value=value):
+            return _names(value)
+        case Personal(question=question):
+            return (question,)
+
+
+def _names(value: Value) -> Sequence[object]:
+    inner = _innermost(value)
+    return (*inner.steps, inner.change or "") if isinstance(inner, PathValue) else ()
+
+
+def left_out(costs: Mapping[str, PlanCost], limits: CostLimits = IN_SUM) -> dict[str, str]:
+    """Return the plans to do without so that the others keep within ``limits``, and why.
+
+    Those go first that have most of what is exceeded; of kinds of test, most that no other plan has.
+    """
+    kept, dropped = dict(costs), dict[str, str]()
+    while (name := limits.exceeded(whole := total(kept.values()))) is not None:
+        uses = Counter(shape for cost in kept.values() for shape in cost.shapes)
+        most = max(kept, key=lambda one: (_own_amount(name, kept[one], uses), kept[one].weight, one))
+        dropped[most] = str(limits.excess(whole))
+        del kept[most]
+    return dropped
+
+
+def _own_amount(name: str, cost: PlanCost, uses: Mapping[Leaf, int]) -> int:
+    return sum(uses[shape] == 1 for shape in cost.shapes) if name == "shapes" else _amount(name, cost)
+
+
+def _amount(name: str, cost: PlanCost) -> int:
+    amount = getattr(cost, name)
+    return len(amount) if isinstance(amount, frozenset) else int(amount)

@@ -1,0 +1,291 @@
+"""Isolation of alerts that stop a micro-batch: they are identified, and the others are matched without them.
+
+A condition may be slow on a single event, or fail when Spark plans, compiles or evaluates it. ``isolating`` then tries
+the alerts in halves, without effect, until each part passes or is a single alert; the micro-batch is processed without
+those. Alerts that pass alone and fail or are slow together are left out, the costliest first, until the rest passes.
+Nothing is set aside for a failure that matching nothing has as well, that names the store or the disk, or that Tocsin's
+own alerts or all matching ones have.
+Next: ``catalogue/alerts/findings.py``, which disables the alerts and notifies their owners.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
+
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tocsin.jobs.intervals import brief
+from tocsin.model.audit_finding import FindingKind
+from tocsin.spark.match import Index
+from tocsin.store.faults import fault_in
+
+_AGAIN_AFTER_S = 0.5
+_TIMES = 3
+_TOGETHER_TIMES = 6
+_INTERRUPTION = "java.lang.InterruptedException"
+"""What stops a query says."""
+
+_OF_STORE = re.compile(r"\b(sqlalchemy|sqlite3|psycopg)\.")
+"""What names an error of the store, whatever it says."""
+
+_TAGS = itertools.count(1)
+_LOG = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+STOPPED = (Py4JError, PySparkException, RecursionError)
+"""How Spark fails at what an alert asks: in parsing, planning, compiling or executing it."""
+
+
+class TimeLimitExceeded(RuntimeError):
+    """Spark was stopped, because it took longer than it may."""
+
+
+class SetAside(NamedTuple):
+    """An alert that a micro-batch is processed without; ``reason`` is what Spark said of it, on one line."""
+
+    subscription_id: str
+    kind: FindingKind
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Processing(Generic[T]):
+    """A micro-batch and what is done with it, each for the alerts of an index.
+
+    Attributes
+    ----------
+    work : processes the micro-batch; it must have no effect twice
+    match : matches and forgets
+    rehearse : does what ``work`` does, takes it back, and returns the number of matches
+    costs : the cost of each alert, for those that are too costly only together (``flow/match/plan_cost.py``)
+    own : Tocsin's own alerts, which are never set aside: nobody but us is to blame for them
+    """
+
+    session: SparkSession
+    work: Callable[[Index], T]
+    match: Callable[[Index], object]
+    rehearse: Callable[[Index], int]
+    costs: Mapping[str, int]
+    own: frozenset[str] = frozenset()
+
+
+def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T, list[SetAside]]:
+    """Return what ``batch.work`` makes of the index without the alerts that stop it, and those alerts.
+
+    An alert is too slow if matching it alone takes longer than ``limit_s``, and ``_TIMES`` as long as matching all that
+    have only facts: no alert is slow because of a busy machine.
+
+    Raises
+    ------
+    PySparkException, Py4JError : processing fails, and no alert is the reason
+    """
+    aside: list[SetAside] = []
+    is_limited = True
+    while True:
+        left = index.changed([one.subscription_id for one in aside], ())
+        try:
+            return _in_time(batch, left, limit_s) if is_limited else batch.work(left), aside
+        except TimeLimitExceeded:
+            _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(left.subscription_ids()))
+            aside += _too_slow(batch, left, limit_s)
+            is_limited = False  # what is left takes as long as it does: many recipients, or a busy machine
+        except STOPPED as error:
+            failing = [] if _INTERRUPTION in str(error) else _failing(batch, left, limit_s)
+            if not failing:
+                raise
+            _LOG.warning("matching_failed", reason=brief(str(error)), alerts=len(failing))
+            aside += failing
+
+
+def _in_time(batch: Processing[T], index: Index, limit_s: float) -> T:
+    if not index.asking():
+        return batch.work(index)
+    matches_fast = partial(_passes_within, batch, limit_s, index)
+    return within(batch.session, limit_s, lambda: batch.work(index), unless=matches_fast)
+
+
+def _passes_within(batch: Processing[T], limit_s: float, index: Index) -> bool:
+    """Return whether matching alone ends within the limit."""
+    try:
+        within(batch.session, limit_s, lambda: batch.match(index))
+    except TimeLimitExceeded:
+        return False
+    return True
+
+
+def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
+    """Return the alerts that are too slow alone; if none is, those without which the others are fast enough."""
+    asking = index.asking()
+    patience_s = _patience_s(batch, index, limit_s)
+
+    def is_fast(part: Sequence[str]) -> bool:
+        return _passes_within(batch, patience_s, _only(index, part))
+
+    def is_fast_again(one: str) -> bool:
+        # The machine may have been busy for a moment.
+        return _passes_within(batch, _patience_s(batch, index, limit_s), _only(index, [one]))
+
+    slow = [one for one in _alone(asking, is_fast) if not (one in batch.own or is_fast_again(one))]
+    if slow or _passes_within(batch, _TOGETHER_TIMES * patience_s, index):
+        return [SetAside(one, FindingKind.TOO_SLOW) for one in slow]
+    return _costliest(batch, asking, lambda some: _passes_within(batch, patience_s, index.changed(some, ())))
+
+
+def _patience_s(batch: Processing[T], index: Index, limit_s: float) -> float:
+    """Return how long an alert may take: several times as long as all that have only facts do now."""
+    began = time.monotonic()
+    batch.match(index.changed(index.asking(), ()))
+    return max(limit_s, _TIMES * (time.monotonic() - began))
+
+
+def _failing(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
+    """Return the alerts that are to blame for a failure; none if all pass now, or something else is."""
+    nothing = _only(index, ())
+    for trial in (batch.match, batch.rehearse):
+        trials = _Trials(batch.session, trial, limit_s)
+        if trials.reason(nothing) is not None:
+            return []
+        if trials.reason(index) is None:
+            continue
+        failing = trials.failing(index) or _costliest(
+            batch,
+            index.subscription_ids(),
+            lambda some: trials.reason(index.changed(some, ())) is None,  # noqa: B023
+        )
+        # The fault of a store or disk may have begun, or be over, in between.
+        is_sure = not trials.met_fault and trials.reason(nothing) is None
+        return failing if is_sure and _are_to_blame(batch, index, [one.subscription_id for one in failing]) else []
+    return []
+
+
+def _are_to_blame(batch: Processing[T], index: Index, failing: Sequence[str]) -> bool:
+    """Return whether some alerts fail for what they ask: not if Tocsin's own fail as well, or all that match do."""
+    if not batch.own.isdisjoint(failing):
+        return False
+    return len(failing) == 1 or batch.rehearse(index.changed(failing, ())) > 0
+
+
+class _Trials:
+    """Trials of parts of an index; ``met_fault`` once one failed for the store or the disk."""
+
+    def __init__(self, session: SparkSession, trial: Callable[[Index], object], limit_s: float) -> None:
+        self._session, self._trial, self._limit_s = session, trial, limit_s
+        self.met_fault = False
+
+    def reason(self, index: Index) -> str | None:
+        """Return why the trial fails for ``index``; None if it passes."""
+        try:
+            within(self._session, _TOGETHER_TIMES * self._limit_s, lambda: self._trial(index))
+        except TimeLimitExceeded:
+            return "it takes too long"
+        except STOPPED as error:
+            self.met_fault |= fault_in(str(error)) is not None or _OF_STORE.search(str(error)) is not None
+            return brief(str(error))
+        return None
+
+    def failing(self, index: Index) -> list[SetAside]:
+        """Return the alerts of ``index`` that fail alone."""
+        reasons: dict[str, str] = {}
+
+        def passes(part: Sequence[str]) -> bool:
+            reason = None if self.met_fault else self.reason(_only(index, part))
+            if reason is not None:
+                reasons[part[0]] = reason
+            return reason is None
+
+        return [SetAside(one, FindingKind.FAILING, reasons[one]) for one in _alone(index.subscription_ids(), passes)]
+
+
+def _alone(some: Sequence[str], passes: Callable[[Sequence[str]], bool]) -> list[str]:
+    """Return those among ``some`` that do not pass alone; they are tried in halves."""
+    parts, failing = [some] if some else [], list[str]()
+    while parts:
+        part = parts.pop()
+        if not passes(part):
+            half = len(part) // 2
+            failing += [] if half else part
+            parts += [part[half:], part[:half]] if half else []
+    return failing
+
+
+def _costliest(
+    batch: Processing[T], some: Sequence[str], passes_without: Callable[[Sequence[str]], bool]
+) -> list[SetAside]:
+    """Return about as few of ``some`` as possible, the costliest first, without which the others pass."""
+    ordered = sorted(set(some) - batch.own, key=lambda one: (-batch.costs.get(one, 0), one))
+    least, enough = 0, len(ordered)
+    while enough - least > 1:
+        middle = (least + enough) // 2
+        least, enough = (least, middle) if passes_without(ordered[:middle]) else (middle, enough)
+    return [SetAside(one, FindingKind.TOO_COSTLY) for one in ordered[:enough]]
+
+
+def _only(index: Index, part: Sequence[str]) -> Index:
+    """Return the index with these alerts alone."""
+    return index.changed(set(index.subscription_ids()).difference(part), ())
+
+
+def within(
+    session: SparkSession, limit_s: float, work: Callable[[], T], *, unless: Callable[[], bool] = lambda: False
+) -> T:
+    """Return what ``work`` returns, which runs jobs of ``session``; they are cancelled after ``limit_s`` seconds.
+
+    ``unless`` is asked then, in a thread of its own, while the jobs go on; if it is true, they take as long as they do.
+
+    Raises
+    ------
+    TimeLimitExceeded : it took longer.
+    """
+    tag = f"tocsin-limit-{next(_TAGS)}"
+    with _tagged(session, tag), _cancelling(session, tag, limit_s, unless) as is_late:
+        try:
+            return work()
+        except (Py4JError, PySparkException) as error:
+            if is_late():
+                raise TimeLimitExceeded from error
+            raise
+
+
+@contextmanager
+def _tagged(session: SparkSession, tag: str) -> Iterator[None]:
+    session.sparkContext.addJobTag(tag)
+    try:
+        yield
+    finally:
+        session.sparkContext.removeJobTag(tag)
+
+
+@contextmanager
+def _cancelling(
+    session: SparkSession, tag: str, limit_s: float, unless: Callable[[], bool]
+) -> Iterator[Callable[[], bool]]:
+    """Cancel the jobs with ``tag`` once ``limit_s`` have passed, and those that are submitted late, until it ends."""
+    done, late = threading.Event(), threading.Event()
+
+    def cancel() -> None:
+        if done.wait(limit_s) or unless() or done.is_set():
+            return
+        late.set()
+        while True:
+            session.sparkContext.cancelJobsWithTag(tag)
+            if done.wait(_AGAIN_AFTER_S):
+                return
+
+    thread = threading.Thread(target=cancel, name=tag, daemon=True)
+    thread.start()
+    try:
+        yield late.is_set
+    finally:
+        done.set()
+        thread.join()

@@ -1,0 +1,295 @@
+"""Tests of alerts that are slow or fail: they are disabled, their owners notified, and the others continue."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.cloudpickle import register_pickle_by_value
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine, select, update
+from tests.company import SmallCompany
+from tests.spark.test_match_stream import FOLLOWERS_BELL, caught_up, parts_of, stored
+from tests.waiting import until
+
+from tocsin.conditions.check import checked
+from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.plan_cost import check_cost
+from tocsin.flow.resolve.portions import MatchedEvent
+from tocsin.jobs.isolation import Processing, SetAside, TimeLimitExceeded, isolating, within
+from tocsin.jobs.match_stream import streaming, warm_up
+from tocsin.jobs.resolving import Notify, Resolving
+from tocsin.model.audit_finding import FindingKind
+from tocsin.model.change import EventType
+from tocsin.spark.match import Index, index_of, matches
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LOG_FORMAT, LogSource
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.tables import change_event, entity
+
+pytestmark = pytest.mark.spark
+
+LIMIT_S, _SHORT_S = 3.0, 2.0
+_CHANGES = 30
+_TEXT = "_" * 999 + "!"
+_PATTERN = "_*_{0,9}y"
+OWNERS_BELL = {"category": "Owners", "type": "ActivityFeed"}
+
+
+def _wide_table(company: SmallCompany) -> None:
+    """Make the table so wide that the slow alert needs a second and more for each of its events."""
+    columns = [{"name": f"c{number}", "dataType": "INT", "description": _TEXT} for number in range(1_600)]
+    patch = [{"op": "add", "path": "/columns", "value": columns}]
+    company.writes.patch("table", company.key("orders"), patch, actor=company.actor("dia"))
+
+
+def _findings(engine: Engine) -> list[dict[str, object]]:
+    query = select(change_event.c.id).where(change_event.c.event_type == EventType.AUDIT_FINDING.value)
+    with engine.connect() as connection:
+        ids = list(connection.execute(query.order_by(change_event.c.log_offset)).scalars())
+    found = [logged.event for one in ids if (logged := EventLog(engine).find(one))]
+    return [
+        {"alert": event.entity_id, **dict(change.new_value)}
+        for event in found
+        if event.change_description
+        for change in event.change_description.fields_added
+    ]
+
+
+def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    """Fault scenario 16."""
+    company = SmallCompany(sqlite_engine)
+    quick = company.alert("quick", [FOLLOWERS_BELL], "entityFullyQualifiedName matches '.*orders'")
+    company.alert("bell", [OWNERS_BELL], resources=("eventsubscription",))
+    slow = company.alert("slow", [FOLLOWERS_BELL], f"entity.columns.description matches '{_PATTERN}'")
+    patch = [{"op": "add", "path": "/owners", "value": [{"type": "user", "id": company.ids["cem"]}]}]
+    company.writes.patch("eventsubscription", company.key("slow"), patch, actor=company.actor("dia"))
+    _wide_table(company)
+    for number in range(_CHANGES):
+        company.describe("orders", f"text {number}")
+    parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), match_limit_s=LIMIT_S)
+    warm_up(parts)
+    with streaming(parts):
+        until(lambda: caught_up(sqlite_engine), within_s=200)
+        company.describe("orders", "afterwards")
+        until(lambda: caught_up(sqlite_engine), within_s=60)
+    (finding,) = _findings(sqlite_engine)
+    assert (finding["alert"], finding["kind"], finding["expected"]) == (slow, "tooSlow", LIMIT_S * 1000)
+    assert {one.id for one in Subscriptions(sqlite_engine).list_enabled()} >= {quick}
+    assert slow not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
+    notified = [row for row in stored(sqlite_engine).values() if "quick" in str(row[4])]
+    assert len(notified) == _CHANGES + 2
+    about_slow = {row[0] for row in stored(sqlite_engine).values() if row[3] == company.ids["cem"]} - {
+        row[0] for row in notified
+    }
+    with sqlite_engine.connect() as connection:
+        query = select(change_event.c.event_type).where(change_event.c.id.in_(about_slow))
+        types = set(connection.execute(query.where(change_event.c.entity_id == slow)).scalars())
+    assert types >= {EventType.AUDIT_FINDING.value, EventType.ENTITY_UPDATED.value}
+
+
+def test_an_alert_that_an_earlier_version_stored_and_this_one_refuses_is_a_finding_once(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.alert("bell", [FOLLOWERS_BELL], "fieldChanged == 'description'")
+    stale = company.alert("stale", [FOLLOWERS_BELL], "userName matches 'aaa'")
+    with store_engine.begin() as connection:
+        row = connection.execute(select(entity.c.document).where(entity.c.id == stale)).scalar_one()
+        hostile = row.replace("'aaa'", "'" + ".{0,8}" * 12 + "'")
+        connection.execute(update(entity).where(entity.c.id == stale).values(document=hostile))
+    with streaming(parts_of(spark, store_engine, tmp_path / "checkpoint")):
+        for number in range(3):
+            company.describe("orders", f"text {number}")
+            until(lambda: caught_up(store_engine), within_s=60)
+    (finding,) = _findings(store_engine)
+    assert (finding["alert"], finding["kind"]) == (stale, "unreadable")
+    assert "regular expression rejected" in str(finding["about"])
+    assert len(stored(store_engine)) == 3
+
+
+def test_work_that_is_late_is_cancelled_and_other_work_is_not(spark: SparkSession) -> None:
+    slow = spark.range(1 << 40).selectExpr("sum(id % 7)")
+    with pytest.raises(TimeLimitExceeded):
+        within(spark, 0.2, slow.collect)
+    assert within(spark, 60.0, spark.range(10).count) == 10
+
+
+def test_work_that_is_late_goes_on_if_it_may(spark: SparkSession) -> None:
+    asked: list[bool] = []
+
+    def may_go_on() -> bool:
+        asked.append(True)
+        return True
+
+    def wait_until_asked() -> int:
+        until(lambda: bool(asked), within_s=30)
+        return spark.range(10).count()
+
+    assert within(spark, 0.1, wait_until_asked, unless=may_go_on) == 10
+
+
+def test_many_recipients_are_no_slow_alert(spark: SparkSession, sqlite_engine: Engine, tmp_path: Path) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.alert("asking", [FOLLOWERS_BELL], "entityFullyQualifiedName matches '.*orders'")
+    company.describe("orders", "All orders.")
+    parts = parts_of(spark, sqlite_engine, tmp_path / "checkpoint")
+    register_source(spark, LogSource)
+    log = {"url": str(sqlite_engine.url), "after": "0", "through": str(EventLog(sqlite_engine).readable_end())}
+    events = spark.read.format(LOG_FORMAT).options(**log).load()
+    index, tries = parts.alerts.read().index, 0
+
+    slow = f"reflect('java.lang.Thread', 'sleep', {2_000 * _SHORT_S:.0f}L)"
+    found = matches(events, index).count()  # and what Spark does for the first time is done
+
+    def work(given: Index) -> int:
+        nonlocal tries
+        tries += 1
+        spark.range(1).selectExpr(slow).collect()
+        return matches(events, given).count()
+
+    def match(given: Index) -> int:
+        return matches(events, given).count()
+
+    processing = Processing(spark, work, match, match, costs={})
+    assert isolating(processing, index, limit_s=_SHORT_S) == (found, [])
+    assert tries == 1, "it is not stopped and begun again"
+
+
+class Batch:
+    """A micro-batch whose steps fail in Spark when the index has certain alerts, and what was done to it."""
+
+    def __init__(self, spark: SparkSession, *bad: str, together: int = 1) -> None:
+        self.spark, self.bad, self.together = spark, frozenset(bad), together
+        self.done: list[list[str]] = []
+        self.is_store_away = False
+
+    def processing(self, *, fails_in_matching: bool = True) -> Processing[int]:
+        match = self.run if fails_in_matching else lambda _index: None
+        return Processing(self.spark, self.work, match, self.run, {"a": 1, "b": 9, "c": 5, "d": 2, "e": 3})
+
+    def work(self, index: Index) -> int:
+        self.run(index)
+        self.done.append(index.subscription_ids())
+        return len(index.subscription_ids())
+
+    def run(self, index: Index) -> int:
+        bad = len(self.bad.intersection(index.subscription_ids()))
+        if self.is_store_away or bad >= self.together:
+            said = "connection refused" if self.is_store_away else "cannot be evaluated"
+            self.spark.range(1).selectExpr(f"raise_error('{said}')").collect()
+        return len(index.subscription_ids())
+
+
+def _index() -> Index:
+    return index_of([Plan(name, ("all",), checked(f"userName matches '{name}.*'"), 0) for name in "abcde"])
+
+
+@pytest.mark.parametrize("fails_in_matching", [True, False])
+def test_alerts_that_fail_alone_are_set_aside_and_the_others_are_done_once(
+    spark: SparkSession, *, fails_in_matching: bool
+) -> None:
+    batch = Batch(spark, "b", "e")
+    count, aside = isolating(batch.processing(fails_in_matching=fails_in_matching), _index(), limit_s=60)
+    assert count == 3
+    assert batch.done == [["a", "c", "d"]]
+    assert [(one.subscription_id, one.kind) for one in aside] == [
+        ("b", FindingKind.FAILING),
+        ("e", FindingKind.FAILING),
+    ]
+    assert "cannot be evaluated" in aside[0].reason
+
+
+def test_of_alerts_that_fail_only_together_the_costliest_are_set_aside(spark: SparkSession) -> None:
+    batch = Batch(spark, "a", "b", "c", "d", together=3)
+    assert isolating(batch.processing(), _index(), limit_s=60) == (
+        3,
+        [SetAside("b", FindingKind.TOO_COSTLY), SetAside("c", FindingKind.TOO_COSTLY)],
+    )
+
+
+def test_no_alert_is_set_aside_for_a_failure_that_nothing_has_as_well(spark: SparkSession) -> None:
+    batch = Batch(spark)
+    batch.is_store_away = True
+    with pytest.raises(PySparkException, match="connection refused"):
+        isolating(batch.processing(), _index(), limit_s=60)
+    assert batch.done == []
+
+
+@pytest.mark.parametrize("said", ["database or disk is full", "sqlite3.OperationalError: no such column"])
+def test_no_alert_is_set_aside_for_a_fault_of_the_store_that_only_some_meet(spark: SparkSession, said: str) -> None:
+    """A disk that is full lets those pass that notify nobody."""
+    batch = Batch(spark, "b")
+
+    def store(index: Index) -> int:
+        if "b" in index.subscription_ids():
+            spark.range(1).selectExpr(f"raise_error('{said}')").collect()
+        return 1
+
+    processing = replace(batch.processing(fails_in_matching=False), rehearse=store)
+    with pytest.raises(PySparkException):
+        isolating(processing, _index(), limit_s=60)
+    assert batch.done == []
+
+
+@pytest.mark.parametrize("own", [frozenset(), frozenset({"c"})])
+def test_no_alert_is_set_aside_for_what_all_that_match_or_our_own_fail_at(
+    spark: SparkSession, own: frozenset[str]
+) -> None:
+    batch = Batch(spark, "b", "c")
+    processing = replace(batch.processing(), own=own, rehearse=lambda _index: len(own))
+    with pytest.raises(PySparkException):
+        isolating(processing, _index(), limit_s=60)
+    assert batch.done == []
+
+
+def test_a_failure_that_does_not_recur_sets_no_alert_aside(spark: SparkSession) -> None:
+    batch = Batch(spark, "b")
+    processing = replace(batch.processing(), match=lambda _index: None, rehearse=lambda _index: 0)
+    with pytest.raises(PySparkException):
+        isolating(processing, _index(), limit_s=60)
+
+
+class Failing(Notify):
+    """Work that cannot resolve the matches of one alert."""
+
+    def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
+        for event in events:
+            for subscription_id in event.asked:
+                if any(rule.subscription_name == "bad" for rule in self.alerts.value.rules.get(subscription_id, ())):
+                    raise ValueError("this alert cannot be resolved")
+        return super()._store(events, asked)
+
+
+def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notified_twice(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.alert("good", [FOLLOWERS_BELL], "fieldChanged == 'description'")
+    bad = company.alert("bad", [FOLLOWERS_BELL], "fieldChanged == 'description'")
+    for number in range(3):
+        company.describe("orders", f"text {number}")
+    register_pickle_by_value(sys.modules[__name__])
+    parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), work=Failing)
+    with streaming(parts):
+        until(lambda: caught_up(sqlite_engine), within_s=120)
+        company.describe("orders", "afterwards")
+        until(lambda: caught_up(sqlite_engine), within_s=60)
+    (finding,) = _findings(sqlite_engine)
+    assert (finding["alert"], finding["kind"]) == (bad, "failing")
+    assert "cannot be resolved" in str(finding["about"])
+    assert bad not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
+    notified = list(stored(sqlite_engine).values())
+    assert len(notified) == 4
+    assert all("good" in str(row[4]) and "bad" not in str(row[4]) for row in notified)
+
+
+def test_the_slow_pattern_is_one_that_is_taken() -> None:
+    check_cost(Plan("slow", ("all",), checked(f"entity.columns.description matches '{_PATTERN}'"), 0))

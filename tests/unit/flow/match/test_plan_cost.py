@@ -1,0 +1,101 @@
+"""Tests of the cost of plans: what grows with alerts is counted, and real alerts keep far below the limits."""
+
+from __future__ import annotations
+
+import pytest
+from bench.matching_alerts import plans, plans_on_paths
+
+from tocsin.conditions.check import checked
+from tocsin.errors import InvalidInput
+from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.plan_cost import (
+    IN_SUM,
+    PER_ALERT,
+    PER_PERSON,
+    CostLimits,
+    PlanCost,
+    check_cost,
+    cost_of,
+    left_out,
+    total,
+)
+from tocsin.logic import disjoined
+
+
+def _plan(*conditions: str, resources: tuple[str, ...] = ("table",)) -> Plan:
+    return Plan("one", resources, disjoined(*map(checked, conditions)), created_at_ms=0)
+
+
+def _kinds(count: int) -> list[str]:
+    """Conditions of as many kinds of test."""
+    tests = ("{} == 'a'", "{}.startsWith('a')", "{}.endsWith('a')", "{}.contains('a')", "{} > 3")
+    paths = [f"entity.extension{'.x' * depth}" for depth in range(1, 25)]
+    return [test.format(path) for path in paths for test in tests][:count]
+
+
+def test_tests_that_differ_only_in_constants_and_names_are_of_one_kind() -> None:
+    alike = [f"entity.columns[{n}].name == 'c{n}' && newValue('f{n}').contains('{n}')" for n in range(30)]
+    assert len(cost_of(_plan(*alike)).shapes) == 2
+    assert len(cost_of(_plan(*_kinds(17))).shapes) == 17
+
+
+def test_tests_of_the_document_count_as_often_as_they_have_constants() -> None:
+    assert cost_of(_plan("entity.columns.name == {'a','b','c'} || tags == 'x'")).document_tests == 3
+    assert cost_of(_plan("entity.columns.size() > 3 && owners == 'x'")).document_tests == 1
+
+
+def test_patterns_count_by_their_steps() -> None:
+    one = cost_of(_plan("userName matches '[a-z]+-[a-z]+'")).pattern_steps
+    assert cost_of(_plan("userName matches '[a-z]+-[a-z]+'", "userId matches '[a-z]+-[a-z]+'")).pattern_steps == 2 * one
+    assert one > 0
+    assert cost_of(_plan("entity.description matches '[a-z]+-[a-z]+'")).pattern_steps == 8 * one
+    assert cost_of(_plan("entity.columns.name matches '[a-z]+-[a-z]+'")).pattern_steps == 96 * one
+
+
+def test_patterns_of_the_documentation_may_be_asked_of_columns() -> None:
+    check_cost(
+        _plan("entity.columns.description matches '.*foo.*bar.*baz.*'", r"entity.columns.name matches '.*\.\w+_tmp'")
+    )
+
+
+def test_an_index_with_a_row_for_each_of_many_anchors_counts_what_every_row_repeats() -> None:
+    ways = [f"tags == 't{n}' && owners == 'o{n}' && userName.startsWith('u{n}')" for n in range(45)]
+    assert cost_of(_plan(*ways)).index_bytes > 5 * cost_of(_plan(*ways[:15])).index_bytes
+
+
+@pytest.mark.parametrize(
+    ("conditions", "what"),
+    [
+        (_kinds(41), "kinds of test"),
+        ([f"entity.columns.dataLength > {n}" for n in range(500)], "tests of paths"),
+        ([rf"{name} matches '\w+_\w+'" for name in ("userName", "userId", "service", "tier")], "regular expressions"),
+        (
+            [f"(tags == '{'t' * 600}{n}' && userName.startsWith('{'u' * 600}{n}'))" for n in range(45)],
+            "bytes in the match index",
+        ),
+    ],
+)
+def test_an_alert_that_costs_too_much_is_refused_with_the_way_out(conditions: list[str], what: str) -> None:
+    with pytest.raises(InvalidInput, match=what) as refused:
+        check_cost(_plan(*conditions))
+    assert refused.value.message.endswith(".")
+
+
+def test_ten_thousand_usual_alerts_are_far_from_the_limits() -> None:
+    costs = [cost_of(plan) for plan in (*plans(1_000), *plans_on_paths(200))]
+    assert not [one for one in costs if PER_ALERT.excess(one)]
+    assert PER_PERSON.excess(total(costs[:50])) is None
+    whole = total(costs)
+    tenfold = PlanCost(whole.shapes, 10 * whole.document_tests, 10 * whole.pattern_steps, 10 * whole.index_bytes)
+    assert IN_SUM.excess(tenfold) is None
+
+
+def test_those_are_left_out_that_have_most_of_what_is_exceeded() -> None:
+    usual = {f"usual {n}": cost_of(_plan(f"owners == 'o{n}' && tags == 'x'")) for n in range(20)}
+    large = {"large": PlanCost(usual["usual 1"].shapes, index_bytes=10_000)}
+    hostile = {f"hostile {n}": cost_of(_plan(*_kinds(16)[8 * n :][:8])) for n in (0, 1)}
+    limits = CostLimits("All", shapes=13, document_tests=1_000, pattern_steps=1, index_bytes=100_000)
+    dropped = left_out({**usual, **large, **hostile}, limits)
+    assert len(dropped) == 1
+    assert set(dropped) <= set(hostile)
+    assert left_out({**usual, **large}, limits) == {}

@@ -308,3 +308,13 @@ def test_the_page_may_not_run_what_it_did_not_bring(served: Served, page: Page) 
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     assert page.request.get("/ui/../app.py").status == 404
     assert page.request.get("/spoon/x").status == 404
+
+
+def test_everybody_who_is_logged_in_sees_what_keeps_notifications_back(served: Served, page: Page) -> None:
+    expect(page.get_by_label("Problems")).to_be_hidden()
+    alice(served, page)
+    problems = page.get_by_label("Problems").get_by_role("listitem")
+    expect(problems).to_have_count(2)
+    expect(problems.first).to_contain_text("No pipeline runs")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Problems")).to_be_hidden()

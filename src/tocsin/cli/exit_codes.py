@@ -35,7 +35,7 @@ EXITS = (
     Exit(3, "not found", (NotFound,)),
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),
     Exit(5, "conflict: already exists, taken by somebody else, or the port is taken", (Conflict,)),
-    Exit(6, "a required service or package is unavailable", (Unavailable,)),
+    Exit(6, "a required service or package is unavailable, or `tocsin health` found a problem", (Unavailable,)),
     Exit(7, "the store is damaged, or an audit has findings", (StoreDamaged,)),
     Exit(8, "`tocsin alerts plan --detailed-exitcode`: there is something to change"),
     Exit(130, "interrupted by Ctrl-C"),
@@ -43,6 +43,7 @@ EXITS = (
 """Every exit code there is."""
 
 FAULT = 1
+UNAVAILABLE = 6
 DAMAGED = 7
 CHANGES = 8
 INTERRUPTED = 130

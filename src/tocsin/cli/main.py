@@ -27,6 +27,7 @@ from tocsin.cli import (
     explain,
     follow,
     fsck,
+    health,
     history,
     impact,
     incidents,
@@ -99,7 +100,7 @@ for _panel, _commands in {
         history.diff,
         history.rollback,
     ),
-    _TEND: (backup.backup, backup.restore, replay.replay, fsck.fsck, audit.audit, settings.settings),
+    _TEND: (health.health, backup.backup, backup.restore, replay.replay, fsck.fsck, audit.audit, settings.settings),
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)

@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from tocsin.client import calls, editor_calls, queue_calls
+from tocsin.client import calls, editor_calls, queue_calls, system_calls
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
 from tocsin.client.failures import reaching
@@ -100,6 +100,7 @@ class AsyncClient:
     acknowledge_events = _awaited(queue_calls.acknowledge_events)
     release_events = _awaited(queue_calls.release_events)
     extend_events = _awaited(queue_calls.extend_events)
+    health = _awaited(system_calls.health)
     start_backtest = _awaited(calls.start_backtest)
     get_backtest = _awaited(calls.get_backtest)
     cancel_backtest = _awaited(calls.cancel_backtest)

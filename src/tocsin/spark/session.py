@@ -88,7 +88,7 @@ _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 """Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
 
 
-_READ_BY_JAVA = ("spark.driver.memory", "spark.driver.extraJavaOptions")
+_READ_BY_JAVA = ("spark.driver.memory", "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
 """Settings that say how Java starts: later they would change nothing."""
 
 

@@ -3,6 +3,7 @@
 
 import { showAlerts } from "./alerts.js";
 import { call, finishLogIn, forgetToken, logIn, token } from "./api.js";
+import { watchHealth } from "./health.js";
 import { showIncident } from "./incidents.js";
 import { muteControls, showMutes } from "./mutes.js";
 import { showPreferences } from "./preferences.js";
@@ -42,6 +43,7 @@ let me = null;
 let assets = [];
 let hits = [];
 let stopStream = () => {};
+let stopHealth = () => {};
 let nextPage = null;
 
 function make(tag, { text, ...attributes } = {}, ...children) {
@@ -77,6 +79,8 @@ async function start() {
   } catch {
     return leave("Please log in again.");
   }
+  stopHealth();
+  stopHealth = watchHealth(at("problems"));
   at("me").textContent = me.displayName || me.name;
   const [from] = await Promise.all([loadInbox(), loadAssets()]);
   stopStream = openStream(`/users/${me.id}/notifications/stream`, from, ring, () => loadInbox());
@@ -85,6 +89,7 @@ async function start() {
 
 function leave(text) {
   stopStream();
+  stopHealth();
   forgetToken();
   me = null;
   showInbox(false);

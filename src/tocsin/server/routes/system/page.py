@@ -19,6 +19,7 @@ FILES = {
     "api.js": "text/javascript",
     "backtest.js": "text/javascript",
     "drawn.js": "text/javascript",
+    "health.js": "text/javascript",
     "incidents.js": "text/javascript",
     "mutes.js": "text/javascript",
     "preferences.js": "text/javascript",

@@ -136,15 +136,15 @@ class _Watch:
     def _held_back(self, traceback: list[str], text: str) -> list[str]:
         """Return a traceback that is still being printed, with its next line; show a whole one if it says something.
 
-        PySpark's daemon prints one when its driver no longer reads a worker's answer; at the end other processes of
-        Spark's do, whose driver has ended before they have connected to it.
+        PySpark's daemon prints one when its driver no longer reads a worker's answer; other processes do that have
+        started so late that their driver has given them up, or has ended. It says so itself, and starts others.
         """
         held = [*traceback, text]
         if not text or text.startswith((" ", _TRACEBACK, _CHAINED)):
             return held
         is_of_daemon = self._is_ending or any(_DAEMON in line for line in held)
         is_nothing = text.startswith(_NOBODY_LISTENS) and is_of_daemon
-        if not is_nothing and not (self._is_ending and any(line.endswith(_CONNECTING_TO_DRIVER) for line in held)):
+        if not is_nothing and not any(line.endswith(_CONNECTING_TO_DRIVER) for line in held):
             self._say_all(held)
         return []
 

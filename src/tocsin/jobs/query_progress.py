@@ -213,8 +213,7 @@ class _Reporter(StreamingQueryListener):
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  # Spark's name
         if event.name == self._reported.query_name:
-            self._run_id = event.runId
-            self._say()
+            self._run_id = event.runId  # nothing is said yet: its source may not answer
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802  # Spark's name
         # Row counts are no measure: Spark may not even read events that match no alert.
@@ -240,5 +239,6 @@ class _Reporter(StreamingQueryListener):
             self._is_said = True
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802  # Spark's name
-        if event.exception and event.runId == self._run_id:
+        is_to_start_again = event.exception and _CAME_LATE in event.exception
+        if event.exception and event.runId == self._run_id and not is_to_start_again:
             _LOG.error("query_failed", query=self._reported.query_name, reason=event.exception.splitlines()[0])

@@ -221,3 +221,19 @@ time.sleep(60)
     async with asyncio.timeout(WITHIN_S):
         await supervise([part("worker", program)], say=heard, on_ready=lambda: None, stop=stop)
     assert [line for _, line in heard.lines] == ["working", "ended"]
+
+
+async def test_tracebacks_of_processes_that_connect_after_their_driver_gave_them_up_are_not_shown() -> None:
+    """On a machine with a load of 19, the first minute was full of them; the driver starts others, and says so."""
+    heard, stop = Heard(), asyncio.Event()
+    heard.on("others work", stop.set)
+    program = """
+import subprocess, sys, time
+late = "from pyspark.util import local_connect_and_auth; local_connect_and_auth('/nowhere/driver.sock', None)"
+subprocess.run([sys.executable, "-c", late])
+print("others work", flush=True)
+time.sleep(60)
+"""
+    async with asyncio.timeout(WITHIN_S):
+        await supervise([part("pipeline", program)], say=heard, on_ready=lambda: None, stop=stop)
+    assert [line for _, line in heard.lines] == ["others work"]

@@ -59,7 +59,7 @@ client-checks: $(INSTALLED) ## Check what OpenMetadata's own client gets back; p
 # Without its dependencies' dependencies: one of those downloads from outside the registry when it is built.
 $(OFFICIAL_CLIENT)/.installed: requirements/official-client.txt | python
 	@$(PYTHON) -m venv $(OFFICIAL_CLIENT)
-	@$(OFFICIAL_CLIENT)/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements/official-client.txt
+	@$(OFFICIAL_CLIENT)/bin/pip install --disable-pip-version-check --no-deps -r requirements/official-client.txt
 	@touch $@
 
 wheel: $(INSTALLED) ## Build the wheel into dist/
@@ -84,7 +84,7 @@ clean: ## Remove what was built or installed here; tocsin-data stays
 $(INSTALLED): pyproject.toml $(PINS) | java
 	@echo "Installing the pinned libraries into $(VENV); the first time takes a few minutes."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps $(addprefix -r ,$(PINS)) -e .
+	@$(BIN)/pip install --disable-pip-version-check --no-deps $(addprefix -r ,$(PINS)) -e .
 	@touch $@
 
 python:

@@ -8,6 +8,7 @@ the Python engine's. Next: ``bench/upstream.py``, the conventional approach, in 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import tempfile
 import time
@@ -30,6 +31,7 @@ from bench.matching_events import logged_events, write_events
 from bench.measured import Measurement, Report, Rounds, in_alternation, scaled
 from bench.running import opened, settings_in
 from bench.upstream import polled
+from tocsin.conditions.check import checked
 from tocsin.flow.match import local
 from tocsin.flow.match.plan import Plan
 from tocsin.spark.match import Index, index_of, matches
@@ -43,6 +45,12 @@ BULK_ROUND_COUNT, BULK_WARM_UP_COUNT = 5, 3
 CHECKED_PAIRS = 200_000
 _BENCHMARK = "matching"
 _TAKEN_ALONG = ("event_id", "entity_id", "user_id", "timestamp_ms")
+_WIDE_COLUMNS, _WIDE_CHANGES = 3_000, 4
+_ON_COLUMNS = (
+    "entity.columns.name == entity.columns.description",
+    "entity.columns.dataLength > entity.columns.precision",
+    "entity.columns.description.endsWith('zzz')",
+)
 _AIMS = {1_000: "250,000", 10_000: "½ of 100's"}
 
 
@@ -71,8 +79,9 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         rounds = min(ROUND_COUNT, scaled(ROUND_COUNT, 10 * scale, least=2))
         work = Workload(events, count, known, rounds)
         rows: list[Measurement] = []
-        for number, step in enumerate((_in_bulk, _on_paths, _upstream, _in_batches, _changes)):
-            report(number, 5)
+        steps = (_in_bulk, _on_paths, _upstream, _in_batches, _of_a_wide_table, _changes)
+        for number, step in enumerate(steps):
+            report(number, len(steps))
             rows += step(work)
         return rows
 
@@ -128,6 +137,23 @@ def _in_batch(session: SparkSession, index: Index, pool: pa.Table, size: int, ro
         gc.collect()  # Spark keeps a frame's rows for as long as Python keeps the frame
     found = Rounds(tuple(match_s[warm_ups:]), tuple(floor_s[warm_ups:]))
     return found.time(_BENCHMARK, f"micro-batch of {size:,}, 1,000 alerts, p50")
+
+
+def _of_a_wide_table(work: Workload) -> list[Measurement]:
+    """Measure changes of a table with thousands of columns, whose document is large and whose changes are not."""
+    events = work.events.limit(_WIDE_CHANGES).toArrow()
+    columns = [{"name": f"c{number}", "description": f"column {number}"} for number in range(_WIDE_COLUMNS)]
+    document = json.dumps({"entity": {"name": "wide", "columns": columns}})
+    texts = pa.array([document] * events.num_rows, events.schema.field("event").type)
+    wide = events.set_column(events.schema.get_field_index("event"), "event", texts)
+    alerts = [Plan(f"wide {n}", ("all",), checked(text), created_at_ms=0) for n, text in enumerate(_ON_COLUMNS)]
+    index, match_s, floor_s = index_of(alerts), [], []
+    for _ in range(work.rounds):
+        frame = work.events.sparkSession.createDataFrame(wide, schema=EVENTS)
+        match_s.append(_arrow(matches(frame, index, columns=_TAKEN_ALONG)))
+        floor_s.append(_arrow(frame.select("log_offset", *_TAKEN_ALONG)))
+    found = Rounds(tuple(match_s[1:] or match_s), tuple(floor_s[1:] or floor_s))
+    return [found.time(_BENCHMARK, f"micro-batch of 4, {_WIDE_COLUMNS:,} columns, {len(alerts)} alerts on them, p50")]
 
 
 def _changes(work: Workload) -> list[Measurement]:

@@ -141,3 +141,14 @@ def test_it_is_off_unless_it_is_set(shop: _Shop) -> None:
 def test_somebody_new_with_the_name_of_who_edited_before_makes_a_version_of_their_own(shop: _Shop) -> None:
     shop.describe("second", actor=Actor("00000000-0000-4000-8000-000000000009", JANE.name))
     assert [version for version, *_ in shop.versions()] == [0.3, 0.2, 0.1]
+
+
+def test_an_edit_that_breaks_nothing_joins_the_version_that_a_breaking_one_began(shop: _Shop) -> None:
+    shop.company.clock.advance(_MINUTE)
+    drop = {"op": "remove", "path": "/columns/0"}
+    shop.writes.patch("table", Key.by_name(ORDERS), [drop], actor=JANE)
+    assert shop.versions()[0][0] == 1.2
+    shop.name("Orders")
+    assert shop.versions()[0] == (1.2, "first", "Orders")
+    shop.writes.patch("table", Key.by_name(ORDERS), [drop], actor=JANE)
+    assert shop.versions()[0][0] == 2.2

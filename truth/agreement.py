@@ -14,7 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from truth.alerts import BELL, HOOK, MAIL, OWN_ALERTS
+from truth.alert_list import OWN_ALERTS
+from truth.alerts import BELL, HOOK, MAIL
 from truth.calls import address_of
 from truth.compare import Difference, Kind
 from truth.expected import Expectation, Notifications, Reason

@@ -5,6 +5,8 @@ Next: ``truth/ways.py``.
 
 from __future__ import annotations
 
+import csv
+import io
 import time
 from functools import singledispatchmethod
 from typing import Any
@@ -14,9 +16,13 @@ import httpx
 from truth.history import Json, Key
 from truth.steps import (
     ADMIN,
+    BULK,
+    PUT,
+    SHEET,
     Change,
     DropAlert,
     Edge,
+    EditPost,
     EndTask,
     Follow,
     Make,
@@ -26,9 +32,13 @@ from truth.steps import (
     MuteAlert,
     MuteAsset,
     Post,
+    Prefer,
     Principal,
+    Reassign,
     Remove,
+    RemoveUser,
     RenameTag,
+    RenameTeam,
     Report,
     Restore,
     SetAlert,
@@ -75,6 +85,7 @@ class Caller:
         self._client = httpx.Client(base_url=f"{url}/api/v1", timeout=60, trust_env=False)
         self._tokens = {ADMIN: token}
         self._threads: dict[str, tuple[str, int]] = {}
+        self._posts: dict[tuple[str, str], tuple[str, tuple[Principal, ...]]] = {}
         self.ids: dict[Key, str] = {}
         self.started_ms = int(time.time() * 1000)
 
@@ -89,16 +100,16 @@ class Caller:
         """Close its connections."""
         self._client.close()
 
-    def ask(self, method: str, path: str, actor: str = ADMIN, **content: Any) -> Any:
-        """Return the API's answer.
+    def ask(self, method: str, path: str, actor: str = ADMIN, *, kind: str = "", **content: Any) -> Any:
+        """Return the API's answer; ``kind`` is the content's type where it is not JSON.
 
         Raises
         ------
         Refused : it answers anything but 2xx.
         """
         headers = {"Authorization": f"Bearer {self._tokens[actor]}"}
-        if method == "PATCH":
-            headers["Content-Type"] = "application/json-patch+json"
+        if kind or method == "PATCH":
+            headers["Content-Type"] = kind or "application/json-patch+json"
         answer = self._client.request(method, path, headers=headers, **content)
         if not answer.is_success:
             raise Refused(f"{method} {path} by {actor}: {answer.status_code} {answer.text[:500]}")
@@ -139,11 +150,14 @@ class Caller:
     @do.register
     def _make_many(self, step: MakeMany) -> None:
         path = f"/{COLLECTIONS[step.makes[0].key[0]]}"
-        done = self.ask("POST", f"{path}/bulk", step.actor, json=[self._request(one) for one in step.makes])
-        if done["numberOfRowsFailed"]:
-            raise Refused(str(done["failedRequest"])[:500])
+        self._accepted(self.ask("POST", f"{path}/bulk", step.actor, json=[self._request(one) for one in step.makes]))
         for one in step.makes:
             self.learn(one.key)
+
+    @staticmethod
+    def _accepted(done: Json) -> None:
+        if done["numberOfRowsFailed"]:
+            raise Refused(str(done["failedRequest"])[:500])
 
     def _request(self, step: Make) -> Json:
         entity_type, fqn = step.key
@@ -184,8 +198,30 @@ class Caller:
 
     @do.register
     def _change(self, step: Change) -> None:
-        patch = [self._operation(step.key, key, value) for key, value in step.values.items()]
-        self.ask("PATCH", f"/{COLLECTIONS[step.key[0]]}/{self.ids[step.key]}", step.actor, json=patch)
+        collection = f"/{COLLECTIONS[step.key[0]]}"
+        columns = {"columns": list(step.columns)} if step.columns else {}
+        whole = Make(step.actor, step.key, {**step.values, **columns})
+        if step.by == PUT:
+            self.ask("PUT", collection, step.actor, json=self._request(whole))
+        elif step.by == BULK:
+            self._accepted(self.ask("PUT", f"{collection}/bulk", step.actor, json=[self._request(whole)]))
+        elif step.by == SHEET:
+            self._import(step)
+        else:
+            patch = [self._operation(step.key, key, value) for key, value in step.values.items()]
+            self.ask("PATCH", f"{collection}/{self.ids[step.key]}", step.actor, json=patch)
+
+    def _import(self, step: Change) -> None:
+        """Import a sheet of the schema of a table, with one row."""
+        schema, _, name = step.key[1].rpartition(".")
+        sheet = io.StringIO()
+        csv.writer(sheet).writerows([["name*", *step.values], [name, *step.values.values()]])
+        path = f"/databaseSchemas/name/{schema}/import"
+        done = self.ask(
+            "PUT", path, step.actor, content=sheet.getvalue(), params={"dryRun": "false"}, kind="text/plain"
+        )
+        if done["status"] != "success":
+            raise Refused(str(done)[:500])
 
     def _operation(self, at: Key, key: str, value: Any) -> Json:
         if value is None and key == "columns":
@@ -235,6 +271,20 @@ class Caller:
         self.ask("PATCH", f"/teams/{self.ids['team', step.team]}", step.actor, json=patch)
 
     @do.register
+    def _rename_team(self, step: RenameTeam) -> None:
+        team = self.ids["team", step.name] = self.ids.pop(("team", step.team))
+        self.ask("PATCH", f"/teams/{team}", step.actor, json=[{"op": "replace", "path": "/name", "value": step.name}])
+
+    @do.register
+    def _remove_user(self, step: RemoveUser) -> None:
+        how = {"hardDelete": str(step.is_hard).lower()}
+        self.ask("DELETE", f"/users/{self.ids['user', step.user]}", step.actor, params=how)
+
+    @do.register
+    def _prefer(self, step: Prefer) -> None:
+        self.ask("PUT", f"/users/{self.ids['user', step.user]}/preferences", json=step.preferences)
+
+    @do.register
     def _mute_asset(self, step: MuteAsset) -> None:
         mute = {"kind": "asset", "type": step.key[0], "id": self.ids[step.key]}
         self._mute(step.user, mute | ({"channel": step.channel} if step.channel else {}))
@@ -263,7 +313,21 @@ class Caller:
     @do.register
     def _post(self, step: Post) -> None:
         path = f"/feed/{self._threads[step.thread][0]}/posts"
-        self.ask("POST", path, step.actor, json={"message": _message(step.mentions)})
+        thread = self.ask("POST", path, step.actor, json={"message": _message(step.mentions)})
+        self._posts[step.thread, step.actor] = (thread["posts"][-1]["id"], step.mentions)
+
+    @do.register
+    def _edit_post(self, step: EditPost) -> None:
+        post, mentions = self._posts[step.thread, step.actor]
+        patch = [{"op": "replace", "path": "/message", "value": _message((*mentions, *step.mentions))}]
+        self.ask("PATCH", f"/feed/{self._threads[step.thread][0]}/posts/{post}", step.actor, json=patch)
+        self._posts[step.thread, step.actor] = (post, (*mentions, *step.mentions))
+
+    @do.register
+    def _reassign(self, step: Reassign) -> None:
+        assignees = [self.reference(one) for one in step.assignees]
+        patch = [{"op": "replace", "path": "/task/assignees", "value": assignees}]
+        self.ask("PATCH", f"/feed/{self._threads[step.thread][0]}", step.actor, json=patch)
 
     @do.register
     def _end_task(self, step: EndTask) -> None:

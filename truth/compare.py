@@ -24,9 +24,11 @@ class Kind(StrEnum):
     BACKTEST = "backtest"
     NOISE = "noise"
     AUDIT = "audit"
+    SCHEDULE = "schedule"
+    INCIDENT = "incident"
 
 
-_OF_THE_STORE = (Kind.EVENT, Kind.MISSING, Kind.EXTRA, Kind.WRONG_REASON)
+_OF_THE_STORE = (Kind.EVENT, Kind.MISSING, Kind.EXTRA, Kind.WRONG_REASON, Kind.SCHEDULE, Kind.INCIDENT)
 
 
 @dataclass(frozen=True)

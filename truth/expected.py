@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from truth.alerts import BELL, HOOK, OWN_ALERTS, Alert, Destination
+from truth.alert_list import OWN_ALERTS
+from truth.alerts import BELL, HOOK, Alert, Destination
 from truth.calls import address_of
 from truth.facts import Event, Facts, facts_of
 from truth.history import Key
 from truth.predicted import surprises as surprises_of
-from truth.script import HIDDEN, OTHER, READERS, VAULT, Script, is_bot
-from truth.steps import ADMIN, DropAlert, Principal, Remove, SetAlert, Step, SwitchAlert
+from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script, is_bot
+from truth.steps import ADMIN, DropAlert, Principal, Remove, RemoveUser, SetAlert, Step, SwitchAlert
 from truth.world import World
 
 ALL = 10**9
@@ -134,6 +135,8 @@ class _Judging:
 
     def __init__(self, script: Script, *, at_the_end: bool) -> None:
         self.world = World()
+        if at_the_end:  # who is gone when the pipeline looks is not notified of anything
+            self.world.gone |= {step.user for step in script.steps if isinstance(step, RemoveUser)}
         self.notifications: Notifications = {}
         self.firings: dict[str, set[str]] = defaultdict(set)
         self.too_new: set[str] = set()
@@ -216,7 +219,7 @@ class Audience:
                 if self._is_notified(alert, destination, way):
                     recipient = way.person if destination.channel == BELL else address_of(way.person)
                     via = way.node[1] if way.hops else ""
-                    reason = Reason(way.kind, alert.name, at, way.team, via, way.hops)
+                    reason = Reason(way.kind, alert.name, at, NAMES_NOW.get(way.team, way.team), via, way.hops)
                     yield (self.facts.event.id, destination.channel, recipient), reason
 
     def _outside(self, alert: Alert, at: int, destination: Destination) -> Iterator[tuple[Address, Reason]]:
@@ -231,7 +234,7 @@ class Audience:
 
     def _is_notified(self, alert: Alert, destination: Destination, way: Way) -> bool:
         person = way.person
-        if person in self.bots or person == self.facts.event.actor or not self._may_see(person):
+        if person in self.bots | self.world.gone or person == self.facts.event.actor or not self._may_see(person):
             return False
         about = (alert.name, self.facts.asset, self._tested, self.facts.event.key, way.node)
         if any((person, one, channel) in self.world.mutes for one in about for channel in ("", destination.channel)):
@@ -276,7 +279,7 @@ class Audience:
             case "admin":
                 return [("user", ADMIN)]
             case "user" | "team":
-                return [(kind, receiver)]
+                return [(kind, self.world.renamed.get(receiver, receiver))]
             case _:
                 return self._in_thread(kind)
 
@@ -299,10 +302,12 @@ class Audience:
             return self._all(self._principals("follower", "", self.facts.asset))
         if relation == "owns":
             return self._all(self._principals("owner", "", self.facts.asset))
-        return self._all([("team", relation.partition(":")[2])])
+        team = relation.partition(":")[2]
+        return self._all([("team", self.world.renamed.get(team, team))])
 
     def _all(self, principals: Sequence[Principal]) -> frozenset[str]:
-        return frozenset(one for principal in principals for one, _ in self._expanded(principal)) - self.bots
+        people = frozenset(one for principal in principals for one, _ in self._expanded(principal))
+        return people - self.bots - self.world.gone
 
     def _may_see(self, person: str) -> bool:
         return person not in READERS or all(person in seen for seen in self._seen_by)

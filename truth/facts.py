@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truth.history import Json, Key
-from truth.steps import EndTask, Post, Principal, Report, StartThread, Step
+from truth.steps import EditPost, EndTask, Post, Principal, Reassign, Report, StartThread, Step
 from truth.world import World
 
 
@@ -110,7 +110,7 @@ def facts_of(event: Event, step: Step | None, world: World, bots: frozenset[str]
     Without a step it is the event of another writer, of which the world has taken note.
     """
     thread = ""
-    if event.key[0] == "thread" and isinstance(step, StartThread | Post | EndTask):
+    if event.key[0] == "thread" and isinstance(step, StartThread | Post | EditPost | Reassign | EndTask):
         thread = step.thread
     known = world.threads.get(thread)
     asset = known.about if known else event.key

@@ -5,7 +5,7 @@ Next: ``truth/ways.py``.
 
 from __future__ import annotations
 
-from truth.alerts import OWN_ALERTS
+from truth.alert_list import OWN_ALERTS
 from truth.calls import Caller, address_of
 from truth.history import Json
 from truth.script import HIDDEN, READERS, VAULT, Script, is_bot

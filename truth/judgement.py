@@ -6,16 +6,19 @@ Next: ``truth/__main__.py``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from truth.agreement import Agreement, Answers, Questions
+from truth.alert_list import OWN_ALERTS
 from truth.compare import Difference, Kind, differences
 from truth.expected import Expectation, Notifications, expected
 from truth.facts import Event
-from truth.script import Script
-from truth.stored import Names, names_of, read_notifications
-from truth.ways import Place, Progress, Way, replayed
+from truth.failures import incidents_of, unlike_incidents
+from truth.schedule import Schedule
+from truth.script import Script, preferences
+from truth.stored import Names, names_of, read_incidents, read_notifications, read_planned
+from truth.ways import Place, Progress, Replayed, Way, replayed
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,18 @@ def judge(
         names = names_of(replay.caller, script)
         due = expected(script, replay.log.steps, at_the_end=way is Way.AT_THE_END)
         stored, events = read_notifications(replay.engine, names), replay.log.everything()
-        found = list(differences(due, stored, events))
+        found = [*differences(due, stored, events), *_planned_otherwise(script, replay, due, names)]
         if questions is not None:
             answers = Answers(place.folder / "answers.jsonl")
             found += Agreement(replay, script, due, stored, names, questions, progress, answers).differences()
         return Judgement(events, due, stored, names, found)
+
+
+def _planned_otherwise(script: Script, replay: Replayed, due: Expectation, names: Names) -> Iterator[Difference]:
+    """Yield where times, messages or incidents are others than those of the second models."""
+    alerts = {one.name: one for one in OWN_ALERTS} | {name: versions[-1] for name, versions in script.alerts.items()}
+    schedule = Schedule(alerts, preferences(script.cast))
+    yield from schedule.differences(read_planned(replay.engine, names))
+    opening = [name for name, one in alerts.items() if one.opens_incidents]
+    expected_ones = incidents_of(replay.log.everything(), due.firings, opening)
+    yield from unlike_incidents(expected_ones, read_incidents(replay.engine, names))

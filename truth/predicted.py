@@ -5,6 +5,7 @@ Source: ``docs/history.md``, ``docs/lineage.md``, ``docs/feed.md``, ``docs/api.m
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
@@ -15,6 +16,7 @@ from truth.steps import (
     Change,
     DropAlert,
     Edge,
+    EditPost,
     EndTask,
     Follow,
     Make,
@@ -24,8 +26,12 @@ from truth.steps import (
     MuteAlert,
     MuteAsset,
     Post,
+    Prefer,
+    Reassign,
     Remove,
+    RemoveUser,
     RenameTag,
+    RenameTeam,
     Report,
     Restore,
     SetAlert,
@@ -128,9 +134,25 @@ def _move_team(step: MoveTeam, _world: World) -> Iterator[Made]:
     yield "entityUpdated", ("team", step.team)
 
 
+@events_of.register
+def _rename_team(step: RenameTeam, world: World) -> Iterator[Made]:
+    yield "entityUpdated", ("team", step.name)
+    for key, one in world.entities.items():
+        if key[0] == "eventsubscription" and f'"{step.team}"' in json.dumps(one.document).replace("'", '"'):
+            yield "entityUpdated", key
+
+
+@events_of.register
+def _remove_user(step: RemoveUser, world: World) -> Iterator[Made]:
+    yield ("entityDeleted" if step.is_hard else "entitySoftDeleted"), ("user", step.user)
+    if step.is_hard:
+        yield from (("entityUpdated", key) for key in world.naming(step.user))
+
+
+@events_of.register(Prefer)
 @events_of.register(MuteAsset)
 @events_of.register(MuteAlert)
-def _mute(_step: MuteAsset | MuteAlert, _world: World) -> Iterator[Made]:
+def _mute(_step: Prefer | MuteAsset | MuteAlert, _world: World) -> Iterator[Made]:
     yield from ()
 
 
@@ -142,6 +164,17 @@ def _start_thread(step: StartThread, _world: World) -> Iterator[Made]:
 @events_of.register
 def _post(step: Post, world: World) -> Iterator[Made]:
     yield "postCreated", ("thread", world.threads[step.thread].about[1])
+
+
+@events_of.register
+def _edit_post(step: EditPost, world: World) -> Iterator[Made]:
+    yield "postUpdated", ("thread", world.threads[step.thread].about[1])
+
+
+@events_of.register
+def _reassign(step: Reassign, world: World) -> Iterator[Made]:
+    if set(step.assignees) != set(world.threads[step.thread].assignees):
+        yield "threadUpdated", ("thread", world.threads[step.thread].about[1])
 
 
 @events_of.register

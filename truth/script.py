@@ -13,13 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from truth.alerts import Alert, Cast, alerts, midway
+from truth.alert_list import alerts, midway
+from truth.alerts import CRITICAL, Alert, Cast
 from truth.history import Commit, EdgeChange, History, Json, Key, State
 from truth.steps import (
     ADMIN,
+    BULK,
+    PUT,
+    SHEET,
     Change,
     DropAlert,
     Edge,
+    EditPost,
     EndTask,
     Follow,
     Make,
@@ -29,9 +34,13 @@ from truth.steps import (
     MuteAlert,
     MuteAsset,
     Post,
+    Prefer,
     Principal,
+    Reassign,
     Remove,
+    RemoveUser,
     RenameTag,
+    RenameTeam,
     Report,
     Restore,
     SetAlert,
@@ -55,6 +64,14 @@ CAMPAIGN = "Campaign.Spring"
 
 HIDDEN, VAULT = "Hidden.Yes", "Hidden.Vault"
 """Tags of tables that readers may not see: none of them, and none but the owners."""
+
+LEAVERS = ("leaver_1", "leaver_2")
+"""People who own and follow assets until they are deleted: the first for good, the second softly."""
+
+GUILD, CIRCLE = "guild", "circle"
+"""A team that alerts name, before and after it is renamed."""
+
+NAMES_NOW = {GUILD: CIRCLE}
 
 DIVISION, DEPARTMENT, GROUP, VAULT_GROUP = "Data", "Platform", "core", "vault"
 _FOLLOWED = ("table", "pipeline", "databaseSchema", "storedProcedure")
@@ -83,6 +100,19 @@ def script_of(history: History, seed: int) -> Script:
     return _Writer(history, Random(seed)).script()
 
 
+def preferences(cast: Cast) -> dict[str, Json]:
+    """Return what some people prefer: digests in quiet hours past midnight, a day of quiet hours, nothing at all."""
+    night = {"start": "20:00", "end": "08:00"}
+    return {
+        cast.first: {"timezone": "Europe/Berlin", "quietHours": night, "digestAt": "21:00", "frequency": "daily"},
+        cast.second: {"timezone": "America/New_York", "quietHours": night, "digestAt": "03:30", "frequency": "weekly"},
+        cast.reader: {"timezone": "Asia/Kolkata", "quietHours": {"start": "00:01", "end": "00:00"}},
+        cast.other_reader: {"frequency": "never"},
+        READERS[0]: {"digestAt": "12:00", "frequency": "daily"},
+        READERS[1]: {"timezone": "Europe/Berlin", "quietHours": night},
+    }
+
+
 class _Writer:
     """Writes a script while following in a world of its own what the steps so far have done."""
 
@@ -90,7 +120,8 @@ class _Writer:
         self.history, self.random, self.world = history, random, World()
         authors = Counter(one.user for one in history.commits if not is_bot(one.user))
         self.writers = tuple(sorted({one.user for one in history.commits}))
-        self.people = (*history.users, *READERS, BOT)
+        self.people: tuple[str, ...] = (*history.users, *READERS, BOT, *LEAVERS)
+        self.teams = (GROUP, GUILD, *history.teams)
         self.cast = self._cast([name for name, _ in authors.most_common(2)])
         self.edges: set[tuple[Key, Key]] = set()
         self.tests: list[Key] = []
@@ -101,9 +132,11 @@ class _Writer:
         founding = tuple(self._noted(self._founding()))
         definitions = {one.name: [one] for one in alerts(self.cast)}
         definitions |= {first.name: [first, second] for first, second in midway(self.cast)}
-        opening = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
+        opening: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
+        opening += self._noted(Prefer(*one) for one in preferences(self.cast).items())
         steps = (*opening, *self._noted(self._told()))
-        return Script(self.history, self.people, (*self.writers, BOT), self.cast, founding, definitions, steps)
+        people = (*self.history.users, *READERS, BOT, *LEAVERS)
+        return Script(self.history, people, (*self.writers, BOT), self.cast, founding, definitions, steps)
 
     def _noted(self, steps: Iterator[Step]) -> Iterator[Step]:
         for step in steps:
@@ -114,9 +147,9 @@ class _Writer:
         first, second = [*authors, READERS[0], READERS[1]][:2]
         tables = [one.key[1] for commit in self.history.commits for one in commit.states if one.key[0] == "table"]
         datasets = Counter(fqn.rpartition(".")[0] for fqn in tables)
-        domains = self.history.domains
+        domain = next(iter(self.history.domains), "none")
         dataset = datasets.most_common(1)[0][0]
-        return Cast(first, second, READERS[2], READERS[3], GROUP, DIVISION, domains[0] if domains else "none", dataset)
+        return Cast(first, second, READERS[2], READERS[3], GROUP, DIVISION, domain, dataset, GUILD)
 
     def _founding(self) -> Iterator[Step]:
         """Yield the steps that make teams, labels and services."""
@@ -124,14 +157,14 @@ class _Writer:
         for name, kind, above in (
             (DIVISION, "Division", "Company"),
             (DEPARTMENT, "Department", DIVISION),
-            *((one, "Group", self.random.choice((DIVISION, DEPARTMENT))) for one in (GROUP, *self.history.teams)),
+            *((one, "Group", self.random.choice((DIVISION, DEPARTMENT))) for one in self.teams),
         ):
             users = self.random.sample(self.people, self.random.randrange(2, 6)) if kind != "Division" else []
             yield self._team(name, kind, above, users)
         yield self._team(VAULT_GROUP, "Group", "Company", [READERS[1], self.cast.second])
         for name in sorted({self.cast.domain, *self.history.domains}):
             yield Make(ADMIN, ("domain", name), {})
-        tags = sorted({HIDDEN, VAULT, CAMPAIGN, *self.history.tags, "impact.tier_1"})
+        tags = sorted({HIDDEN, VAULT, CAMPAIGN, CRITICAL, *self.history.tags, "impact.tier_1"})
         for name in sorted({tag.partition(".")[0] for tag in tags} - {"Tier", "PII", "Certification", "PersonalData"}):
             yield Make(ADMIN, ("classification", name), {})
         for tag in tags:
@@ -149,7 +182,7 @@ class _Writer:
     def _told(self) -> Iterator[Step]:
         """Yield the steps of all commits, and others between them."""
         commits = self.history.commits
-        fixed = {max(1, len(commits) * part // 100): part for part in (15, 25, 40, 50, 55, 60, 70, 75, 85)}
+        fixed = {max(1, len(commits) * part // 100): part for part in (15, 25, 35, 40, 45, 50, 55, 60, 65, 70, 75, 85)}
         for number, commit in enumerate(commits):
             yield from self._commit(commit)
             yield from self._between(commit.user)
@@ -178,7 +211,7 @@ class _Writer:
         elif self.world.entities[state.key].is_deleted:
             yield Restore(user, state.key)
         if values := self._differences(state):
-            yield Change(user, state.key, values)
+            yield from self._written(user, state.key, values)
         yield from self._joined(user, state.key)
         yield from self._after(user, state.key)
 
@@ -204,6 +237,24 @@ class _Writer:
         wanted, known = self._wanted(state), self.world.document(state.key)
         gone = {key: None for key in known if key not in wanted}
         return gone | {key: value for key, value in wanted.items() if known.get(key) != value}
+
+    def _written(self, user: str, key: Key, values: Json) -> Iterator[Step]:
+        """Yield the same changes, some of them by other ways than a PATCH."""
+        whole = {
+            name: value for name, value in values.items() if name in ("description", "owners", "domains") and value
+        }
+        ways = [PUT, BULK] if whole else []
+        text = str(whole.get("description", ""))
+        ways += [SHEET, SHEET] if key[0] == "table" and text[:1].isalpha() and text.isprintable() else []
+        if not ways or self._happens(0.4):
+            yield Change(user, key, values)
+            return
+        by = self.random.choice(ways)
+        columns = tuple(self.world.document(key).get("columns", ())) if key[0] == "table" else ()
+        written = {"description": text} if by == SHEET else whole
+        yield Change(user, key, written, by, columns)
+        if rest := {name: value for name, value in values.items() if name not in written}:
+            yield Change(user, key, rest)
 
     def _containers(self, key: Key) -> Iterator[Step]:
         """Yield the steps that make what an asset lies in."""
@@ -252,7 +303,7 @@ class _Writer:
         if followers and self._happens(0.08):
             yield Follow(ADMIN, self.random.choice(sorted(followers)), key, begins=False)
         if self._happens(0.08) and VAULT not in self.world.tags(key):
-            yield Change(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
+            yield from self._written(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
         if key[0] == "table" and self._happens(0.05):
             yield from self._tested(user, key)
 
@@ -275,7 +326,7 @@ class _Writer:
             actor = self.random.choice((user, BOT))
             yield Report(actor, self.random.choice(self.tests), status)
         if self._happens(0.05):
-            team = self.random.choice((GROUP, *self.history.teams))
+            team = self.random.choice(self.teams)
             yield Members(ADMIN, team, tuple(sorted(self.random.sample(self.people, self.random.randrange(1, 6)))))
         if self._happens(0.03):
             yield from self._muted()
@@ -284,7 +335,7 @@ class _Writer:
         if self._happens(0.1) and (tables := self._deleted()):
             yield Restore(ADMIN, self.random.choice(tables))
         if self._happens(0.03) and (schemas := self.world.live("databaseSchema")):
-            yield Change(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
+            yield from self._written(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
 
     def _deleted(self) -> list[Key]:
         return [key for key, one in self.world.entities.items() if key[0] == "table" and one.is_deleted]
@@ -316,19 +367,23 @@ class _Writer:
         if thread.kind == "Task" and assigned and not thread.is_over and self._happens(0.6):
             text = f"Written for {name}." if self._happens(0.6) else None
             yield EndTask(assigned[0], name, text)
+        elif thread.kind == "Task" and not thread.is_over and self._happens(0.4):
+            yield Reassign(thread.author, name, tuple(dict.fromkeys(self._named(2))))
+        elif thread.posts and self._happens(0.4):
+            yield EditPost(self.random.choice(sorted(thread.posts)), name, tuple(self._named(2)))
         else:
             yield Post(self.random.choice(self.writers), name, tuple(self._named(1)) if self._happens(0.4) else ())
 
     def _named(self, most: int) -> Iterator[Principal]:
         """Yield some people and perhaps a team."""
         if self._happens(0.3):
-            yield "team", self.random.choice((GROUP, *self.history.teams))
+            yield "team", self.random.choice(self.teams)
         yield from (("user", one) for one in self.random.sample(self.people, self.random.randrange(1, most + 1)))
 
     def _principals(self) -> list[Json]:
         """Return owners: up to two people, or a team."""
         if self._happens(0.3):
-            return [{"type": "team", "name": self.random.choice((GROUP, DEPARTMENT, *self.history.teams))}]
+            return [{"type": "team", "name": self.random.choice((DEPARTMENT, *self.teams))}]
         names = self.random.sample(self.people, self.random.randrange(1, 3))
         return [{"type": "user", "name": one} for one in names]
 
@@ -345,17 +400,37 @@ class _Writer:
                 for version in later:
                     yield SetAlert(version.maker, version.name, version.definition())
                 yield SwitchAlert(ADMIN, "Switched", enabled=True)
-            case 50:
-                yield RenameTag(ADMIN, self.campaign, "Summer")
-                self.campaign = "Campaign.Summer"
-            case 70:
-                yield MoveTeam(ADMIN, GROUP, "Company")
+            case 35 | 45 | 50 | 65 | 70:
+                yield from self._renamed_or_left(part)
             case 55:
                 yield Change(ADMIN, ("databaseService", "bigquery"), {"owners": self._principals()})
             case 60 | 85:
                 yield from self._burst()
             case _:
                 yield DropAlert(ADMIN, "Dropped")
+
+    def _renamed_or_left(self, part: int) -> Iterator[Step]:
+        """Yield what happens once to names, teams and people."""
+        if part == 45:
+            yield RenameTeam(ADMIN, GUILD, CIRCLE)
+            self.teams = tuple(NAMES_NOW.get(one, one) for one in self.teams)
+        elif part == 50:
+            yield RenameTag(ADMIN, self.campaign, "Summer")
+            self.campaign = "Campaign.Summer"
+        elif part == 70:
+            yield MoveTeam(ADMIN, GROUP, "Company")
+        else:
+            yield from self._left(LEAVERS[part != 35], is_hard=part == 35)
+
+    def _left(self, user: str, *, is_hard: bool) -> Iterator[Step]:
+        """Yield the deletion of somebody who owns and follows something by then."""
+        for key in self.world.live("table")[-3:]:
+            if not self._is_hidden(key):
+                yield Change(ADMIN, key, {"owners": [{"type": "user", "name": one} for one in (user, self.cast.first)]})
+                if user not in self.world.entities[key].followers:
+                    yield Follow(ADMIN, user, key, begins=True)
+        yield RemoveUser(ADMIN, user, is_hard=is_hard)
+        self.people = tuple(one for one in self.people if one != user)
 
     def _burst(self) -> Iterator[Step]:
         """Yield the hard deletion of a dataset with what most depends on, and of tables one after the other."""

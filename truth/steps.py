@@ -12,6 +12,9 @@ from truth.history import Json, Key
 ADMIN = "admin"
 """The administrator of the first start."""
 
+PATCH, PUT, BULK, SHEET = "patch", "put", "bulk", "sheet"
+"""Ways to write the same change."""
+
 Principal = tuple[str, str]
 """``user`` or ``team``, and a name."""
 
@@ -35,11 +38,17 @@ class MakeMany:
 
 @dataclass(frozen=True)
 class Change:
-    """Set keys of an entity's document, or remove those whose value is None."""
+    """Set keys of an entity's document, or remove those whose value is None.
+
+    ``by`` is how: a PATCH, a PUT of the whole, a row of a bulk request or of a CSV sheet; only a PATCH removes keys.
+    ``columns`` are those of a table, which a PUT repeats.
+    """
 
     actor: str
     key: Key
     values: Json
+    by: str = PATCH
+    columns: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,32 @@ class MoveTeam:
 
 
 @dataclass(frozen=True)
+class RenameTeam:
+    """Give a team another name; whatever refers to it shows the new one."""
+
+    actor: str
+    team: str
+    name: str
+
+
+@dataclass(frozen=True)
+class RemoveUser:
+    """Delete a person, softly or for good."""
+
+    actor: str
+    user: str
+    is_hard: bool
+
+
+@dataclass(frozen=True)
+class Prefer:
+    """Set the notification preferences of somebody (``docs/delivery.md``)."""
+
+    user: str
+    preferences: Json
+
+
+@dataclass(frozen=True)
 class MuteAsset:
     """Mute an asset for somebody, on one channel or, if that is empty, on all."""
 
@@ -147,6 +182,24 @@ class Post:
     actor: str
     thread: str
     mentions: tuple[Principal, ...] = ()
+
+
+@dataclass(frozen=True)
+class EditPost:
+    """Mention others in one's latest post of a thread, too."""
+
+    actor: str
+    thread: str
+    mentions: tuple[Principal, ...]
+
+
+@dataclass(frozen=True)
+class Reassign:
+    """Give a task other assignees."""
+
+    actor: str
+    thread: str
+    assignees: tuple[Principal, ...]
 
 
 @dataclass(frozen=True)
@@ -204,10 +257,15 @@ Step = (
     | Members
     | RenameTag
     | MoveTeam
+    | RenameTeam
+    | RemoveUser
+    | Prefer
     | MuteAsset
     | MuteAlert
     | StartThread
     | Post
+    | EditPost
+    | Reassign
     | EndTask
     | Report
     | SetAlert
@@ -215,5 +273,5 @@ Step = (
     | DropAlert
 )
 
-NEEDS_PIPELINE = (SwitchAlert, DropAlert)
+NEEDS_PIPELINE = (SwitchAlert, DropAlert, RemoveUser)
 """Steps that count from the moment when the pipeline sees them: it must have processed all events before."""

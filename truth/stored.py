@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +17,17 @@ from truth.alerts import HOOK
 from truth.calls import Caller
 from truth.expected import Address, Notifications, Reason
 from truth.facts import Event, event_of
-from truth.script import Script
+from truth.failures import Incident
+from truth.schedule import Planned
+from truth.script import NAMES_NOW, Script
 
 _NOTIFICATIONS = text("SELECT event_id, channel, recipient, reasons FROM notification")
+_PLANNED = text(
+    "SELECT n.event_id, e.timestamp_ms, n.channel, n.recipient, n.recipient_id, n.reasons, n.created_at_ms,"
+    " n.due_at_ms, m.id AS message_id, m.grouping_key"
+    " FROM notification n JOIN change_event e ON e.id = n.event_id JOIN message m ON m.id = n.message_id"
+)
+_INCIDENTS = text("SELECT number, subscription_id, entity_id, opened_event_id, recovered_event_id FROM alert_incident")
 _OFFSETS = text("SELECT log_offset, id FROM change_event ORDER BY log_offset")
 _FIRINGS = text(
     "SELECT e.id, f.subscription_id, f.notified_count, f.person_count, f.app_count"
@@ -88,12 +96,12 @@ class Names:
 
     def reason(self, reason: Mapping[str, object]) -> Reason:
         """Return a reason that is stored or explained."""
-        hops = reason.get("hops") or 0
+        hops, team = reason.get("hops") or 0, str(reason.get("team") or "")
         return Reason(
             kind=str(reason["kind"]),
             alert=str(reason["subscriptionName"]),
             at=self.places.get(str(reason["destinationId"]), -1),
-            team=str(reason.get("team") or ""),
+            team=NAMES_NOW.get(team, team),
             via=str(reason.get("via") or ""),
             hops=int(str(hops)),
         )
@@ -128,6 +136,37 @@ def read_notifications(engine: Engine, names: Names) -> Notifications:
             reasons = frozenset(map(names.reason, json.loads(row.reasons)))
             found[row.event_id, row.channel, names.recipient(row.channel, row.recipient, reasons)] = reasons
     return found
+
+
+def read_planned(engine: Engine, names: Names) -> Iterator[Planned]:
+    """Yield every stored notification that a message carries, with its times."""
+    with engine.connect() as connection:
+        for row in connection.execute(_PLANNED):
+            reasons = frozenset(map(names.reason, json.loads(row.reasons)))
+            person = names.people.get(row.recipient_id or "", "")
+            yield Planned(
+                row.event_id,
+                row.timestamp_ms,
+                row.channel,
+                row.recipient,
+                person,
+                reasons,
+                row.created_at_ms,
+                row.due_at_ms,
+                row.message_id,
+                row.grouping_key or "",
+            )
+
+
+def read_incidents(engine: Engine, names: Names) -> dict[int, Incident]:
+    """Return every stored incident by its number."""
+    with engine.connect() as connection:
+        return {
+            row.number: Incident(
+                names.alerts.get(row.subscription_id, ""), row.entity_id, row.opened_event_id, row.recovered_event_id
+            )
+            for row in connection.execute(_INCIDENTS)
+        }
 
 
 def read_firings(engine: Engine, names: Names) -> dict[tuple[str, str], Firing]:

@@ -15,6 +15,7 @@ from truth.steps import Change as ChangeStep
 from truth.steps import (
     DropAlert,
     Edge,
+    EditPost,
     EndTask,
     Follow,
     Make,
@@ -24,9 +25,13 @@ from truth.steps import (
     MuteAlert,
     MuteAsset,
     Post,
+    Prefer,
     Principal,
+    Reassign,
     Remove,
+    RemoveUser,
     RenameTag,
+    RenameTeam,
     Report,
     Restore,
     SetAlert,
@@ -67,6 +72,7 @@ class Thread:
     participants: set[Principal] = field(default_factory=set)
     earlier: frozenset[Principal] = frozenset()
     mentioned: tuple[Principal, ...] = ()
+    posts: dict[str, set[Principal]] = field(default_factory=dict)
     is_over: bool = False
 
 
@@ -80,6 +86,10 @@ class World:
         self.threads: dict[str, Thread] = {}
         self.teams_below: dict[str, list[str]] = defaultdict(list)
         self.reports: dict[Key, list[str]] = defaultdict(list)
+        self.gone: set[str] = set()
+        """People who were deleted, softly or for good."""
+        self.renamed: dict[str, str] = {}
+        """The names that teams have now, by those that they had."""
         self.mutes: set[tuple[str, Key | str, str]] = set()
         """Who mutes which asset (key) or alert (name), on which channel."""
 
@@ -159,7 +169,7 @@ class World:
 
     @singledispatchmethod
     def apply(self, step: Step) -> None:
-        """Do what a step does to the catalogue; what alerts say is in ``truth/alerts.py``."""
+        """Do what a step does to the catalogue; what alerts say is in ``truth/alert_list.py``."""
         raise TypeError(step)
 
     @apply.register
@@ -251,6 +261,55 @@ class World:
         self.teams_below[step.above].append(step.team)
 
     @apply.register
+    def _rename_team(self, step: RenameTeam) -> None:
+        old, new = ("team", step.team), ("team", step.name)
+        self.renamed[step.team] = step.name
+        self.entities[new] = self.entities.pop(old)
+        self.teams_below[step.name] = self.teams_below.pop(step.team, [])
+        for below in self.teams_below.values():
+            below[:] = [step.name if one == step.team else one for one in below]
+        for one in self.entities.values():
+            for name in ("owners", "parents"):
+                if name in one.document:
+                    one.document[name] = [_renamed(reference, old, new) for reference in one.document[name]]
+        for thread in self.threads.values():
+            thread.assignees = tuple(new if one == old else one for one in thread.assignees)
+            thread.mentioned = tuple(new if one == old else one for one in thread.mentioned)
+            thread.participants = {new if one == old else one for one in thread.participants}
+
+    @apply.register
+    def _remove_user(self, step: RemoveUser) -> None:
+        self.gone.add(step.user)
+        if not step.is_hard:
+            return
+        for key in self.naming(step.user):
+            one = self.entities[key]
+            one.followers.discard(step.user)
+            for name in ("owners", "users"):
+                left = [reference for reference in one.document.get(name, ()) if reference["name"] != step.user]
+                one.document[name] = left
+                if not left:
+                    del one.document[name]
+        self.mutes = {one for one in self.mutes if one[0] != step.user}
+
+    def naming(self, user: str) -> list[Key]:
+        """Return the entities that somebody owns, follows or belongs to."""
+        return [
+            key
+            for key, one in self.entities.items()
+            if user in one.followers
+            or any(
+                reference["name"] == user and reference["type"] == "user"
+                for name in ("owners", "users")
+                for reference in one.document.get(name, ())
+            )
+        ]
+
+    @apply.register
+    def _prefer(self, _step: Prefer) -> None:
+        """Do nothing: preferences decide when, not whether (``truth/schedule.py``)."""
+
+    @apply.register
     def _mute_asset(self, step: MuteAsset) -> None:
         self.mutes.add((step.user, step.key, step.channel))
 
@@ -271,6 +330,21 @@ class World:
         thread.earlier = frozenset(thread.participants)
         thread.participants |= {("user", step.actor), *step.mentions}
         thread.mentioned = step.mentions
+        thread.posts[step.actor] = set(step.mentions)
+
+    @apply.register
+    def _edit_post(self, step: EditPost) -> None:
+        thread = self.threads[step.thread]
+        thread.earlier = frozenset(thread.participants)
+        thread.mentioned = tuple(one for one in step.mentions if one not in thread.posts[step.actor])
+        thread.participants |= set(step.mentions)
+        thread.posts[step.actor] |= set(step.mentions)
+
+    @apply.register
+    def _reassign(self, step: Reassign) -> None:
+        thread = self.threads[step.thread]
+        thread.earlier = frozenset(thread.participants)
+        thread.mentioned, thread.assignees = (), step.assignees
 
     @apply.register
     def _end_task(self, step: EndTask) -> None:
@@ -302,3 +376,7 @@ def _labels(column: Json) -> Iterator[Json]:
     yield from column.get("tags", ())
     for one in column.get("children", ()):
         yield from _labels(one)
+
+
+def _renamed(reference: Json, old: Key, new: Key) -> Json:
+    return {**reference, "name": new[1]} if (reference["type"], reference["name"]) == old else reference

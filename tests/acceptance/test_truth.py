@@ -18,7 +18,8 @@ from tests.notifying import notify_all
 from tests.sparksession import SHORT_LIVED
 from tests.whole import WHOLE
 from truth.agreement import Questions
-from truth.alerts import MAIL, SHARED
+from truth.alert_list import SHARED
+from truth.alerts import MAIL
 from truth.clients import PYTHON, with_clients
 from truth.compare import Difference, Kind, differences
 from truth.history import FOLDER, read_history

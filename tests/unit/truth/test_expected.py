@@ -46,7 +46,11 @@ WHO_DOES_NOT_FOLLOW = Alert(
 )
 FOUNDING = (
     Make(ADMIN, ("team", "shop"), {"users": [{"type": "user", "name": "ann"}]}),
-    Make(ADMIN, ("team", "tills"), {"parents": [{"type": "team", "name": "shop"}], "users": [{"name": "ben"}]}),
+    Make(
+        ADMIN,
+        ("team", "tills"),
+        {"parents": [{"type": "team", "name": "shop"}], "users": [{"type": "user", "name": "ben"}]},
+    ),
     Make(ADMIN, ("databaseSchema", "s.d.p"), {"owners": [{"type": "team", "name": "shop"}]}),
     Make(ADMIN, ORDERS, {}),
     Make(ADMIN, DAILY, {"owners": [{"type": "user", "name": "cem"}]}),
@@ -57,7 +61,7 @@ FOUNDING = (
 def script_with(alert: Alert, *steps: Step) -> Script:
     history = History([], [], [], [], [], {})
     people = ("ann", "ben", "cem", *READERS)
-    cast = Cast("ann", "ben", READERS[0], READERS[1], "tills", "shop", "sales", "s.d.p")
+    cast = Cast("ann", "ben", READERS[0], READERS[1], "tills", "shop", "sales", "s.d.p", "guild")
     opening = SetAlert(ADMIN, alert.name, alert.definition())
     return Script(history, people, (), cast, FOUNDING, {alert.name: [alert]}, (opening, *steps))
 

@@ -1,0 +1,40 @@
+"""Tests of the second model of incidents: by hand."""
+
+from __future__ import annotations
+
+from truth.facts import Event
+from truth.failures import Incident, incidents_of, unlike_incidents
+
+
+def report(number: int, status: str, asset: str = "a") -> Event:
+    nothing = frozenset[str]()
+    key = ("testCase", f"s.d.p.t.{asset}")
+    return Event(str(number), "entityUpdated", key, asset, "bot", number, nothing, nothing, nothing, status=status)
+
+
+EVENTS = [
+    report(1, "Failed"),
+    report(2, "Failed"),
+    report(3, "Success", "b"),
+    report(4, "Success"),
+    report(5, "Failed"),
+    report(6, "Failed", "b"),
+]
+
+
+def test_failures_belong_to_one_incident_until_the_next_success_of_the_asset() -> None:
+    firings = {"First": {"1", "6"}, "Any": {"1", "2", "5", "6"}, "Plain": {"1"}}
+    assert set(incidents_of(EVENTS, firings, ("First", "Any"))) == {
+        Incident("First", "a", "1", "4"),
+        Incident("First", "b", "6"),
+        Incident("Any", "a", "1", "4"),
+        Incident("Any", "a", "5"),
+        Incident("Any", "b", "6"),
+    }
+
+
+def test_a_missing_one_one_too_many_and_a_gap_are_found() -> None:
+    due, other = Incident("Any", "a", "1", "4"), Incident("Any", "b", "6")
+    assert list(unlike_incidents([due], {1: due})) == []
+    assert len(list(unlike_incidents([due], {1: other}))) == 2
+    assert len(list(unlike_incidents([due, other], {1: due, 3: other}))) == 1

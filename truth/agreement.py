@@ -23,7 +23,7 @@ from truth.explained import Explanations
 from truth.facts import Event
 from truth.history import Json
 from truth.script import Script
-from truth.steps import DropAlert, SwitchAlert
+from truth.steps import DropAlert, RemoveUser, SwitchAlert
 from truth.stored import Firing, Names, read_firings
 from truth.ways import Progress, Replayed
 
@@ -102,13 +102,20 @@ class Agreement:
         stored: dict[str, Notifications] = defaultdict(dict)
         for address, reasons in self.stored.items():
             stored[address[0]][address] = reasons
-        asking = Explanations(self.replay.caller, self.names, stored, steady)
+        asking = Explanations(self.replay.caller, self.names, stored, steady, self._gone())
         for done, (event, found) in enumerate(asking.differences(left), len(events) - len(left) + 1):
             self.answers.note(f"explain {event.id}", found)
             self.progress("explanations", done, len(events))
 
+    def _gone(self) -> frozenset[str]:
+        """Return names, addresses and ids of people who were deleted."""
+        names = [step.user for step in self.script.steps if isinstance(step, RemoveUser)]
+        ids = [self.replay.caller.ids["user", one] for one in names]
+        return frozenset((*names, *map(address_of, names), *ids))
+
     def _backtested(self, alert: str, rows: Notifications) -> Iterator[Difference]:
-        caller = self.replay.caller
+        caller, gone = self.replay.caller, self._gone()
+        rows = {at: reasons for at, reasons in rows.items() if at[2] not in gone}
         request = {"id": caller.ids["alert", alert], "since": _since(self.replay.log.everything(), alert)}
         asked = caller.ask("POST", f"{_ALERTS}/backtest", json=request)
         while asked["state"] in ("waiting", "running"):

@@ -34,13 +34,15 @@ Reasons = dict[Address, frozenset[Reason]]
 class Explanations:
     """What explanations are compared with.
 
-    ``steady`` are the alerts that are today what they were at every event that they may have matched.
+    ``steady`` are the alerts that are today what they were at every event that they may have matched; ``gone`` has
+    names, addresses and ids of people who were deleted, whom explanations do not expect any more.
     """
 
     caller: Caller
     names: Names
     stored: Mapping[str, Notifications]
     steady: frozenset[str]
+    gone: frozenset[str] = frozenset()
 
     def differences(self, events: Sequence[tuple[int, Event]]) -> Iterator[tuple[Event, list[Difference]]]:
         """Yield, for each event and its number, where its explanation says something else than what is stored."""
@@ -82,12 +84,16 @@ class Explanations:
 
     def _disagreements(self, answer: Json) -> Iterator[tuple[str, ...]]:
         for one in answer["disagreements"]:
-            if one["alert"] in self.steady:
+            if one["alert"] in self.steady and one["who"] not in self.gone:
                 yield "", one["who"], "no disagreement", f"{one['kind']}: {one['says']}"
 
     def _reached(self, name: str, alert: Json | None, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
         """Yield where an alert is said to reach others than it did, or for other reasons."""
-        own = {at: frozenset(one for one in reasons if one.alert == name) for at, reasons in stored.items()}
+        own = {
+            at: frozenset(one for one in reasons if one.alert == name)
+            for at, reasons in stored.items()
+            if at[2] not in self.gone
+        }
         shown: Json = alert["reached"] if alert else {"total": 0, "data": []}
         said: dict[Address, set[Reason]] = defaultdict(set)
         for one in shown["data"]:

@@ -161,7 +161,7 @@ class Explanation:
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
 
-_OTHERWISE = "the alert or the relations of the asset have probably changed since"
+_OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
 
 
 def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:

@@ -7,7 +7,7 @@ import json
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import made, patched
+from tests.contract.test_access import made, patched, restrict
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -200,3 +200,22 @@ def test_a_policy_from_before_a_rename_still_denies_the_same(administrator: http
     assert conditions == ["matchAnyTag('Privacy.Sensitive')"]
     rolled_back = administrator.post(f"/policies/{policy['id']}/rollback", json={"version": 0.1})
     assert rolled_back.json()["entity"]["rules"][0]["condition"] == "matchAnyTag('Privacy.Sensitive')"
+
+
+def test_a_name_for_which_a_policy_has_no_room_is_refused(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    made(administrator, "/classifications", name="Secret", description="x")
+    tag = made(administrator, "/tags", name="Pay", classification="Secret", description="x")
+    user_id, mallory = served.person("mallory")
+    many = " || ".join(["matchAnyTag('Secret.Pay')"] * 60)
+    restrict(administrator, user_id, {"effect": "deny", "condition": many})
+    label = {"op": "add", "path": "/tags", "value": [{"tagFQN": "Secret.Pay"}]}
+    assert patched(administrator, f"/tables/{orders['id']}", label).is_success
+    refused = patched(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "P" * 120})
+    assert refused.status_code == 400
+    assert "the condition of a policy that names it would exceed" in refused.json()["message"]
+    with mallory:
+        assert mallory.get(f"/tables/{orders['id']}").status_code == 403
+        assert patched(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "Wages"}).is_success
+        assert mallory.get(f"/tables/{orders['id']}").status_code == 403

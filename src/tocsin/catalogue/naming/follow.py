@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.catalogue.naming.alert_names import with_names
-from tocsin.conditions.entity_names import Comparing, EntityName, with_renamed
+from tocsin.conditions.entity_names import Comparing, EntityName, entity_names, with_renamed
+from tocsin.conditions.parse import MAX_BYTES
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
@@ -56,7 +58,12 @@ def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
 
 
 def follow_renaming(record: Record, renaming: Renaming) -> None:
-    """Let alerts and policies say the new names."""
+    """Let alerts and policies say the new names.
+
+    Raises
+    ------
+    InvalidInput : a policy has no room for the new name; with the old one it would protect nothing any more
+    """
     ours = _by_tocsin(record)
     old, new = ({"type": renaming.root_type, "name": name} for name in (renaming.old_root, renaming.new_root))
     because = ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
@@ -119,7 +126,14 @@ def _cleared(destination: Document, removed: str) -> Document:
 
 def _with_rule(rule: Document, renaming: Renaming) -> Document:
     condition = rule.get("condition")
-    return rule | {"condition": with_renamed(condition, renaming.of)} if isinstance(condition, str) else rule
+    if not isinstance(condition, str):
+        return rule
+    renamed = with_renamed(condition, renaming.of)
+    if renamed == condition and any(renaming.of(name) not in (None, name.text) for name in entity_names(condition)):
+        raise InvalidInput(
+            f"is too long: the condition of a policy that names it would exceed {MAX_BYTES:,} bytes", field="name"
+        )
+    return rule | {"condition": renamed}
 
 
 def _by_tocsin(record: Record) -> Record:

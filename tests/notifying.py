@@ -68,7 +68,8 @@ def _without_hidden(
 ) -> list[EventSubscription]:
     """Return the alerts whose editors may view the event; ``hidden`` gathers the others."""
     ids = [one.id for one in matched if not one.is_of_tocsin]
-    hidden |= withheld({logged.offset: ids}, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
+    reads = {one.id: plan_of(one).reads for one in matched}
+    hidden |= withheld({logged.offset: ids}, reads, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
     return [one for one in matched if (logged.offset, one.id) not in hidden]
 
 

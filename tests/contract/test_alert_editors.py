@@ -209,3 +209,50 @@ def test_owners_and_administrators_are_told_that_an_editor_may_view_less(
     admin = administrator.get("/users/name/admin").json()["id"]
     inbox = administrator.get(f"/users/{admin}/notifications").json()["data"]
     assert "alertNarrowed" in str(inbox)
+
+
+@pytest.mark.parametrize(
+    ("condition", "right", "wrong"),
+    [
+        ("matchAnyDomain('{}')", "canary", "parrot"),
+        ("entity.domains[0].name.startsWith('{}')", "cana", "parr"),
+        ("!(entity.domains[0].name.startsWith('{}'))", "cana", "parr"),
+        ("entity.tableConstraints[0].referredColumns[0].contains('{}')", "canary", "parrot"),
+        ("matchAnyFieldChange('{}')", "domains", "owners"),
+        ("newValue('domains').name == '{}'", "canary", "parrot"),
+    ],
+)
+def test_an_alert_tells_nothing_of_what_a_visible_asset_refers_to(
+    administrator: httpx.Client,
+    orders: Json,
+    mallory: tuple[str, httpx.Client],
+    sqlite_engine: Engine,
+    condition: str,
+    right: str,
+    wrong: str,
+) -> None:
+    _, client = mallory
+    made(administrator, "/domains", name="canary", description="x", domainType="Aggregate", tags=_HIDDEN)
+    secret = table(administrator, "canary", tags=_HIDDEN)
+    alerts = [
+        made(
+            client,
+            PATH,
+            **_alert(word) | {"filteringRules": {"resources": ["table"], "rules": [_rule(condition.format(word))]}},
+        )
+        for word in (right, wrong)
+    ]
+    plain = made(client, PATH, **_alert("sold"))
+    to = {"constraintType": "FOREIGN_KEY", "columns": ["id"], "referredColumns": [f"{secret['fullyQualifiedName']}.id"]}
+    for key, value in (("domains", ["canary"]), ("tableConstraints", [to]), ("description", "What is sold.")):
+        change = {"op": "add", "path": f"/{key}", "value": value}
+        assert patched(administrator, f"/tables/{orders['id']}", change).is_success
+    assert _counted(client, alerts[0]) == _counted(client, alerts[1]), "before the pipeline looks"
+    notify_all(sqlite_engine)
+    assert _counted(client, alerts[0]) == _counted(client, alerts[1]), "after it looked"
+    counted = client.get(f"{PATH}/{plain['id']}/eventsRecord").json()["totalEventsCount"]
+    assert counted == 1, "a condition that reads no references matches as ever"
+
+
+def _rule(condition: str) -> Json:
+    return {"name": "guess", "effect": "include", "condition": condition}

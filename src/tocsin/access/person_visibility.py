@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject, concerned
+from tocsin.conditions.references import CHANGED
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
@@ -92,6 +93,20 @@ class Visibility:
     def hidden_of(self, event: ChangeEvent) -> set[str]:
         """Return the ids and full names of what the event names and may not be seen."""
         return self.hidden_in(_parts(event))
+
+    def parts_hidden(self, event: ChangeEvent, about: Document | None = None) -> frozenset[str]:
+        """Return the keys of an event's document, and ``CHANGED``, of which a part may not be seen.
+
+        Of an event of a thread, fields are those of the asset that it is ``about``.
+        """
+        hidden = self.hidden_in([*_parts(event), about])
+        if hidden:
+            seen = event_without(event, hidden)
+            pairs = ((event.entity or {}, seen.entity or {}), (about or {}, without(about or {}, hidden, about or {})))
+            keys = {key for whole, left in pairs for key in whole if left.get(key) != whole[key]}
+            changed = {CHANGED} if seen.change_description != event.change_description else set()
+            return frozenset(keys | changed)
+        return frozenset()
 
     def trimmed(self, documents: Sequence[Document]) -> list[Document]:
         """Return documents without the references in them to what may not be seen."""

@@ -53,7 +53,8 @@ class Alerts:
 
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``timings`` when those
     notify that may gather or wait; ``opening`` are those whose failures open incidents,
-    ``links`` which of them trigger which, ``depending`` which depend on which, ``of_tocsin`` which are Tocsin's own.
+    ``links`` which of them trigger which, ``depending`` which depend on which, ``of_tocsin`` which are Tocsin's own,
+    ``reads`` the parts of events that the condition of each reads.
     ``costs`` are those of the plans, ``too_costly`` why some are not in the index: all together would cost too much.
     """
 
@@ -68,6 +69,7 @@ class Alerts:
     links: dict[str, Links] = field(repr=False, default_factory=dict)
     depending: dict[str, tuple[str, ...]] = field(repr=False, default_factory=dict)
     of_tocsin: frozenset[str] = field(repr=False, default=frozenset())
+    reads: dict[str, frozenset[str]] = field(repr=False, default_factory=dict)
     costs: dict[str, PlanCost] = field(repr=False, default_factory=dict)
     too_costly: dict[str, str] = field(repr=False, default_factory=dict)
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
@@ -90,6 +92,7 @@ class Alerts:
                 self.depending,
                 reads_incidents=reads_incidents,
                 of_tocsin=self.of_tocsin,
+                reads=self.reads,
             )
             self._shared.append(session.sparkContext.broadcast(shared))
         return self._shared[0]
@@ -142,6 +145,7 @@ class CurrentAlerts:
             timings=_without(before.timings, changed) | timings_of(sound),
             opening=self._opening(before, changed, planned),
             of_tocsin=before.of_tocsin - changed | {one.id for one in sound if one.is_of_tocsin},
+            reads=_without(before.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
             depending=_without(before.depending, changed)
             | {one.id: tuple(each.id for each in one.depends_on) for one in sound if one.depends_on},
             links=_without(before.links, changed) | {one.id: links_of(one) for one in sound},

@@ -153,12 +153,20 @@ class _Run:
         if own in self.alerts.of_tocsin:
             return []
         events = EventsOfAsker(self.parts.events, self.asked.requested_by)
-        return [offset for offset, _ in withheld(dict.fromkeys(offsets, (own,)), policies, events)]
+        return [offset for offset, _ in withheld(dict.fromkeys(offsets, (own,)), self.alerts.reads, policies, events)]
 
     def notified_by(self, matched: pa.Table, held: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
         parts, alerts = self.parts, self.alerts
-        work = Count(parts.store, alerts.rules, self.asked.requested_by, alerts.cascades, held, alerts.of_tocsin)
+        work = Count(
+            parts.store,
+            alerts.rules,
+            self.asked.requested_by,
+            alerts.cascades,
+            held,
+            of_tocsin=alerts.of_tocsin,
+            reads=alerts.reads,
+        )
         frame = parts.session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
         counted: list[RecipientRow] = (
             in_tasks(frame.coalesce(_cores(parts.session)), work, COUNTED).toArrow().to_pylist()

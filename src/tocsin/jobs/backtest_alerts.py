@@ -15,6 +15,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
+from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.jobs.resolving import EVENTS_AT_ONCE, Rules
 from tocsin.model.match_result import Pair
@@ -27,6 +28,7 @@ class Involved(NamedTuple):
     """The alert that is evaluated, and the enabled alerts that it triggers, directly or through others, by id.
 
     ``depending`` are those of all these that incidents of others hold back, ``of_tocsin`` those that are Tocsin's own.
+    ``reads`` is what the condition of the first reads, which decides about all of them.
     """
 
     own_id: str
@@ -35,6 +37,7 @@ class Involved(NamedTuple):
     cascades: Cascades
     depending: Mapping[str, tuple[str, ...]]
     of_tocsin: frozenset[str] = frozenset()
+    reads: Reads = NOTHING_KNOWN
 
 
 class HoldsBack(Protocol):
@@ -98,7 +101,8 @@ def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSub
     depending = {one.id: tuple(each.id for each in one.depends_on) for one in (alert, *triggered.values())}
     held_back = {one: upstream for one, upstream in depending.items() if upstream}
     of_tocsin = frozenset(one.id for one in (alert, *triggered.values()) if one.is_of_tocsin)
-    return Involved(alert.id, triggered, rules, {alert.id: cascade}, held_back, of_tocsin)
+    reads = dict.fromkeys(rules, plan_of(alert).reads)
+    return Involved(alert.id, triggered, rules, {alert.id: cascade}, held_back, of_tocsin, reads)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

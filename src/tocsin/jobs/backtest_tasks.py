@@ -16,11 +16,12 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
+from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject
 from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents
 from tocsin.flow.resolve.portions import MatchedEvent, resolved
-from tocsin.flow.resolve.withholding import withheld
+from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, withheld
 from tocsin.jobs.resolving import (
     EVENTS_AT_ONCE,
     Rules,
@@ -55,7 +56,8 @@ class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
     ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``cascades`` hold
-    what is triggered as well, ``held`` the matches that incidents hold back, ``of_tocsin`` Tocsin's own alerts.
+    what is triggered as well, ``held`` the matches that incidents hold back, ``of_tocsin`` Tocsin's own alerts,
+    ``reads`` what the conditions read that decide about each alert.
     """
 
     store: StoreAddress
@@ -64,6 +66,7 @@ class Count:
     cascades: Cascades
     held: Collection[Pair]
     of_tocsin: Collection[str] = ()
+    reads: Reads = NOTHING_KNOWN
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
@@ -73,7 +76,7 @@ class Count:
                 policies = store.permission_cache.now()
                 events = RememberedEvents(EventsOfAsker(store.events, self.asker_id))
                 matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in some}
-                shown = without(some, withheld(matched, policies, events))
+                shown = without(some, withheld(matched, self.reads, policies, events))
                 found = recipient_rows(resolved(shown, self.rules, store.directory))
                 for rows in visible_parts(found, policies, events):
                     counts.add(rows)
@@ -153,6 +156,10 @@ class EventsOfAsker:
     def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return these entities as they are now, or were last."""
         return self.known.entities(entity_ids)
+
+    def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
+        """Return the parts of each of these events that refer to what somebody may not view."""
+        return self.known.parts_hidden(offsets, permissions)
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts, the asker of one that has none yet."""

@@ -34,7 +34,7 @@ from tocsin.flow.resolve.local import Recipient, destinations_of
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
 from tocsin.flow.resolve.recipient_rules import RecipientRule
-from tocsin.flow.resolve.withholding import hidden_assets, withheld
+from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, hidden_assets, reads_of_triggered, withheld
 from tocsin.flow.schedule.messages import Timings, scheduled
 from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
@@ -74,7 +74,8 @@ class SharedAlerts(NamedTuple):
 
     ``opening`` are those whose failures open incidents; ``cascades`` those that others trigger,
     ``depending`` those that incidents of others hold back. ``reads_incidents``: there are such, or some whose grouping
-    follows incidents. ``of_tocsin`` are Tocsin's own, whose matches depend on nobody's rights.
+    follows incidents. ``of_tocsin`` are Tocsin's own, whose matches depend on nobody's rights. ``reads`` is what the
+    condition of each reads.
     """
 
     rules: Rules
@@ -84,6 +85,7 @@ class SharedAlerts(NamedTuple):
     depending: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     reads_incidents: bool = False
     of_tocsin: frozenset[str] = frozenset()
+    reads: Reads = NOTHING_KNOWN
 
 
 class Shared(Protocol):
@@ -183,7 +185,8 @@ class Notify:
         hidden = self._withheld(_by_offset(events), sight)
         events, work = self._incidents(without(events, hidden))
         events, triggered = self._cascaded(events)
-        if triggered and (also := self._withheld(_offsets_of(triggered), sight)):
+        reads_of_these = reads_of_triggered(triggered, self.alerts.value.reads)
+        if triggered and (also := self._withheld(_offsets_of(triggered), sight, reads_of_these)):
             events, hidden = without(events, also), hidden | also
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         if self.alerts.value.reads_incidents:  # of these events too: they come first
@@ -211,10 +214,13 @@ class Notify:
         _, work = self._incidents(without(events, hidden))
         _settle(work, LogPosition(*last), asked)
 
-    def _withheld(self, matched: Mapping[int, Collection[str]], sight: _Sight) -> dict[Pair, str]:
+    def _withheld(
+        self, matched: Mapping[int, Collection[str]], sight: _Sight, reads: Reads | None = None
+    ) -> dict[Pair, str]:
         """Return which of these matches, alerts by offset, are withheld, and because of which editor."""
         exempt = {RECOVERY, *self.alerts.value.of_tocsin}
-        return withheld({offset: set(alerts) - exempt for offset, alerts in matched.items()}, *sight)
+        direct = {offset: set(alerts) - exempt for offset, alerts in matched.items()}
+        return withheld(direct, self.alerts.value.reads if reads is None else reads, *sight)
 
     def _incidents(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], IncidentWork]:
         """Return the events that alerts match, and what all of them mean for incidents."""

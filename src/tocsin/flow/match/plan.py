@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from tocsin.conditions.check import checked
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import FieldValue, Node, Present
 from tocsin.conditions.recovery import with_recovery
+from tocsin.conditions.references import parts_read
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
 from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, without_reports
 from tocsin.conditions.test_results import TEST_CASE, about_results, without_tests
@@ -90,6 +91,11 @@ class Plan:
     def about(self) -> Node:
         """Return the condition that an event is about one of its resources: a type of entity, or of thread."""
         return _about(self.resources)
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """Return the parts of events that its condition reads and that can refer to other entities."""
+        return frozenset() if self.node is None else parts_read(self.node)
 
     @property
     def asks_of_streaks(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from tocsin.access.decide import Permissions
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.flow.resolve.local import destinations_of
@@ -32,6 +33,10 @@ class Events(Protocol):
 
     def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return these entities as they are now, or were last; what never was has no entry."""
+        ...
+
+    def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
+        """Return the parts of each of these events that refer to what somebody may not view, as ``parts_read`` does."""
         ...
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
@@ -56,6 +61,10 @@ class RememberedEvents:
     def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return these entities as they are now, or were last."""
         return self.known.entities(entity_ids)
+
+    def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
+        """Return the parts of each of these events that refer to what somebody may not view."""
+        return self.known.parts_hidden(offsets, permissions)
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts."""

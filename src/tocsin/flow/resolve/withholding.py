@@ -1,5 +1,9 @@
 """Matches that are withheld: an alert never matches what its editors may not view.
 
+An event can be about what somebody may view and refer to what they may not, such as the domain of a table. A condition
+that reads such a reference would tell its name letter by letter, by matching and by not matching. So a match is also
+withheld if the condition reads a part of the event in which something is hidden from an editor.
+
 Rights are those of the moment when the pipeline looks. Editors who are deleted read nothing, so they withhold nothing
 here; what goes to an endpoint of theirs is left out by ``flow/resolve/only_visible.py``.
 Next: ``jobs/resolving.py``, which asks before incidents, cascades and recipients are worked out.
@@ -7,9 +11,11 @@ Next: ``jobs/resolving.py``, which asks before incidents, cascades and recipient
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Sequence, Set
+from types import MappingProxyType
 
 from tocsin.access.permission_cache import PolicySnapshot
+from tocsin.conditions.references import ANY_PART
 from tocsin.flow.resolve.only_visible import Events, Sight
 from tocsin.model.access import Operation
 from tocsin.model.match_result import Pair
@@ -17,8 +23,15 @@ from tocsin.model.match_result import Pair
 AlertAssets = Set[tuple[str, str]]
 """Pairs of the ids of an alert and of an asset."""
 
+Reads = Mapping[str, frozenset[str]]
+"""The parts of events that the condition of each alert reads; of an alert that is missing, all."""
+NOTHING_KNOWN: Reads = MappingProxyType({})
+_ALL = frozenset({ANY_PART})
 
-def withheld(matched: Mapping[int, Collection[str]], policies: PolicySnapshot, events: Events) -> dict[Pair, str]:
+
+def withheld(
+    matched: Mapping[int, Collection[str]], reads: Reads, policies: PolicySnapshot, events: Events
+) -> dict[Pair, str]:
     """Return which of these matches, alerts by the offset of an event, are withheld, and for which editor.
 
     Where the editors of all these alerts may view everything, no event is looked up.
@@ -34,6 +47,30 @@ def withheld(matched: Mapping[int, Collection[str]], policies: PolicySnapshot, e
             hidden_from = next((editor for editor in limited[alert] if not sight.may_view(editor, offset)), None)
             if hidden_from is not None:
                 found[offset, alert] = hidden_from
+    reading = {(offset, alert) for offset, many in about.items() for alert in many if reads.get(alert, _ALL)}
+    return found | _reading_hidden(reading - found.keys(), limited, (reads, policies, events))
+
+
+def reads_of_triggered(triggered: Mapping[Pair, str], reads: Reads) -> Reads:
+    """Return what decides about alerts that are triggered: the conditions of those that trigger them."""
+    found = dict[str, frozenset[str]]()
+    for (_, alert), trigger in triggered.items():
+        found[alert] = found.get(alert, frozenset()) | reads.get(trigger, _ALL)
+    return found
+
+
+def _reading_hidden(
+    pairs: Collection[Pair], limited: Mapping[str, Sequence[str]], by: tuple[Reads, PolicySnapshot, Events]
+) -> dict[Pair, str]:
+    """Return which of these matches depend on a part of the event in which something is hidden from an editor."""
+    (reads, policies, events), found = by, dict[Pair, str]()
+    for editor in sorted({one for _, alert in pairs for one in limited[alert]}):
+        own = [pair for pair in pairs if editor in limited[pair[1]]]
+        hidden = events.parts_hidden({offset for offset, _ in own}, policies.of(editor))
+        for offset, alert in own:
+            parts, read = hidden.get(offset, frozenset()), reads.get(alert, _ALL)
+            if parts and (ANY_PART in read or parts & read):
+                found.setdefault((offset, alert), editor)
     return found
 
 

@@ -8,6 +8,7 @@ Next: ``explain/answer.py``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -163,10 +164,18 @@ def _withheld(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: 
     """
     stores, own = caller.parts.alert_stores, {one.id for one in alerts if not one.is_of_tocsin}
     decided = stores.match_results.withheld_at(logged.offset, own)
-    now = withheld({logged.offset: own - decided.keys()}, caller.policies, stores.events)
+    now = withheld({logged.offset: own - decided.keys()}, _reads(alerts), caller.policies, stores.events)
     found = {alert: editor for (_, alert), editor in now.items()}
     found |= {alert: editor for alert, editor in decided.items() if editor is not None}
     return {alert: _name_of(editor, caller) for alert, editor in found.items()}
+
+
+def _reads(alerts: Sequence[EventSubscription]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for one in alerts:
+        with suppress(InvalidInput):  # stored by an older Tocsin; its trace says so
+            found[one.id] = plan_of(one).reads
+    return found
 
 
 def _name_of(editor: str, caller: Caller) -> str:

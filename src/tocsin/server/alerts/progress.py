@@ -110,7 +110,9 @@ def withheld_for(alert: EventSubscription, log_offset: int, caller: Caller) -> s
     """Return the editor because of whom the alert does not match this event, as rights are now; None if nobody is."""
     if alert.is_of_tocsin:
         return None
-    found = withheld({log_offset: [alert.id]}, caller.policies, caller.parts.alert_stores.events)
+    found = withheld(
+        {log_offset: [alert.id]}, {alert.id: plan_of(alert).reads}, caller.policies, caller.parts.alert_stores.events
+    )
     return found.get((log_offset, alert.id))
 
 

@@ -9,9 +9,12 @@ from collections.abc import Collection
 
 from sqlalchemy import Engine, select
 
+from tocsin.access.decide import Permissions
+from tocsin.access.person_visibility import Visibility
 from tocsin.access.visibility import Subject, concerned
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
+from tocsin.model.thread import THREAD
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.alerts import editors
 from tocsin.store.chunks import chunked
@@ -29,18 +32,38 @@ class SqlEvents:
 
     def subjects(self, offsets: Collection[int]) -> dict[int, list[Subject]]:
         """Return what each of these events is about, as it is now or was last."""
-        named: dict[int, list[Document]] = {}
-        with reading(self._engine) as connection:
-            event, texts = change_event.c, Texts(connection)
-            for some in chunked(sorted(offsets)):
-                query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(some))
-                for row in connection.execute(query):
-                    named[row.log_offset] = concerned(ChangeEvent.model_validate_json(texts.of(row)))
+        named = {offset: concerned(event) for offset, event in self._read(offsets).items()}
         standing = self._standing.of({str(one.get("id")) for many in named.values() for one in many})
         return {
             offset: [standing.get(str(one.get("id")), (str(one.get("type")), one)) for one in many]
             for offset, many in named.items()
         }
+
+    def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> dict[int, frozenset[str]]:
+        """Return the parts of each of these events that refer to what somebody may not view, as it is now or was last.
+
+        Of events of threads, those of the asset as well: conditions read its owners and domains.
+        """
+        sight = Visibility(permissions, self._standing)
+        found = self._read(offsets)
+        threads = {offset: concerned(event)[0] for offset, event in found.items() if event.entity_type == THREAD}
+        assets = self._standing.of({str(one.get("id")) for one in threads.values()})
+
+        def asset_of(offset: int) -> Document | None:
+            subject = assets.get(str(threads[offset].get("id"))) if offset in threads else None
+            return None if subject is None else subject[1]
+
+        return {offset: sight.parts_hidden(event, asset_of(offset)) for offset, event in found.items()}
+
+    def _read(self, offsets: Collection[int]) -> dict[int, ChangeEvent]:
+        found: dict[int, ChangeEvent] = {}
+        with reading(self._engine) as connection:
+            event, texts = change_event.c, Texts(connection)
+            for some in chunked(sorted(offsets)):
+                query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(some))
+                for row in connection.execute(query):
+                    found[row.log_offset] = ChangeEvent.model_validate_json(texts.of(row))
+        return found
 
     def creator_of(self, subscription_id: str) -> str | None:
         """Return the id of the creator of an alert, who may be gone; None for those that Tocsin made itself."""

@@ -1,0 +1,87 @@
+"""Parts of an event that a condition reads and in which references to other entities can be.
+
+Who may view an event need not be allowed to view all that it refers to. Next: ``flow/resolve/withholding.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tocsin.conditions.changes import CHANGE_SETS, CHANGES
+from tocsin.conditions.fields import CLOSURES, FIELDS, Provenance
+from tocsin.conditions.nodes import (
+    Compare,
+    Contains,
+    FieldValue,
+    Filled,
+    Has,
+    Leaf,
+    Literals,
+    Lowered,
+    Node,
+    PathRoot,
+    PathValue,
+    Present,
+    Size,
+    TextTest,
+    Value,
+)
+from tocsin.logic import leaves
+
+CHANGED = "changeDescription"
+"""What an event says of its changes, where the other parts are keys of its document."""
+ANY_PART = "*"
+
+_KEYS_OF_FIELD = {
+    "owners": ("owners", "owner"),
+    "domains": ("domains", "domain"),
+    "service": ("service",),
+    "testSuites": ("testSuites",),
+}
+_WITHOUT_REFERENCES = frozenset(
+    "isBot tags tier testStatus pipelineStatus testedEntityFqn threadType mentions unchangedFor reportedAt".split()
+)
+"""Fields worked out from an event that say nothing of what it refers to."""
+_OF_CHANGES = frozenset(
+    "fieldsAdded fieldsUpdated fieldsDeleted fieldChanged changeCategory changeOperation changeTarget".split()
+)
+
+
+def parts_read(node: Node) -> frozenset[str]:
+    """Return the keys of the document that a condition reads, ``CHANGED``, or ``ANY_PART`` for the whole document."""
+    return frozenset(part for leaf in leaves(node) for part in _read_by(leaf))
+
+
+def _read_by(leaf: Leaf) -> Iterator[str]:
+    match leaf:
+        case Has(field=field):
+            yield from _of_field(field)
+        case Compare(left=left, right=right):
+            yield from _of_value(left)
+            yield from _of_value(right)
+        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
+            yield from _of_value(value)
+
+
+def _of_value(value: Value) -> Iterator[str]:
+    match value:
+        case Literals():
+            return
+        case FieldValue(name=name):
+            yield from _of_field(name)
+        case PathValue(root=PathRoot.ENTITY, steps=steps):
+            yield steps[0] if steps and isinstance(steps[0], str) else ANY_PART
+        case PathValue():
+            yield CHANGED
+        case Lowered(of=of) | Size(of=of):
+            yield from _of_value(of)
+
+
+def _of_field(name: str) -> Iterator[str]:
+    plain = CLOSURES.get(name, name)
+    if plain in _OF_CHANGES or plain == CHANGES or plain in CHANGE_SETS:
+        yield CHANGED
+    elif plain in _KEYS_OF_FIELD:
+        yield from _KEYS_OF_FIELD[plain]
+    elif plain not in _WITHOUT_REFERENCES and (plain not in FIELDS or FIELDS[plain].provenance is Provenance.CAPTURE):
+        yield ANY_PART

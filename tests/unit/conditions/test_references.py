@@ -1,0 +1,31 @@
+"""Tests of the parts of events that conditions read and in which references can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.fields import FIELDS
+from tocsin.conditions.nodes import FieldValue, Present
+from tocsin.conditions.references import ANY_PART, CHANGED, parts_read
+
+
+@pytest.mark.parametrize(
+    ("condition", "parts"),
+    [
+        ("matchAnyDomain('Finance')", {"domains", "domain"}),
+        ("!(owners.size() > 1) && tags.contains('PII')", {"owners", "owner"}),
+        ("entity.domains[0].name == 'x' || entity.description.contains('x')", {"domains", "description"}),
+        ("oldValue('owners').name == 'x'", {CHANGED}),
+        ("matchAnyFieldChange('domains')", {CHANGED}),
+        ("matchAnyTag('PII.Sensitive') && isBot", set()),
+        ("matchAnyEntityFqn('a.b.c')", {"testSuites"}),
+        ("user.follows(entity)", set()),
+    ],
+)
+def test_a_condition_reads_these_parts(condition: str, parts: set[str]) -> None:
+    assert parts_read(checked(condition)) == parts
+
+
+def test_every_field_is_known_to_hold_references_or_none() -> None:
+    assert [name for name in FIELDS if ANY_PART in parts_read(Present(FieldValue(name)))] == []

@@ -2,7 +2,7 @@
 
 Host names, redirects and unusual spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) are irrelevant
 then: whatever the URL looked like, this is where the packets would go. Source: Svix ``is_allowed``;
-IANA special-purpose registries (RFC 6890). Next: ``flow/send/channels/webhook/sender.py``.
+IANA's registries of special-purpose addresses, IPv4 and IPv6 (RFC 6890). Next: ``flow/send/channels/webhook/sender.py``.
 """
 
 from __future__ import annotations
@@ -27,28 +27,37 @@ REFUSED_ERRNO = errno.EACCES
 _ALLOWED_SCHEMES = frozenset({"http", "https"})
 _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 _NAT64 = ip_network("64:ff9b::/96")
-# Beyond what ``is_global`` knows: forms that carry an IPv4 address within, and addresses that lead inside.
-_NEVER_PUBLIC = (
-    _NAT64,
-    *(
-        ip_network(text)
-        for text in (
-            "100.64.0.0/10",  # carrier-grade NAT
-            "168.63.129.16/32",  # Azure's metadata service
-            "192.0.0.0/24",  # protocol assignments
-            "192.88.99.0/24",  # 6to4 relays
-            "224.0.0.0/4",  # multicast
-            "240.0.0.0/4",  # reserved, broadcast
-            "::/96",  # IPv4-compatible
-            "::ffff:0:0/96",  # IPv4-mapped
-            "64:ff9b:1::/48",  # local NAT64
-            "2001::/32",  # Teredo
-            "2002::/16",  # 6to4
-            "5f00::/16",  # segment routing
-            "fec0::/10",  # site-local
-            "ff00::/8",  # multicast
-        )
-    ),
+_GLOBAL_IPV6 = ip_network("2000::/3")
+"""The only addresses of IPv6 that IANA gives to networks; all others are special or not assigned."""
+# Not left to ``is_global``, which knows the registries as they were when Python was released.
+_NEVER_PUBLIC = tuple(
+    ip_network(text)
+    for text in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # Azure's metadata service
+        "169.254.0.0/16",  # link-local, metadata services
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+        "2001::/23",  # protocol assignments: Teredo, benchmarking, ORCHID, DRIP and others
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
 )
 
 
@@ -85,7 +94,7 @@ class Egress:
             return False
         if any(one.holds_for(form, port) for form in _forms(address) for one in self.allow):
             return True
-        return address.is_global and not any(address in network for network in _NEVER_PUBLIC)
+        return _is_public(address)
 
     def open_socket(self, info: AddressInfo) -> socket.socket:
         """Return a socket for ``info``; raise ``EgressRefusedError`` when the address in it may not be reached."""
@@ -121,6 +130,12 @@ def _exemption(text: str) -> Exemption:
 def is_web_scheme(scheme: str) -> bool:
     """Return whether ``scheme`` is one that webhooks may use."""
     return scheme.lower() in _ALLOWED_SCHEMES
+
+
+def _is_public(address: Address) -> bool:
+    """Return whether an address is none of IANA's special-purpose ones, nor one that carries another within."""
+    is_assigned = isinstance(address, IPv4Address) or address in _GLOBAL_IPV6
+    return is_assigned and address.is_global and not any(address in network for network in _NEVER_PUBLIC)
 
 
 def _forms(address: Address) -> tuple[Address, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,11 +13,16 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_resolving import Here, match_rows, restricted, work_of
 
+from tocsin.access.permission_cache import PermissionCache
+from tocsin.access.person_visibility import Visibility
 from tocsin.catalogue.alerts.incidents import Handling, handle
 from tocsin.flow.match.plan import recovery_plan
 from tocsin.jobs.resolving import Notify
 from tocsin.model.alert_incident import StepKind
+from tocsin.model.notification import Reason
 from tocsin.model.people import SYSTEM
+from tocsin.store.access.entity_states import SqlEntityStates
+from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.holding import Holding, Waiting
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -142,3 +148,22 @@ def test_an_incident_of_what_an_editor_may_not_view_does_not_hold_the_alert_back
         company.describe("orders", text, by="cem")
     process(company)
     assert told(company) == [("one", False), ("two", False)], "silence would tell ana that the load failed"
+
+
+def test_an_incident_is_named_to_those_who_may_view_its_alert_and_asset(company: SmallCompany) -> None:
+    company.run("load", "Failed")
+    company.describe("orders", "one", by="cem")
+    process(company)
+    with company.engine.connect() as connection:
+        texts = connection.scalars(select(notification.c.reasons)).all()
+    reasons = [Reason.model_validate(reason) for text in texts for reason in json.loads(text)]
+    held = next(one for one in reasons if one.held_by)
+    for hidden in ("pipeline", "eventsubscription"):
+        restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": [hidden]})
+        policies = PermissionCache(SqlSubjects(company.engine)).now()
+        states = SqlEntityStates(company.engine)
+        sights = {who: Visibility(policies.of(company.ids[who]), states) for who in ("ana", "cem")}
+        shown = {who: sight.reasons([held])[0].held_by for who, sight in sights.items()}
+        assert shown == {"ana": None, "cem": "INC-1"}
+        assert sights["ana"].sees_incidents(["INC-1", "INC-99"]) == set()
+        assert "INC-1" not in sights["ana"].reasons([held])[0].sentence()

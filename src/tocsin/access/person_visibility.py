@@ -34,6 +34,10 @@ class EntityStates(Protocol):
         """Return references to all that have each of these full names."""
         ...
 
+    def of_incidents(self, names: Collection[str]) -> Mapping[str, Sequence[Document]]:
+        """Return references to the alert and the asset of each of these incidents; an unknown one has no entry."""
+        ...
+
 
 class Visibility:
     """What one person may see at one moment; what was asked once is remembered."""
@@ -66,9 +70,18 @@ class Visibility:
             self._names |= {one: one in found and all(each["id"] in seen for each in found[one]) for one in unknown}
         return {one for one in fqns if self._names[one]}
 
+    def sees_incidents(self, names: Collection[str]) -> set[str]:
+        """Return those of these incidents, by their names, whose alert and asset may be seen."""
+        if self.is_whole or not names:
+            return set(names)
+        about = self._standing.of_incidents(names)
+        seen = self.sees(one for many in about.values() for one in many)
+        return {name for name, many in about.items() if all(str(one["id"]) in seen for one in many)}
+
     def reasons(self, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
-        """Return reasons without the names of assets downstream, and of roots upstream, that may not be seen."""
+        """Return reasons without the names of assets downstream, of roots upstream, and incidents, that are hidden."""
         seen = self.sees_named({name for one in reasons for name in (one.via, one.downstream_of) if name})
+        seen |= self.sees_incidents({one.held_by for one in reasons if one.held_by})
         return tuple(dict.fromkeys(_without_hidden(one, seen) for one in reasons))
 
     def shown(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
@@ -148,6 +161,8 @@ def _without_hidden(reason: Reason, seen: Collection[str]) -> Reason:
     hidden: dict[str, str | None] = {"via": None} if reason.via is not None and reason.via not in seen else {}
     if reason.downstream_of and reason.downstream_of not in seen:
         hidden |= {"downstream_of": ""}
+    if reason.held_by and reason.held_by not in seen:
+        hidden |= {"held_by": None}
     return reason.model_copy(update=hidden) if hidden else reason
 
 

@@ -83,8 +83,9 @@ class MatchTrace:
         return replace(self, matched=True, gates=(*self.gates, Gate("triggered", True, says)))
 
     def held_back_by(self, incident: str) -> MatchTrace:
-        """Return the verdict for an alert that an incident of another alert holds back."""
-        says = f"{incident} of an alert that it depends on holds it back, upstream"
+        """Return the verdict for an alert that an incident of another alert, named if it may be, holds back."""
+        named = f"{incident} of an alert that it depends on holds it back, upstream"
+        says = named if incident else "an alert that it depends on holds it back"
         return replace(self, matched=False, gates=(*self.gates, Gate("dependsOn", False, says)))
 
     def withheld_for(self, editor: str) -> MatchTrace:

@@ -2,7 +2,8 @@
 
 Host names, redirects and unusual spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) are irrelevant
 then: whatever the URL looked like, this is where the packets would go. Source: Svix ``is_allowed``;
-IANA's registries of special-purpose addresses, IPv4 and IPv6 (RFC 6890). Next: ``flow/send/channels/webhook/sender.py``.
+IANA's registries of special-purpose addresses, IPv4 and IPv6 (RFC 6890).
+Next: ``flow/send/channels/webhook/sender.py``.
 """
 
 from __future__ import annotations

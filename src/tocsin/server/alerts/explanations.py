@@ -184,7 +184,7 @@ def _name_of(editor: str, caller: Caller) -> str:
 
 
 def _held_back(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
-    """Return which of these alerts, that the event matches, are held back, and the name of the incident."""
+    """Return which of these alerts, that the event matches, are held back, and the incident if it may be named."""
     at, about = logged.offset, logged.event.entity_id
     waiting = [Waiting(at, about, one.id, tuple(each.id for each in one.depends_on)) for one in alerts]
     own = {one.id for one in alerts if one.is_of_tocsin}
@@ -194,7 +194,9 @@ def _held_back(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller:
         return hidden_assets(shown, caller.policies, caller.parts.alert_stores.events)
 
     found = caller.parts.alert_stores.holding.of(waiting, is_new=False, hidden=hidden) if waiting else {}
-    return {alert: by.incident for (_, alert), by in found.items() if not by.passes}
+    held = {alert: by.incident for (_, alert), by in found.items() if not by.passes}
+    seen = caller.visibility.sees_incidents(set(held.values()))
+    return {alert: incident if incident in seen else "" for alert, incident in held.items()}
 
 
 def _traced(alert: EventSubscription, logged: LoggedEvent, verdicts: _Verdicts, *, is_open: bool) -> MatchTrace:

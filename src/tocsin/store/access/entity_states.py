@@ -16,10 +16,12 @@ from tocsin.access.nodes import asks_about
 from tocsin.access.visibility import Subject
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
 from tocsin.model.access import Operation
+from tocsin.model.alert_incident import PREFIX
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, lacks, with_asked, with_inherited
+from tocsin.store.alerts.tables import alert_incident
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
@@ -57,6 +59,17 @@ class SqlEntityStates:
                 of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(some)
                 for row in connection.execute(select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(*of_any)):
                     found.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
+        return found
+
+    def of_incidents(self, names: Collection[str]) -> dict[str, list[Document]]:
+        """Return references to the alert and the asset of each of these incidents; an unknown one has no entry."""
+        numbers = {int(name.removeprefix(PREFIX)): name for name in names}
+        found: dict[str, list[Document]] = {}
+        with reading(self._engine) as connection:
+            for some in chunked(sorted(numbers)):
+                for row in connection.execute(select(alert_incident).where(alert_incident.c.number.in_(some))):
+                    alert = {"id": row.subscription_id, "type": "eventsubscription"}
+                    found[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
         return found
 
     def as_asked(

@@ -300,3 +300,20 @@ def test_a_provider_that_does_not_answer_keeps_nobody_else_waiting(company: Serv
         with company.administrator() as client:
             assert client.get("/tables", timeout=5).status_code == 200
         provider.answers.set()
+
+
+@pytest.mark.parametrize("verified", [False, "false", "False", "no", 0, None, "", {}])
+def test_an_address_that_is_not_verified_logs_nobody_in(company: Served, provider: Provider, verified: Any) -> None:
+    company.person("bob")
+    provider.email, provider.claims = "bob@example.org", {"email_verified": verified}
+    assert log_in(company, provider).status_code == 403
+
+
+@pytest.mark.parametrize("email", ["\u212aim@example.org", "kim@wor\u212a.example"])
+def test_an_address_is_not_that_of_somebody_else_because_lower_case_makes_it_so(
+    company: Served, provider: Provider, email: str
+) -> None:
+    company.person("kim")
+    company.person("ann", email="kim@work.example")
+    provider.email = email
+    assert log_in(company, provider).status_code == 403

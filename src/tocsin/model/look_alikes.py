@@ -79,6 +79,11 @@ def invisible_character(text: str) -> str | None:
     return None if wrong is None else f"U+{ord(wrong):04X}"
 
 
+def becomes_another(address: str) -> bool:
+    """Return whether an address in lower case is that of somebody else: the Kelvin sign, U+212A, becomes ``k``."""
+    return any(not sign.isascii() and sign.lower().isascii() for sign in address)
+
+
 def _is_invisible(sign: str) -> bool:
     is_selector = any(ord(sign) in selectors for selectors in _VARIATION_SELECTORS)
     return is_selector or sign in _INVISIBLE_LETTERS or unicodedata.category(sign) in _INVISIBLE_CATEGORIES

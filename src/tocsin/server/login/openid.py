@@ -30,7 +30,7 @@ from tocsin.clock import Clock
 from tocsin.errors import Conflict, Forbidden, InvalidInput, Unauthenticated, Unavailable
 from tocsin.model.address import origin_of
 from tocsin.model.entity import Document
-from tocsin.model.look_alikes import invisible_character
+from tocsin.model.look_alikes import becomes_another, invisible_character
 from tocsin.model.people import SYSTEM, Person
 from tocsin.server.login.hand_over import HandOver
 from tocsin.settings import Settings
@@ -183,7 +183,7 @@ class OpenIdConnect:
         if bound is not None:
             return _present(bound)
         email = claims.get("email")
-        if not isinstance(email, str) or "@" not in email or claims.get("email_verified") in (False, "false"):
+        if not isinstance(email, str) or "@" not in email or becomes_another(email) or not _is_verified(claims):
             raise Forbidden("The provider returned no verified e-mail address.")
         known = self._people.by_email(email)
         if known is None and not self._settings.oidc_create_users:
@@ -219,6 +219,11 @@ def _usable(keys: Json) -> Iterator[Key]:
             key = JWKRegistry.import_key(one)
             key.ensure_kid()
             yield key
+
+
+def _is_verified(claims: Document) -> bool:
+    """Return whether the provider vouches for the address: it says so, or is silent about that for everybody."""
+    return "email_verified" not in claims or claims["email_verified"] in (True, "true")
 
 
 def _is_text(value: object, most: int) -> bool:

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
 from tocsin.errors import WrongKey, WrongSealOfKeys
 from tocsin.flow.send.channels.email.unsubscribe import KEY_NAME
 from tocsin.model import fqn
+from tocsin.model.look_alikes import becomes_another
 from tocsin.model.people import Person
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import inserting, reading, writing
@@ -51,6 +52,8 @@ class People:
 
     def by_email(self, address: str) -> Person | None:
         """Return the person with that address, whatever its case, deleted ones included."""
+        if becomes_another(address):
+            return None
         return self._one(person.c.email == address.strip().lower())
 
     def addresses(self, user_ids: Collection[str]) -> dict[str, str]:

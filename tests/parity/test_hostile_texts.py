@@ -18,7 +18,7 @@ from tests.parity.logged import logged
 from tocsin.conditions.check import checked
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.normal_form import normal_form
-from tocsin.conditions.parse import MAX_BYTES
+from tocsin.conditions.parse import MAX_BYTES, MAX_INDEX
 from tocsin.errors import InvalidCondition
 from tocsin.model.change import LoggedEvent
 
@@ -169,3 +169,10 @@ def test_what_cannot_be_stored_or_is_too_long_is_refused(place: str) -> None:
     for text in ("\ud800", "a\udfffb", "x" * 60_000, "x" * MAX_BYTES):
         with pytest.raises(InvalidCondition):
             checked(_LITERALS[place](_quoted(text)))
+
+
+def test_the_largest_position_is_one_in_both_engines(spark: SparkSession) -> None:
+    path = f"entity.extension.list[{MAX_INDEX}]"
+    log = [_event(0, "a")]
+    nodes = [checked(f"{path} == 'a'"), checked(f"{path} == null"), checked(f"{path}.size() == 0")]
+    assert set(indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)) == python(nodes, log)

@@ -20,6 +20,8 @@ from tocsin.errors import InvalidCondition
 
 MAX_BYTES = 4096
 MAX_DEPTH = 32
+MAX_INDEX = 2**31 - 1
+"""Largest position in a list that Spark reads in a path."""
 
 _SPELT = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _CONSTANTS = {"true": True, "false": False, "null": None}
@@ -171,8 +173,8 @@ class _Builder(Transformer[Token, Written]):
     def index_step(self, of: Written, key: Token) -> Written:
         if key.type == "TEXT":
             return syntax.PathStep(of, _unquoted(key), place_of(key))
-        if not key.isdigit():
-            raise refused("an index must be an integer from 0", place_of(key), expected=("an integer",))
+        if not key.isdigit() or int(key) > MAX_INDEX:
+            raise refused(f"an index must be an integer from 0 to {MAX_INDEX}", place_of(key), expected=("an integer",))
         return syntax.PathStep(of, int(key), place_of(key))
 
     def index(self, key: Token) -> Token:

@@ -26,6 +26,8 @@ from tocsin.errors import InvalidCondition
         ("userName == 'ann", 1, 13, "a closing quote"),
         ("entity.columns[1.5].name", 1, 16, "an integer"),
         ("entity.columns[-1].name", 1, 16, "an integer"),
+        ("entity.columns[2147483648].name", 1, 16, "an integer"),
+        (f"entity.columns[{'9' * 4_000}].name", 1, 16, "an integer"),
         ("{'a', eventType}", 1, 7, "text in quotes"),
         ("userName == #", 1, 13, "a number"),
         ("isBot() ||\n  userName == 'a\x00b'", 2, 17, "another character"),

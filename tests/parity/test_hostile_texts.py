@@ -20,6 +20,7 @@ from tocsin.conditions.nodes import Node
 from tocsin.conditions.normal_form import normal_form
 from tocsin.conditions.parse import MAX_BYTES, MAX_INDEX
 from tocsin.errors import InvalidCondition
+from tocsin.flow.capture.bounds import LONGEST_KEY
 from tocsin.model.change import LoggedEvent
 
 pytestmark = pytest.mark.spark
@@ -176,3 +177,10 @@ def test_the_largest_position_is_one_in_both_engines(spark: SparkSession) -> Non
     log = [_event(0, "a")]
     nodes = [checked(f"{path} == 'a'"), checked(f"{path} == null"), checked(f"{path}.size() == 0")]
     assert set(indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)) == python(nodes, log)
+
+
+def test_a_document_with_the_longest_key_is_read_by_both_engines(spark: SparkSession) -> None:
+    log = [_event(0, "\U0001f600" * LONGEST_KEY)]
+    nodes = [checked("entity.extension.list.size() == 1"), checked("newValue('description') != null")]
+    found = indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)
+    assert set(found) == python(nodes, log) == {(0, 0), (1, 0)}

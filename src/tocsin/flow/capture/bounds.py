@@ -20,6 +20,9 @@ from tocsin.model.stored import CapturedEvent
 DEEPEST = 64
 """Levels of nesting that a document may have, as the body of a request."""
 
+LONGEST_KEY = 10_000
+"""Characters of a key in a document. Spark reads no JSON with keys of more than 50,000: no condition would hold."""
+
 
 class Ledger(Protocol):
     """Counts what each person writes."""
@@ -108,6 +111,28 @@ def check_depth(document: Document) -> None:
         if not level:
             return
     raise InvalidInput(f"the document is nested deeper than {DEEPEST} levels")
+
+
+def check_keys(document: Document, before: Document | None = None) -> None:
+    """Refuse a document with a key that is too long, unless it had one as long ``before``.
+
+    Raises
+    ------
+    InvalidInput : it has
+    """
+    longest = _longest_key(document)
+    if longest > LONGEST_KEY and longest > _longest_key(before or {}):
+        raise InvalidInput(f"the document has a key of {longest} characters; the limit is {LONGEST_KEY}")
+
+
+def _longest_key(document: Document) -> int:
+    longest, pending = 0, list[object]([document])
+    while pending:
+        whole = pending.pop()
+        if isinstance(whole, dict):
+            longest = max(longest, *map(len, whole), 0)
+        pending.extend(part for part in _parts(whole) if isinstance(part, dict | list))
+    return longest
 
 
 def _parts(whole: object) -> list[object]:

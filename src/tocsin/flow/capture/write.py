@@ -13,7 +13,7 @@ from decimal import Decimal
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
+from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys, size_of
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Transaction
@@ -112,6 +112,7 @@ class Record:
         """Add an entity; ``fields`` is its document without what the server keeps."""
         _check_length(fqn)
         self.bounds.check_size(fields)
+        check_keys(fields)
         entity_id = self.ids.entity()
         fields = hidden(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields)
         stamped = self._stamped(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
@@ -141,6 +142,7 @@ class Record:
         unless it breaks consumers.
         """
         self.bounds.check_size(fields, had_bytes=size_of(old.document))
+        check_keys(fields, old.document)
         fields = hidden(self.transaction, ENTITY_TYPES[old.entity_type], old.id, fields, before=old.document)
         difference = compare(old.entity_type, old.document, fields)
         if fqn is not None and fqn != old.fqn:

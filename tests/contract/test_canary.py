@@ -50,6 +50,7 @@ NO_ASSET = {
     "GET /events/subscriptions/backtest/{backtest_id}": "one's own; the pipeline makes it, which is not here",
     "GET /events/deliveries/replays": "numbers of one's own replays",
     "GET /events/deliveries/replays/{replay_id}": "numbers of a replay of one's own",
+    "GET /events/subscriptions/{subscription_id}/editors": "people, numbers for administrators",
     "GET /events/subscriptions/{subscription_id}/eventsRecord": "numbers of an alert",
     "GET /events/subscriptions/{by}/{key}/eventsRecord": "numbers of an alert",
     "GET /events/subscriptions/{subscription_id}/destinations": "how destinations fare",
@@ -144,6 +145,7 @@ WRITES = frozenset(
     PUT /events/subscriptions/name/{name}/syncOffset
     PUT /events/subscriptions/{subscription_id}/status/{destination_id}
     PUT /events/subscriptions/{subscription_id}/syncOffset
+    PUT /events/subscriptions/{subscription_id}/takeOver
     PUT /feed/tasks/{number}/close
     PUT /feed/tasks/{number}/resolve
     PUT /incidents/{incident}/acknowledge

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ class Count:
     cascades: Cascades
     held: Collection[Pair]
     of_tocsin: Collection[str] = ()
-    reads: Reads = NOTHING_KNOWN
+    reads: Reads = field(default_factory=lambda: NOTHING_KNOWN)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""

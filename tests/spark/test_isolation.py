@@ -61,6 +61,7 @@ def _findings(engine: Engine) -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.timeout(600)
 def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
@@ -77,7 +78,7 @@ def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), match_limit_s=LIMIT_S)
     warm_up(parts)
     with streaming(parts):
-        until(lambda: caught_up(sqlite_engine), within_s=200)
+        until(lambda: caught_up(sqlite_engine), within_s=400)
         company.describe("orders", "afterwards")
         until(lambda: caught_up(sqlite_engine), within_s=60)
     (finding,) = _findings(sqlite_engine)
@@ -268,6 +269,7 @@ class Failing(Notify):
         return super()._store(events, asked)
 
 
+@pytest.mark.timeout(600)
 def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notified_twice(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
@@ -279,7 +281,7 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
     register_pickle_by_value(sys.modules[__name__])
     parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), work=Failing)
     with streaming(parts):
-        until(lambda: caught_up(sqlite_engine), within_s=120)
+        until(lambda: caught_up(sqlite_engine), within_s=400)
         company.describe("orders", "afterwards")
         until(lambda: caught_up(sqlite_engine), within_s=60)
     (finding,) = _findings(sqlite_engine)

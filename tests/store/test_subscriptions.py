@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
@@ -19,7 +19,7 @@ from tocsin.store.engine import open_engine
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.addresses import Routes
-from tocsin.store.tables import destination_secret
+from tocsin.store.tables import destination_secret, entity
 from tocsin.store.vault import new_key, reseal, use_vault
 
 DESTINATION = "11111111-1111-1111-1111-111111111111"
@@ -176,3 +176,17 @@ def test_some_alerts_are_read_by_their_ids(subscriptions: Subscriptions, writes:
     assert subscriptions.list_enabled(()) == []
     many = [*ids[:2], *map(str, range(1_000))]
     assert [one.id for one in subscriptions.list_enabled(many)] == ids[:2]
+
+
+def test_an_alert_that_means_nothing_to_this_version_keeps_no_other_from_being_listed(
+    store_engine: Engine, subscriptions: Subscriptions, writes: Writes
+) -> None:
+    kept, odd = create(writes, "kept"), create(writes, "odd")
+    with store_engine.begin() as connection:
+        document = connection.execute(select(entity.c.document).where(entity.c.id == odd)).scalar_one()
+        strange = document.replace('"Notification"', '"Telepathy"')
+        connection.execute(update(entity).where(entity.c.id == odd).values(document=strange))
+    assert [one.id for one in subscriptions.list_enabled()] == [kept]
+    assert [one.id for one in subscriptions.list_enabled([kept, odd])] == [kept]
+    assert "Telepathy" in subscriptions.list_unparsable([kept, odd])[odd]
+    assert set(subscriptions.list_unparsable([kept, odd])) == {odd}

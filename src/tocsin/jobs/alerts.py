@@ -44,7 +44,10 @@ class SubscriptionStore(Protocol):
         """Return whether an incident of an alert waits for a success."""
 
     def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
-        """Return the alerts that are switched on; only those with these ids, if given."""
+        """Return the alerts that are switched on and can be parsed; only those with these ids, if given."""
+
+    def list_unparsable(self, subscription_ids: Collection[str]) -> dict[str, str]:
+        """Return those of the alerts that cannot be parsed, and why, by id."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class CurrentAlerts:
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
         read = self._store.list_enabled(changed)
         planned, unreadable = _planned(read)
+        unreadable |= self._store.list_unparsable(changed.difference(one.id for one in read))
         index = self._indexed(before, changed, planned, unreadable)
         sound = [one for one in read if one.id in planned]
         costs = _without(before.costs, changed) | {one: each.cost for one, each in planned.items()}

@@ -41,6 +41,7 @@ class Shelf:
         self.known = {one.id: one for one in subscriptions}
         self.written = dict.fromkeys(self.known, 1)
         self.read: list[set[str]] = []
+        self.unparsable: dict[str, str] = {}
 
     def put(self, one: EventSubscription) -> None:
         self.known[one.id] = one
@@ -54,6 +55,9 @@ class Shelf:
 
     def has_open_incidents(self) -> bool:
         return False
+
+    def list_unparsable(self, subscription_ids: Collection[str]) -> dict[str, str]:
+        return {one: why for one, why in self.unparsable.items() if one in subscription_ids}
 
     def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
         assert subscription_ids is not None
@@ -158,3 +162,10 @@ def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matche
     assert now.unreadable == {"00002": "RecursionError: too deep"}
     assert now.index.subscription_ids() == ["00000", "00001", "00003"]
     assert set(now.asked) == {"00000", "00001", "00003"}
+
+
+def test_an_alert_that_cannot_be_parsed_is_unreadable_and_the_others_are_matched() -> None:
+    shelf = Shelf(subscription(1, "owners == 'ann'"))
+    shelf.unparsable, shelf.written["00002"] = {"00002": "alertType: unknown"}, 1
+    now = CurrentAlerts("match_stream", shelf).read()
+    assert (now.index.subscription_ids(), now.unreadable) == (["00001"], {"00002": "alertType: unknown"})

@@ -7,7 +7,8 @@ Its secrets are stored separately and encrypted, in ``destination_secret``. Next
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
@@ -56,12 +57,17 @@ class Subscriptions:
         self._engine = engine
 
     def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
-        """Return the enabled subscriptions, or those with these ids, secrets masked, ordered by name."""
-        if subscription_ids is None or len(subscription_ids) > _MOST_BY_ID:
-            found = self._read()
-        else:
-            found = self._read(entity.c.id.in_(sorted(subscription_ids)))
-        return [one for one in found if one.enabled and (subscription_ids is None or one.id in subscription_ids)]
+        """Return the enabled subscriptions, or those with these ids, secrets masked, ordered by name.
+
+        Those that ``list_unparsable`` returns are left out.
+        """
+        parsed, _ = self._parsed(subscription_ids)
+        return [one for one in parsed if one.enabled and (subscription_ids is None or one.id in subscription_ids)]
+
+    def list_unparsable(self, subscription_ids: Collection[str]) -> dict[str, str]:
+        """Return those of the subscriptions whose document means nothing to this version, and why, by id."""
+        _, unparsable = self._parsed(subscription_ids)
+        return {one: why for one, why in unparsable.items() if one in subscription_ids}
 
     def list_all(self) -> list[EventSubscription]:
         """Return every subscription, switched on or not, secrets masked, ordered by name."""
@@ -170,6 +176,23 @@ class Subscriptions:
                 connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
 
     def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
+        return [parse() for _, parse in self._parsers(*conditions)]
+
+    def _parsed(self, subscription_ids: Collection[str] | None) -> tuple[list[EventSubscription], dict[str, str]]:
+        """Return subscriptions, and why others cannot be parsed; of a few ids those alone, else all."""
+        is_all = subscription_ids is None or len(subscription_ids) > _MOST_BY_ID
+        parsed, unparsable = list[EventSubscription](), dict[str, str]()
+        for subscription_id, parse in self._parsers(
+            *([] if is_all else [entity.c.id.in_(sorted(subscription_ids or ()))])
+        ):
+            try:
+                parsed.append(parse())
+            except ValueError as error:  # an older version stored it, or somebody wrote into the database
+                unparsable[subscription_id] = str(error)
+        return parsed, unparsable
+
+    def _parsers(self, *conditions: ColumnElement[bool]) -> list[tuple[str, Callable[[], EventSubscription]]]:
+        """Return ids, and what parses the document of each; it raises ValueError where it means nothing."""
         query = select(
             entity.c.id,
             entity.c.document,
@@ -180,7 +203,9 @@ class Subscriptions:
             rows = connection.execute(query.order_by(entity.c.fqn)).all()
             watermarks = _watermarks(connection, [row.id for row in rows])
             bots = _bots(connection, [row.id for row in rows])
-        return [_subscription(row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {})) for row in rows]
+        return [
+            (row.id, partial(_subscription, row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {}))) for row in rows
+        ]
 
 
 def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:

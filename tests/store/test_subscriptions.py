@@ -11,7 +11,7 @@ from tocsin.clock import FixedClock
 from tocsin.errors import WrongKey
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.model.people import SYSTEM
+from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
@@ -54,6 +54,15 @@ def test_only_enabled_alerts_are_listed_in_the_order_of_their_names(
     create(writes, "a")
     create(writes, "off", enabled=False)
     assert [one.name for one in subscriptions.list_enabled()] == ["a", "b"]
+
+
+def test_an_alert_names_its_creator_whoever_changes_it(subscriptions: Subscriptions, writes: Writes) -> None:
+    request: Document = {"name": "mine", "alertType": "Notification", "destinations": []}
+    made = writes.create(ENTITY_TYPE, request, actor=Actor("ann's id", "ann"))
+    change = [{"op": "add", "path": "/description", "value": "changed"}]
+    writes.patch(ENTITY_TYPE, Key.by_id(str(made.document["id"])), change, actor=Actor("bob's id", "bob"))
+    (alert,) = subscriptions.list_all()
+    assert (alert.creator_id, alert.is_of_administrators) == ("ann's id", False)
 
 
 def test_the_watermark_is_the_first_version_whatever_changes_later(

@@ -58,7 +58,8 @@ class Alerts:
     notify that may gather or wait; ``opening`` are those whose failures open incidents,
     ``links`` which of them trigger which, ``depending`` which depend on which, ``of_tocsin`` which are Tocsin's own,
     ``reads`` the parts of events that the condition of each reads.
-    ``costs`` are those of the plans, ``too_costly`` why some are not in the index: all together would cost too much.
+    ``costs`` are those of the plans, ``creators`` who made those that are not of administrators, ``too_costly`` why
+    some are not in the index: all together would cost too much.
     """
 
     revision: int
@@ -74,6 +75,7 @@ class Alerts:
     of_tocsin: frozenset[str] = field(repr=False, default=frozenset())
     reads: dict[str, frozenset[str]] = field(repr=False, default_factory=dict)
     costs: dict[str, PlanCost] = field(repr=False, default_factory=dict)
+    creators: dict[str, str] = field(repr=False, default_factory=dict)
     too_costly: dict[str, str] = field(repr=False, default_factory=dict)
     _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
 
@@ -137,7 +139,10 @@ class CurrentAlerts:
         index = self._indexed(before, changed, planned, unreadable)
         sound = [one for one in read if one.id in planned]
         costs = _without(before.costs, changed) | {one: each.cost for one, each in planned.items()}
-        too_costly = left_out(costs)
+        of_tocsin = before.of_tocsin - changed | {one.id for one in sound if one.is_of_tocsin}
+        of_people = {one.id: one.creator_id for one in sound if not one.is_of_administrators}
+        creators = _without(before.creators, changed) | of_people
+        too_costly = left_out(costs, creators, of_tocsin)
         now = Alerts(
             revision=revision,
             index=index.changed(too_costly, ()) if too_costly else index,
@@ -148,7 +153,8 @@ class CurrentAlerts:
             unreadable=_without(before.unreadable, changed) | unreadable,
             timings=_without(before.timings, changed) | timings_of(sound),
             opening=self._opening(before, changed, planned),
-            of_tocsin=before.of_tocsin - changed | {one.id for one in sound if one.is_of_tocsin},
+            of_tocsin=of_tocsin,
+            creators=creators,
             reads=_without(before.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
             depending=_without(before.depending, changed)
             | {one.id: tuple(each.id for each in one.depends_on) for one in sound if one.depends_on},

@@ -208,9 +208,10 @@ class EventSubscription(WireModel):
 
     ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the
     first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
-    when it was created; ``is_of_administrators`` says whether nobody but administrators, or Tocsin itself, has created
-    or changed it, ``bots`` tells the bots of its destinations apart (``bot_of``), by destination. ``triggers`` are the
-    alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back.
+    when it was created, ``creator_id`` by whom; ``is_of_administrators`` says whether nobody but administrators, or
+    Tocsin itself, has created or changed it, ``bots`` tells the bots of its destinations apart (``bot_of``), by
+    destination. ``triggers`` are the alerts that notify of what it matches as well; incidents of those that it
+    ``depends_on`` hold it back.
     """
 
     id: str
@@ -236,6 +237,7 @@ class EventSubscription(WireModel):
     depends_on: tuple[EntityReference, ...] = ()
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
+    creator_id: str = Field(default="", exclude=True)
     is_of_administrators: bool = Field(default=False, exclude=True)
     bots: dict[str, str] = Field(default_factory=dict, exclude=True)
 

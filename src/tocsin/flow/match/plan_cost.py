@@ -8,8 +8,8 @@ the plan, whichever way an engine compiles it. Next: ``server/alerts/quotas.py``
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -258,22 +258,56 @@ def _names(value: Value) -> Sequence[object]:
     return (*inner.steps, inner.change or "") if isinstance(inner, PathValue) else ()
 
 
-def left_out(costs: Mapping[str, PlanCost], limits: CostLimits = IN_SUM) -> dict[str, str]:
+def left_out(
+    costs: Mapping[str, PlanCost],
+    creators: Mapping[str, str],
+    own: Collection[str] = (),
+    *,
+    limits: CostLimits = IN_SUM,
+) -> dict[str, str]:
     """Return the plans to do without so that the others keep within ``limits``, and why.
 
-    Those go first that have most of what is exceeded; of kinds of test, most that no other plan has.
+    What is exceeded is shared out among the people whose alerts use it, and alerts of the person with the largest share
+    go first, those with most of it before others: nobody gets a smaller share by spreading it over more alerts.
+
+    Parameters
+    ----------
+    costs : the cost of each plan, by alert
+    creators : who created an alert; alerts of administrators, which have none here, go after all others
+    own : Tocsin's own alerts, which always stay
     """
     kept, dropped = dict(costs), dict[str, str]()
-    while (name := limits.exceeded(whole := total(kept.values()))) is not None:
-        uses = Counter(shape for cost in kept.values() for shape in cost.shapes)
-        most = max(kept, key=lambda one: (_own_amount(name, kept[one], uses), kept[one].weight, one))
+    while (name := limits.exceeded(whole := total(kept.values()))) is not None and not kept.keys() <= set(own):
+        most = max(kept.keys() - set(own), key=_order_of_leaving(name, kept, creators))
         dropped[most] = str(limits.excess(whole))
         del kept[most]
     return dropped
 
 
-def _own_amount(name: str, cost: PlanCost, uses: Mapping[Leaf, int]) -> int:
-    return sum(uses[shape] == 1 for shape in cost.shapes) if name == "shapes" else _amount(name, cost)
+def _order_of_leaving(
+    name: str, costs: Mapping[str, PlanCost], creators: Mapping[str, str]
+) -> Callable[[str], tuple[bool, float, float, int, str]]:
+    """Return what alerts are ordered by when a limit is exceeded: whose is largest goes first."""
+    shares, of_person = _shares(name, costs, creators), defaultdict[str, float](float)
+    for one, share in shares.items():
+        of_person[_payer(one, creators)] += share
+    return lambda one: (one in creators, of_person[_payer(one, creators)], shares[one], costs[one].weight, one)
+
+
+def _shares(name: str, costs: Mapping[str, PlanCost], creators: Mapping[str, str]) -> dict[str, float]:
+    """Return what each alert has of an amount; a kind of test is shared by those who have it, person by person."""
+    if name != "shapes":
+        return {one: _amount(name, cost) for one, cost in costs.items()}
+    uses = Counter((_payer(one, creators), shape) for one, cost in costs.items() for shape in cost.shapes)
+    people = Counter(shape for _, shape in uses)
+    return {
+        one: sum(1 / (people[shape] * uses[_payer(one, creators), shape]) for shape in cost.shapes)
+        for one, cost in costs.items()
+    }
+
+
+def _payer(alert: str, creators: Mapping[str, str]) -> str:
+    return creators.get(alert, "")
 
 
 def _amount(name: str, cost: PlanCost) -> int:

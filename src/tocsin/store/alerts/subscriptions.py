@@ -47,6 +47,11 @@ _IS_OF_ADMINISTRATORS = ~exists().where(
     alert_editor.c.user_id != SYSTEM.id,
     alert_editor.c.user_id.not_in(select(person.c.user_id).where(person.c.is_admin, person.c.deleted.is_(False))),
 )
+_CREATOR = (
+    select(func.min(alert_editor.c.user_id))
+    .where(alert_editor.c.subscription_id == entity.c.id, alert_editor.c.is_creator)
+    .scalar_subquery()
+)
 _SWITCH = "enabled"
 
 
@@ -197,6 +202,7 @@ class Subscriptions:
             entity.c.id,
             entity.c.document,
             _CREATED_AT.label("created_at_ms"),
+            _CREATOR.label("creator_id"),
             _IS_OF_ADMINISTRATORS.label("is_of_administrators"),
         ).where(entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions)
         with reading(self._engine) as connection:
@@ -235,7 +241,13 @@ def _bots(connection: Connection, subscription_ids: Collection[str]) -> dict[str
 def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 0) -> EventSubscription:
     """Return what a subscription's document means; keys that only its readers know are left out."""
     meant = {key: value for key, value in document.items() if key in _MEANT}
-    ours = {"createdAtMs": created_at_ms, "sinceOffset": since_offset, "isOfAdministrators": False, "bots": {}}
+    ours = {
+        "createdAtMs": created_at_ms,
+        "sinceOffset": since_offset,
+        "creatorId": "",
+        "isOfAdministrators": False,
+        "bots": {},
+    }
     return EventSubscription.model_validate(meant | ours)
 
 
@@ -245,4 +257,5 @@ def _subscription(
     bots: dict[str, str],
 ) -> EventSubscription:
     alert = alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0, since_offset=since_offset)
-    return alert.model_copy(update={"is_of_administrators": bool(row.is_of_administrators), "bots": bots})
+    who = {"creator_id": row.creator_id or "", "is_of_administrators": bool(row.is_of_administrators)}
+    return alert.model_copy(update={**who, "bots": bots})

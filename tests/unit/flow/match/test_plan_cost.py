@@ -90,12 +90,41 @@ def test_ten_thousand_usual_alerts_are_far_from_the_limits() -> None:
     assert IN_SUM.excess(tenfold) is None
 
 
+LIMITS = CostLimits("All", shapes=13, document_tests=1_000, pattern_steps=1, index_bytes=100_000)
+
+
+def _usual(count: int) -> dict[str, PlanCost]:
+    return {f"usual {n}": cost_of(_plan(f"owners == 'o{n}' && tags == 'x'")) for n in range(count)}
+
+
 def test_those_are_left_out_that_have_most_of_what_is_exceeded() -> None:
-    usual = {f"usual {n}": cost_of(_plan(f"owners == 'o{n}' && tags == 'x'")) for n in range(20)}
+    usual = _usual(20)
     large = {"large": PlanCost(usual["usual 1"].shapes, index_bytes=10_000)}
     hostile = {f"hostile {n}": cost_of(_plan(*_kinds(16)[8 * n :][:8])) for n in (0, 1)}
-    limits = CostLimits("All", shapes=13, document_tests=1_000, pattern_steps=1, index_bytes=100_000)
-    dropped = left_out({**usual, **large, **hostile}, limits)
+    creators = {name: name for name in (*usual, *large, *hostile)}
+    dropped = left_out({**usual, **large, **hostile}, creators, limits=LIMITS)
     assert len(dropped) == 1
     assert set(dropped) <= set(hostile)
-    assert left_out({**usual, **large}, limits) == {}
+    assert left_out({**usual, **large}, creators, limits=LIMITS) == {}
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_share_is_no_smaller_when_it_is_spread_over_many_alerts_or_asked_for_twice(copies: int) -> None:
+    unusual = {"unusual": cost_of(_plan("userName.endsWith('a')", "userId.startsWith('b')"))}
+    usual = _usual(2)
+    spread = {
+        f"{person} {n} {copy}": cost_of(_plan(kind))
+        for person, kinds in (("eve", _kinds(8)), ("mallory", _kinds(16)[8:]))
+        for n, kind in enumerate(kinds)
+        for copy in range(copies)
+    }
+    creators = {name: name.split()[0] for name in (*usual, *unusual, *spread)}
+    dropped = left_out({**usual, **unusual, **spread}, creators, limits=LIMITS)
+    assert dropped.keys() <= spread.keys()
+    assert LIMITS.exceeded(total(cost for name, cost in spread.items() if name not in dropped)) is None
+
+
+def test_alerts_of_administrators_go_last_and_those_of_tocsin_never() -> None:
+    costs = {name: cost_of(_plan(*_kinds(40)[10 * n :][:10])) for n, name in enumerate(("eve", "root", "tocsin"))}
+    assert list(left_out(costs, {"eve": "eve"}, ["tocsin"], limits=LIMITS)) == ["eve", "root"]
+    assert list(left_out({"tocsin": cost_of(_plan(*_kinds(20)))}, {}, ["tocsin"], limits=LIMITS)) == []

@@ -98,6 +98,11 @@ EIGHT: list[Happening] = [(1, "orders")] * 8
 @example(made=[Made(age=1), Made("eve", 0, poll_interval_s=86_400)], happenings=EIGHT)
 @example(made=[Made(age=1, schedule="hourly"), Made("eve", 0, schedule="hourly", batch_size=2)], happenings=EIGHT)
 @example(made=[Made(age=1, assets=("revenue",)), Made("eve", 0, schedule="daily", is_critical=True)], happenings=EIGHT)
+@example(
+    made=[Made(age=1, schedule="hourly", batch_size=2), Made("eve", 0, schedule="hourly", batch_size=1)],
+    happenings=EIGHT,
+)
+@example(made=[Made(age=1, batch_size=1, group_by="asset"), Made("eve", 0, batch_size=2)], happenings=EIGHT)
 @settings(max_examples=150 if WHOLE else 10, deadline=None)
 def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
     beginning: Beginning, made: list[Made], happenings: list[Happening]
@@ -111,7 +116,7 @@ def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
     for event, told in together.items():
         ways = [one for one in (without.get(event), alone.get(event)) if one is not None]
         assert told.due_at_ms == min(one.due_at_ms for one in ways)
-        assert told.is_shown or not any(one.is_shown for one in ways)
+        assert told.is_shown or not any(one.is_shown for one in ways), (event, made, happenings, ways)
         assert told.alerts == frozenset().union(*(one.alerts for one in ways))
         if told.is_shown:
             assert told.wording == _wording([by_name[one] for one in told.alerts])

@@ -208,10 +208,10 @@ class EventSubscription(WireModel):
 
     ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the
     first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
-    when it was created, ``creator_id`` by whom; ``is_of_administrators`` says whether nobody but administrators, or
-    Tocsin itself, has created or changed it, ``bots`` tells the bots of its destinations apart (``bot_of``), by
-    destination. ``triggers`` are the alerts that notify of what it matches as well; incidents of those that it
-    ``depends_on`` hold it back.
+    when it was created, ``creator_id`` by whom (empty: by Tocsin itself); ``is_of_administrators`` says whether nobody
+    but administrators, or Tocsin itself, has created or changed it, ``bots`` tells the bots of its destinations apart
+    (``bot_of``), by destination. ``triggers`` are the alerts that notify of what it matches as well; incidents of those
+    that it ``depends_on`` hold it back.
     """
 
     id: str

@@ -22,7 +22,7 @@ from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.report_wording import is_failure_report, is_recovery
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.send.starring import starred
-from tocsin.flow.send.templates.choice import Routes, shares_of, worded
+from tocsin.flow.send.templates.choice import Routes, has_templates, shares_of, worded
 from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.message import (
@@ -171,6 +171,7 @@ async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: R
         sends_arrays=route.sends_arrays,
         shares=shares_of(routes),
         reaches_recipient=route.reaches_recipient,
+        payer=route.payer,
         addresses=await _addresses(parts, permitted, route.destination),
         answers=await _answers(parts, permitted, route.destination),
         failure=await _failure(parts, permitted),
@@ -200,15 +201,13 @@ def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:
 
 
 async def _worded(parts: WorkerParts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
-    """Return a message in the words of templates, and what was wrong with one; in a thread, as it may take a while."""
+    """Return a message in the words of templates, and what was wrong with one."""
     if dispatch.message.channel not in WORDED:
         return dispatch, ""
     place = MessagePlace(dispatch.message.channel, parts.base_url)
-
-    def work() -> tuple[Dispatch, str]:
-        return worded(dispatch, routes, parts.routes.system_templates(), place)
-
-    return await _answered(work)
+    system = await _answered(parts.routes.system_templates)
+    work = partial(worded, dispatch, routes, system, place, parts.renderings.accounts)
+    return await parts.renderings.run(dispatch.payer, work) if has_templates(routes, system) else work()
 
 
 async def _permitted(parts: WorkerParts, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:

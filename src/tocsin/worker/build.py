@@ -19,6 +19,7 @@ from sqlalchemy import Engine
 from tocsin.clock import Clock, Steady, SystemClock, steady_s
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Sender
+from tocsin.flow.send.templates.renderings import Renderings
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
@@ -69,6 +70,7 @@ class WorkerParts:
     senders: Mapping[str, Sender]
     failure_reports: FailureReports
     replays: Replays
+    renderings: Renderings = field(default_factory=Renderings)
     limits: Limits = field(default_factory=Limits)
     intervals_s: Mapping[str, float] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)

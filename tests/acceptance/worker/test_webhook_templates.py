@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from dataclasses import dataclass, field
+import threading
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aiohttp import web
@@ -12,10 +14,21 @@ from tests.acceptance.worker.receivers import receiver
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.unit.flow.send.events import NOW_MS, OWNER, dispatch
 
+from tocsin.flow.send.channels.webhook.filling import filled
+from tocsin.flow.send.channels.webhook.sender import WebhookSender
 from tocsin.flow.send.channels.webhook.signature import is_signed
+from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.flow.send.templates.accounts import MinuteLimits, Payer, TemplateAccounts
+from tocsin.model.message import Delivered
+from tocsin.model.notification import Reason
+from tocsin.model.subscription import Destination, DestinationConfig
 from tocsin.store.engine import reading
 from tocsin.store.tables import attempt
+
+PATIENCE_S = 30.0
 
 
 @dataclass
@@ -74,3 +87,42 @@ async def test_a_body_that_is_no_json_is_the_default_one_and_the_attempt_says_so
     assert json.loads(body)["eventType"] == "entityUpdated"
     assert problem.startswith("bodyTemplate: the body is not JSON: ")
     assert problem.endswith("; the default body was sent")
+
+
+async def test_templates_that_take_all_their_time_hold_up_nobody_else() -> None:
+    """While somebody's templates render, what the store is asked and what others send does not wait for them."""
+    heard, held = Heard(), threading.Event()
+
+    class Slow(Reason):
+        """A reason that takes its time when a template names it."""
+
+        def sentence(self, name: str | None = None) -> str:
+            held.wait()
+            return super().sentence(name)
+
+    slow = Slow.model_validate(OWNER.model_dump())
+    async with receiver(heard.answer) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
+        sender = WebhookSender(requests, source="https://tocsin.example.com")
+        plain = Destination.model_validate(
+            {"id": "p", "category": "External", "type": "Webhook", "config": {"endpoint": f"{url}/plain"}}
+        )
+        filled_in = plain.config.model_copy(update={"endpoint": f"{url}/own", "body_template": '"{{headline}}"'})
+        own = plain.model_copy(update={"config": filled_in})
+        many = [replace(dispatch(reasons=(slow,)), payer=Payer(f"alert {number}", "eve")) for number in range(100)]
+        waiting = [asyncio.create_task(sender.send(one, own, now_ms=NOW_MS)) for one in many]
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                assert isinstance(await sender.send(dispatch(), plain, now_ms=NOW_MS), Delivered)
+                assert await asyncio.to_thread(lambda: [path for path, *_ in heard.requests]) == ["/plain"]
+        finally:
+            held.set()
+        assert {type(one) for one in await asyncio.gather(*waiting)} == {Delivered}
+
+
+def test_beyond_its_time_of_a_minute_an_alert_sends_the_default_body_and_says_so() -> None:
+    spent = TemplateAccounts(MinuteLimits(alert_s=0))
+    config = DestinationConfig(endpoint="https://example.org/", body_template='"{{headline}}"')
+    found = filled(dispatch(), config, source="https://tocsin.example.com", accounts=spent)
+    assert found.payloads == {}
+    said = "bodyTemplate: the templates of this alert have taken 0 s of this minute; the default body was sent"
+    assert found.problem == said

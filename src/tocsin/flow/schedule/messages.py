@@ -127,10 +127,9 @@ def _by_asset(slot: Slot, row: Row) -> Slot:
 def slot_order(slot: Slot, *, now_ms: int) -> tuple[int, bool]:
     """Return what the slots of a notification are ordered by, those of leading alerts being first in any case.
 
-    The earliest is first; of those that are due now, one without others.
+    The earliest is first; of several at one time one without others, in which nothing is only counted.
     """
-    due_at_ms = max(slot.due_at_ms, now_ms)
-    return due_at_ms, due_at_ms == now_ms and slot.grouping_key is not None
+    return max(slot.due_at_ms, now_ms), slot.grouping_key is not None
 
 
 def _slot_of(decision: Decision, timing: Timing, now_ms: int) -> Slot:

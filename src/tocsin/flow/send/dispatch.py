@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import NamedTuple, Protocol
 
+from tocsin.flow.send.templates.accounts import NOBODY, Payer
 from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
@@ -53,10 +54,17 @@ class Button(NamedTuple):
 
 @dataclass(frozen=True)
 class Share:
-    """How many of its notifications a message shows for an alert at most, and whether that is one of administrators."""
+    """How many of its notifications a message shows for an alert at most: of each asset, if it gathers by asset.
+
+    ``is_of_administrators``: nobody but administrators, or Tocsin itself, has created or changed the alert.
+    """
 
     count: int = DEFAULT_BATCH_SIZE
+    by_asset: bool = False
     is_of_administrators: bool = False
+
+
+_ALONE = Share()
 
 
 @dataclass(frozen=True)
@@ -68,8 +76,8 @@ class Dispatch:
     says of it, ``payloads`` the body that a webhook's own template makes of it, ``addresses`` the e-mail addresses of
     owners who can be mentioned, by their ids.
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
-    ``answers`` is the first message about the failure that it resolves, ``failure`` what surrounds the failure that it
-    is about, ``buttons`` are those to acknowledge incidents,
+    ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
+    resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents,
     by the id of a notification. ``event_bytes`` is the size of its events as JSON.
     """
 
@@ -83,6 +91,7 @@ class Dispatch:
     payloads: Mapping[str, bytes] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
     reaches_recipient: bool = True
+    payer: Payer = NOBODY
     answers: Answered | None = None
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
@@ -123,16 +132,16 @@ def _halves(limit: int) -> Iterator[int]:
 
 
 def _selected(dispatch: Dispatch, *, of_administrators: int, of_others: int) -> tuple[Entry, ...]:
-    left: dict[str, int] = {}
+    left: dict[tuple[str, str], int] = {}
     selected: list[Entry] = []
     for entry in dispatch.entries:
         is_shown = False
         for alert in {reason.subscription_id for reason in entry.reasons} or {""}:
-            if alert not in left:
-                share = dispatch.shares.get(alert, Share())
-                left[alert] = min(share.count, of_administrators if share.is_of_administrators else of_others)
-            is_shown = is_shown or left[alert] > 0
-            left[alert] -= 1
+            share = dispatch.shares.get(alert, _ALONE)
+            group = alert, entry.event.entity_id if share.by_asset else ""
+            most = min(share.count, of_administrators if share.is_of_administrators else of_others)
+            is_shown = is_shown or left.get(group, most) > 0
+            left[group] = left.get(group, most) - 1
         selected += [entry] if is_shown else []
     return tuple(selected)
 
@@ -173,9 +182,9 @@ class Route:
 
     ``retries`` counts the attempts after the first, ``batch_size`` the notifications that a message may show,
     or an array hold where the alert ``sends_arrays``. ``rank`` decides between alerts that share a message
-    (``flow/schedule/decide.rank_of``). ``reaches_recipient``: messages to people are sent by Tocsin itself, or by a bot
-    that an administrators' alert uses. ``template`` words its messages; where there is none any more,
-    ``template_problem`` says so.
+    (``flow/schedule/decide.rank_of``), ``share`` is what such a message shows for it. ``reaches_recipient``: messages
+    to people are sent by Tocsin itself, or by a bot that an administrators' alert uses. ``template`` words its
+    messages, in the time of ``payer``; where there is none any more, ``template_problem`` says so.
     ``closed_because`` says why nothing may be sent there; ``None`` while it is open. ``waits_because`` says why nothing
     can be sent for now.
     """
@@ -189,17 +198,14 @@ class Route:
     template: Template | None = None
     template_problem: str = ""
     rank: tuple[bool, int, str] = (True, 0, "")
+    share: Share = _ALONE
     reaches_recipient: bool = True
-
-    @property
-    def share(self) -> Share:
-        """Return what a message shows for the alert."""
-        return Share(self.batch_size, self.is_of_administrators)
+    payer: Payer = NOBODY
 
     @property
     def is_of_administrators(self) -> bool:
         """Return whether nobody but administrators, or Tocsin itself, has created or changed the alert."""
-        return not self.rank[0]
+        return self.share.is_of_administrators
 
 
 class Sender(Protocol):

@@ -13,6 +13,7 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Dispatch, narrowed
 from tocsin.flow.send.rehearsal import Rehearsed, rehearsal
+from tocsin.flow.send.templates.accounts import TemplateAccounts
 from tocsin.flow.send.templates.choice import shares_of, worded
 from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.send.wording import headline
@@ -171,7 +172,8 @@ def _worded(dispatch: Dispatch, caller: Caller) -> Dispatch:
     routes = {alert: stored.of(alert) for alert, _ in keys}
     place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url())
     found = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
-    return worded(replace(dispatch, shares=shares_of(found)), found, stored.system_templates(), place)[0]
+    sized = replace(dispatch, shares=shares_of(found))
+    return worded(sized, found, stored.system_templates(), place, TemplateAccounts())[0]
 
 
 async def rehearsed(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:

@@ -42,16 +42,13 @@ _MEANT = frozenset(field.alias or name for name, field in EventSubscription.mode
 _CREATED_AT = (
     select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
 )
+_EDITED = (alert_editor.c.subscription_id == entity.c.id, alert_editor.c.user_id != SYSTEM.id)
 _IS_OF_ADMINISTRATORS = ~exists().where(
-    alert_editor.c.subscription_id == entity.c.id,
-    alert_editor.c.user_id != SYSTEM.id,
+    *_EDITED,
+    alert_editor.c.is_editor,
     alert_editor.c.user_id.not_in(select(person.c.user_id).where(person.c.is_admin, person.c.deleted.is_(False))),
 )
-_CREATOR = (
-    select(func.min(alert_editor.c.user_id))
-    .where(alert_editor.c.subscription_id == entity.c.id, alert_editor.c.is_creator)
-    .scalar_subquery()
-)
+_CREATOR = select(func.min(alert_editor.c.user_id)).where(*_EDITED, alert_editor.c.is_creator).scalar_subquery()
 _SWITCH = "enabled"
 
 

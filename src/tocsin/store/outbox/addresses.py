@@ -10,8 +10,9 @@ from sqlalchemy import Engine
 
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
-from tocsin.flow.send.dispatch import Route
-from tocsin.model.subscription import Destination, EventSubscription, bot_of
+from tocsin.flow.send.dispatch import Route, Share
+from tocsin.flow.send.templates.accounts import Payer
+from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_of
 from tocsin.model.template import Template
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.templates import Templates
@@ -44,6 +45,8 @@ class Routes:
                 template=template,
                 template_problem=problem,
                 rank=rank_of(subscription),
+                share=_share(subscription),
+                payer=Payer(subscription.id, subscription.creator_id or None),
                 reaches_recipient=self._reaches_recipient(subscription, destination),
             )
             for destination in subscription.destinations
@@ -73,6 +76,11 @@ class Routes:
             return self._subscriptions.with_secrets(subscription_id), None
         except (StaleSecrets, WrongKey) as unreadable:
             return self._subscriptions.find(subscription_id), unreadable.message
+
+
+def _share(subscription: EventSubscription) -> Share:
+    by_asset = subscription.trigger.group_by in (GroupBy.ASSET, GroupBy.LINEAGE_ROOT)
+    return Share(subscription.batch_size, by_asset, subscription.is_of_administrators)
 
 
 def _closed(subscription: EventSubscription, destination: Destination) -> str | None:

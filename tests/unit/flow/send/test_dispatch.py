@@ -41,6 +41,17 @@ def test_each_alert_shows_as_many_as_it_would_alone() -> None:
     assert len(next(selections(shared(*["b"] * 8, b=Share(2)), 20))) == 2
 
 
+def test_an_alert_that_gathers_by_asset_shows_as_many_of_each() -> None:
+    message = shared(*["ab"] * 4, a=Share(1, by_asset=True), b=Share(1))
+    assets = ("orders", "orders", "revenue", "revenue")
+    entries = zip(message.entries, assets, strict=True)
+    by_asset = replace(
+        message,
+        entries=tuple(replace(one, event=one.event.model_copy(update={"entity_id": asset})) for one, asset in entries),
+    )
+    assert [one.event.entity_id for one in next(selections(by_asset, 20))] == ["orders", "revenue"]
+
+
 def test_many_of_one_alert_take_no_place_of_another() -> None:
     message = shared(*["b"] * 1_000, *["ab"] * 8, a=SHARED, b=SHARED)
     assert counts(message, 20, "a")[0] == 8

@@ -29,9 +29,9 @@ LIMITS = RenderLimits()
 
 
 class Budget:
-    """What a rendering may still use; ``seconds`` are counted from its making."""
+    """What a rendering may still use; ``seconds`` are those that its thread works from its making on."""
 
-    def __init__(self, limits: RenderLimits = LIMITS, steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: RenderLimits = LIMITS, steady: Callable[[], float] = time.thread_time) -> None:
         self._limits, self._steady = limits, steady
         self._steps, self._written, self._made = 0, 0, 0
         self._ends_s = steady() + limits.seconds

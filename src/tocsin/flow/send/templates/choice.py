@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.dispatch import Dispatch, Route, Share, selections
-from tocsin.flow.send.templates.message_text import MessagePlace, with_texts
+from tocsin.flow.send.templates.accounts import NOBODY, TemplateAccounts
+from tocsin.flow.send.templates.message_text import ChosenTemplate, MessagePlace, with_texts
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
 from tocsin.model.template import Template
@@ -24,7 +25,11 @@ Routes = Mapping[tuple[str, str], Route | None]
 
 
 def worded(
-    dispatch: Dispatch, routes: Routes, system: Mapping[str, Template], place: MessagePlace
+    dispatch: Dispatch,
+    routes: Routes,
+    system: Mapping[str, Template],
+    place: MessagePlace,
+    accounts: TemplateAccounts,
 ) -> tuple[Dispatch, str]:
     """Return a message as templates word it, and what was wrong with one of them; that part keeps the default text.
 
@@ -34,27 +39,35 @@ def worded(
     if dispatch.message.channel not in WORDED:
         return dispatch, ""
     lost = _lost(dispatch, routes)
-    if not system and not any(route.template for route in routes.values() if route):
+    if not has_templates(routes, system):
         return dispatch, lost
 
-    def template_of(entry: Entry) -> Template | None:
-        named = (system[name] for name in system_names(entry.event) if name in system)
-        return _template_of_alerts(entry, routes) or next(named, None)
+    def template_of(entry: Entry) -> ChosenTemplate | None:
+        return _template_of_alerts(entry, routes, system)
 
-    made, problem = with_texts(dispatch, template_of, place, shown=next(selections(dispatch, MOST_WORDED)))
+    shown = next(selections(dispatch, MOST_WORDED))
+    made, problem = with_texts(dispatch, template_of, place, shown=shown, accounts=accounts)
     return made, problem or lost
 
 
-def _template_of_alerts(entry: Entry, routes: Routes) -> Template | None:
+def has_templates(routes: Routes, system: Mapping[str, Template]) -> bool:
+    """Return whether a template could word a message that leads there."""
+    return bool(system) or any(route.template for route in routes.values() if route)
+
+
+def _template_of_alerts(entry: Entry, routes: Routes, system: Mapping[str, Template]) -> ChosenTemplate | None:
     """Return the template that words a notification for all alerts that share it; None for the neutral text.
 
     Alerts of administrators decide for the others. Where those that decide differ, the text is neutral, so that nobody
-    words what another person's alert says.
+    words what another person's alert says. The leading one of them pays.
     """
     sharing = [route for reason in entry.reasons if (route := routes.get(reason.destination_key))]
     deciding = [route for route in sharing if route.is_of_administrators] or sharing
     templates = {route.template for route in deciding}
-    return templates.pop() if len(templates) == 1 else None
+    own = templates.pop() if len(templates) == 1 else None
+    template = own or next((system[name] for name in system_names(entry.event) if name in system), None)
+    payer = min(deciding, key=lambda route: route.rank).payer if deciding else NOBODY
+    return None if template is None else ChosenTemplate(template, payer)
 
 
 def shares_of(routes: Routes) -> dict[str, Share]:

@@ -6,14 +6,16 @@ Next: ``flow/send/message_content.py``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tocsin.errors import InvalidTemplate
 from tocsin.flow.send.channels.webhook.payload import as_seed
 from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.templates.accounts import NOBODY, Payer, TemplateAccounts
 from tocsin.flow.send.templates.budget import LIMITS, Budget
 from tocsin.flow.send.templates.parse import parse
 from tocsin.flow.send.templates.render import Context, render_html, render_line
@@ -30,7 +32,16 @@ PUBLISHER = "Tocsin"
 
 _MESSAGE_SECONDS = 3.0
 T = TypeVar("T")
-TemplateOf = Callable[[Entry], Template | None]
+
+
+class ChosenTemplate(NamedTuple):
+    """The template that words a notification, and whose time it takes."""
+
+    template: Template
+    payer: Payer = NOBODY
+
+
+TemplateOf = Callable[[Entry], ChosenTemplate | None]
 
 
 @dataclass(frozen=True)
@@ -80,24 +91,30 @@ def context_of(entry: Entry, place: MessagePlace) -> Context:
 
 
 def with_texts(
-    dispatch: Dispatch, template_of: TemplateOf, place: MessagePlace, *, shown: Sequence[Entry]
+    dispatch: Dispatch,
+    template_of: TemplateOf,
+    place: MessagePlace,
+    *,
+    shown: Sequence[Entry],
+    accounts: TemplateAccounts,
 ) -> tuple[Dispatch, str]:
     """Return a message with the texts of templates for those of its notifications that are ``shown``; what went wrong.
 
-    All renderings of one message share the time that one message may take.
+    All renderings of one message for one payer share the time that one message may take.
     """
     texts: dict[str, RichText] = {}
     problems: list[str] = []
-    whole = Budget(replace(LIMITS, seconds=_MESSAGE_SECONDS))
+    whole = defaultdict[Payer, Budget](lambda: Budget(replace(LIMITS, seconds=_MESSAGE_SECONDS)))
     for entry in shown:
-        template = template_of(entry)
-        if template is None:
+        chosen = template_of(entry)
+        if chosen is None:
             continue
         try:
-            whole.look()
-            texts[entry.notification_id] = rendered(template, entry, place)
+            with accounts.charged(chosen.payer):
+                whole[chosen.payer].look()
+                texts[entry.notification_id] = rendered(chosen.template, entry, place)
         except InvalidTemplate as error:
-            problems.append(f"template {template.name}: {error.field or 'templateBody'}: {error.message}")
+            problems.append(f"template {chosen.template.name}: {error.field or 'templateBody'}: {error.message}")
     return replace(dispatch, texts=texts) if texts else dispatch, _said(problems)
 
 

@@ -97,6 +97,7 @@ class _Renderer:
 
     def _write(self, text: str) -> None:
         self._budget.write(len(text))
+        self._budget.step(len(text) // _SIZE_PER_STEP)
         self._parts.append(text)
 
     def _text_of(self, value: Value) -> str:

@@ -22,7 +22,8 @@ from tocsin.flow.send.channels.ms_teams import card as teams_card
 from tocsin.flow.send.channels.slack import blocks as slack_blocks
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.templates.message_text import MessagePlace, rendered, with_texts
+from tocsin.flow.send.templates.accounts import TemplateAccounts
+from tocsin.flow.send.templates.message_text import ChosenTemplate, MessagePlace, rendered, with_texts
 from tocsin.flow.send.templates.rich_text import RichText, blocks_of
 from tocsin.model.subscription import Channel
 from tocsin.model.template import Template
@@ -46,7 +47,9 @@ CHANNEL_NAMES = [one.value for one in LIMITS]
 
 def worded(given: Dispatch, template: Template = TEMPLATE) -> Dispatch:
     """Return a message in the words of a template."""
-    made, problem = with_texts(given, lambda _: template, PLACE, shown=given.entries)
+    made, problem = with_texts(
+        given, lambda _: ChosenTemplate(template), PLACE, shown=given.entries, accounts=TemplateAccounts()
+    )
     assert problem == ""
     return made
 
@@ -132,7 +135,13 @@ def test_what_fails_keeps_the_default_text_and_says_why() -> None:
         ("{{#if a}}", "template Odd: templateBody: Line 1, column 1: this block has no end"),
         ("{{#each entity}}{{> x}}{{/each}}", "template Odd: templateBody: Line 1, column 17: partials"),
     ):
-        made, problem = with_texts(plain, lambda _, body=body: Template("Odd", "x", body), PLACE, shown=plain.entries)
+        made, problem = with_texts(
+            plain,
+            lambda _, body=body: ChosenTemplate(Template("Odd", "x", body)),
+            PLACE,
+            shown=plain.entries,
+            accounts=TemplateAccounts(),
+        )
         assert made == plain
         assert problem.startswith(says)
         assert problem.endswith("; the default text was used")
@@ -142,7 +151,11 @@ def test_of_a_digest_only_what_fails_keeps_the_default_text() -> None:
     given = digest(3)
     good, bad = Template("Good", "x", "y"), Template("Bad", "{{x", "y")
     made, problem = with_texts(
-        given, lambda one: bad if one.notification_id == "1" else good, PLACE, shown=given.entries[:2]
+        given,
+        lambda one: ChosenTemplate(bad) if one.notification_id == "1" else ChosenTemplate(good),
+        PLACE,
+        shown=given.entries[:2],
+        accounts=TemplateAccounts(),
     )
     assert set(made.texts) == {"0"}
     assert problem == (

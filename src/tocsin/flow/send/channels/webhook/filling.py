@@ -17,6 +17,7 @@ import orjson
 from tocsin.errors import InvalidInput, InvalidTemplate
 from tocsin.flow.send.channels.webhook.bodies import LIMIT_BYTES
 from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.templates.accounts import TemplateAccounts
 from tocsin.flow.send.templates.budget import LIMITS, Budget, RenderLimits
 from tocsin.flow.send.templates.message_text import MessagePlace, context_of
 from tocsin.flow.send.templates.parse import parse
@@ -72,11 +73,11 @@ def check_templates(config: Document, place: str) -> None:
             raise InvalidInput(said, field=f"{place}.endpoint")
 
 
-def filled(dispatch: Dispatch, config: DestinationConfig, *, source: str) -> FilledConfig:
+def filled(dispatch: Dispatch, config: DestinationConfig, *, source: str, accounts: TemplateAccounts) -> FilledConfig:
     """Return what a webhook's templates make of a message; address and headers are filled in with its first event."""
     if not is_templated(config):
         return FilledConfig(config)
-    filling = _Filling(MessagePlace(Channel.WEBHOOK, source), dispatch)
+    filling = _Filling(MessagePlace(Channel.WEBHOOK, source), dispatch, accounts)
     payloads = dict(filling.bodies(config.body_template)) if config.body_template is not None else {}
     lines = {
         "headers": dict(filling.values("headers", config.headers, _in_header)),
@@ -89,8 +90,8 @@ def filled(dispatch: Dispatch, config: DestinationConfig, *, source: str) -> Fil
 class _Filling:
     """The filling in of one message; all of it shares the time that one message may take."""
 
-    def __init__(self, place: MessagePlace, dispatch: Dispatch) -> None:
-        self._dispatch, self._place = dispatch, place
+    def __init__(self, place: MessagePlace, dispatch: Dispatch, accounts: TemplateAccounts) -> None:
+        self._dispatch, self._place, self._accounts = dispatch, place, accounts
         self._contexts: dict[str, Context] = {}
         self._whole = Budget(_MESSAGE)
         self._problems: list[str] = []
@@ -129,12 +130,13 @@ class _Filling:
         return parts["origin"] + rest
 
     def _text(self, template: str, index: int, limits: RenderLimits, shown: Shown) -> str:
-        self._whole.look()
-        entry = self._dispatch.entries[index]
-        context = self._contexts.get(entry.notification_id)
-        if context is None:
-            context = self._contexts[entry.notification_id] = context_of(entry, self._place)
-        return render_text(template, context, Budget(limits), shown)
+        with self._accounts.charged(self._dispatch.payer):
+            self._whole.look()
+            entry = self._dispatch.entries[index]
+            context = self._contexts.get(entry.notification_id)
+            if context is None:
+                context = self._contexts[entry.notification_id] = context_of(entry, self._place)
+            return render_text(template, context, Budget(limits), shown)
 
     def _note(self, place: str, error: InvalidTemplate, consequence: str) -> None:
         self._problems.append(f"{place}: {error.message}; {consequence}")

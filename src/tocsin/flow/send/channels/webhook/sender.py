@@ -5,7 +5,6 @@ Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -22,6 +21,7 @@ from tocsin.flow.send.channels.webhook.verification import Verifications, signin
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.templates.renderings import Renderings
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
@@ -42,11 +42,13 @@ class WebhookSender:
         self._verifications = Verifications()
         self._source = source
         self._event_format = event_format
+        self._renderings = Renderings()
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome: that of its last request, or of the first that fails."""
         made = partial(self._made, dispatch, destination, now_ms=now_ms)
-        requests, problem = await asyncio.to_thread(made) if is_templated(destination.config) else made()
+        is_filled = is_templated(destination.config)
+        requests, problem = await self._renderings.run(dispatch.payer, made) if is_filled else made()
         outcome = await self._sent_all(requests, destination, now_ms=now_ms)
         return replace(outcome, template_error=problem) if problem else outcome
 
@@ -70,7 +72,8 @@ class WebhookSender:
         There are none when the destination's address is not a web address. The endpoint as it is set now wins over the
         one at the time of the event: its secrets belong to it.
         """
-        made = filled(dispatch, destination.config, source=self._source)
+        accounts = self._renderings.accounts
+        made = filled(dispatch, destination.config, source=self._source, accounts=accounts)
         config = made.config
         if config is not destination.config:
             dispatch = replace(dispatch, payloads=made.payloads)

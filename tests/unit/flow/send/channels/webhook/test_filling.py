@@ -15,6 +15,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.webhook.bodies import bodies_of
 from tocsin.flow.send.channels.webhook.filling import FilledConfig, check_templates, filled
 from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.templates.accounts import TemplateAccounts
 from tocsin.model.message import Entry
 from tocsin.model.subscription import DestinationConfig
 
@@ -31,12 +32,12 @@ def about(name: str = NASTY, *, count: int = 1) -> Dispatch:
 
 def made(of: Dispatch | None = None, **config: Any) -> FilledConfig:
     given = {"endpoint": "https://example.org/hook", **config}
-    return filled(of or about(), DestinationConfig.model_validate(given), source=SOURCE)
+    return filled(of or about(), DestinationConfig.model_validate(given), source=SOURCE, accounts=TemplateAccounts())
 
 
 def test_a_configuration_without_templates_is_itself() -> None:
     config = DestinationConfig(endpoint="https://example.org/a%20b?c=d", headers={"X-A": "}} {"})
-    assert filled(about(), config, source=SOURCE) == FilledConfig(config)
+    assert filled(about(), config, source=SOURCE, accounts=TemplateAccounts()) == FilledConfig(config)
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))

@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from tests.company import STARTED_MS, SmallCompany, destination_id
 from tests.notifying import notify_all
@@ -103,7 +103,7 @@ EIGHT: list[Happening] = [(1, "orders")] * 8
     happenings=EIGHT,
 )
 @example(made=[Made(age=1, batch_size=1, group_by="asset"), Made("eve", 0, batch_size=2)], happenings=EIGHT)
-@settings(max_examples=150 if WHOLE else 10, deadline=None)
+@settings(max_examples=150, phases=tuple(Phase) if WHOLE else (Phase.explicit,), deadline=None)
 def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
     beginning: Beginning, made: list[Made], happenings: list[Happening]
 ) -> None:

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 CALCULATION = ("expected.py", "world.py", "predicted.py")
-PLAIN = {"truth", "__future__", "collections", "dataclasses", "functools", "itertools"}
+PLAIN = {"truth", "__future__", "collections", "dataclasses", "functools", "itertools", "json"}
 """What the calculation is made of."""
 
 

@@ -16,10 +16,20 @@ _WITHIN_S = 10
 
 def processes_under(pid: int) -> list[int]:
     """Return the ids of a process and of everything it has started, directly or not."""
-    children = [
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
+    children = [child for task in _entries(Path(f"/proc/{pid}/task")) for child in _children(task)]
     return [pid, *(one for child in children for one in processes_under(child))]
+
+
+def _entries(folder: Path) -> list[Path]:
+    with contextlib.suppress(OSError):  # the process ended meanwhile
+        return list(folder.iterdir())
+    return []
+
+
+def _children(task: Path) -> list[int]:
+    with contextlib.suppress(OSError):  # the thread ended meanwhile
+        return [int(child) for child in (task / "children").read_text().split()]
+    return []
 
 
 def command_lines(pid: int) -> Iterator[str]:
@@ -37,10 +47,9 @@ def listening_ports(pid: int) -> set[int]:
 
 
 def _links(folder: Path) -> Iterator[str]:
-    with contextlib.suppress(OSError):
-        for entry in folder.iterdir():
-            with contextlib.suppress(OSError):
-                yield str(entry.readlink())
+    for entry in _entries(folder):
+        with contextlib.suppress(OSError):
+            yield str(entry.readlink())
 
 
 def answer_to(port: int, request: bytes) -> bytes:

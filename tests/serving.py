@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import argon2._password_hasher
 import httpx
@@ -90,7 +93,9 @@ class Served:
 
 def server_settings(**more: Any) -> Settings:
     """Return the settings of a server whose receivers are on loopback."""
-    return Settings(log_level="warning", secrets_key=SecretStr(KEY), egress_allow=("127.0.0.0/8",), **more)
+    folder = Path(tempfile.gettempdir()) / f"tocsin-{uuid4()}"  # not there: servers of tests share no data folder
+    given = {"data_dir": folder, "secrets_key": SecretStr(KEY), "egress_allow": ("127.0.0.0/8",)} | more
+    return Settings(log_level="warning", **given)
 
 
 @contextmanager

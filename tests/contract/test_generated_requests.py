@@ -29,7 +29,6 @@ from tocsin.store.schema import migrate
 pytestmark = pytest.mark.slow
 
 _CHECKS = [
-    not_a_server_error,
     conformance.status_code_conformance,
     conformance.content_type_conformance,
     conformance.response_schema_conformance,
@@ -79,7 +78,7 @@ def test_generated_requests_are_answered_as_described(
         answer = case.call(base_url=str(client.base_url).removesuffix("/api/v1/"), timeout=60)
         statuses[answer.status_code] += 1
         try:
-            case.validate_response(answer, checks=_CHECKS)
+            case.validate_response(answer, checks=_CHECKS if _is_monitored(case) else [not_a_server_error, *_CHECKS])
         except* Failure as failures:
             found.append(f"{case.as_curl_command()[:500]}: {[str(one)[:300] for one in failures.exceptions]}")
 
@@ -101,6 +100,11 @@ def test_generated_requests_are_answered_as_described(
     assert len(operations) > 150
     assert statuses[200 if mode.is_positive else 400] > len(operations) / 3, statuses
     assert statuses[401] < (10 if mode.is_positive else len(operations)), statuses
+
+
+def _is_monitored(case: Case) -> bool:
+    """Return whether a request asks for 503 unless all is well: here no pipeline runs."""
+    return case.operation.path.endswith("/healthcheck") and "strict" in (case.query or {})
 
 
 def _chosen(operations: list[APIOperation]) -> list[APIOperation]:

@@ -319,6 +319,7 @@ MAKES: dict[str, str] = {
     "PUT /dataQuality/testSuites/executable": "the same by another name",
     "POST /events/subscriptions": "an alert of one's own; what it tells of is asked for every event",
     "PUT /events/subscriptions": "an alert of one's own, or Forbidden",
+    "PUT /events/subscriptions/{subscription_id}/takeOver": "then the alert covers what the caller may view",
 }
 """Routes that create something, and why they reveal nothing hidden."""
 
@@ -338,6 +339,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /events/subscriptions/validation/destination",
         "POST /search/aggregate",
         "POST /acknowledge/{token}",
+        "POST /auth/token",
         "POST /mute/{token}",
         "POST /slack/interactions",
         "POST /unsubscribe/{token}",

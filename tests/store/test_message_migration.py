@@ -11,6 +11,7 @@ from sqlalchemy import Engine, MetaData, Table, insert, select
 from tests.postgres import Cluster
 from tests.unit.flow.send.events import NOW_MS, change_event
 
+from tocsin.flow.schedule.messages import Slot
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import message_id, notification_id
 from tocsin.model.subscription import Channel
@@ -146,7 +147,7 @@ def test_a_micro_batch_repeated_after_the_migration_adds_nothing(old_engine: Eng
     rows = [
         {**_note(status, Channel.EMAIL), "key": f"{status}@example.org", "target": f"{status}@example.org"}
         | {"message_id": _sent(status), "subscription_id": "s", "destination_id": "d", "subscription_ids": ["s"]}
-        | {"grouping_key": None, "wait_ms": 0}
+        | {"grouping_key": None, "wait_ms": 0, "slots": (Slot(NOW_MS),)}
         for status in TRIES
     ]
     Notifications(old_engine).add(rows)

@@ -78,7 +78,6 @@ def test_versions_are_read_by_number_time_and_in_pages(store_engine: Engine) -> 
         assert reader.as_of("table", key, times[version]) == document
         assert shop.catalogue.version(key.id or "", str(version)) == document
     assert shop.catalogue.versions(key.id or "") == list(reversed(states.values()))
-    assert shop.catalogue.maker(key.id or "") == "jane"
     assert reader.newest("table", key, before="0.3") == states[0.2]
 
 

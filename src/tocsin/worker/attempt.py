@@ -246,14 +246,14 @@ async def _failure(parts: WorkerParts, dispatch: Dispatch) -> FailureContext | N
 
 
 def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-    """Return what keeps a reason from being sent: its alert, its destination, or a recipient who is gone."""
+    """Return what keeps a reason from being sent: a recipient who is gone, its alert, or its destination."""
+    if entry.recipient_gone and reason.is_personal:
+        return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
     route = routes[reason.destination_key]
     if route is None:
         return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
     if route.closed_because is not None:
         return OutcomeReason.DISABLED, route.closed_because
-    if entry.recipient_gone and reason.is_personal:
-        return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
     return None
 
 

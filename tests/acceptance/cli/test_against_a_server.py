@@ -150,7 +150,7 @@ FILED = """
   destinations:
     - category: External
       type: Webhook
-      config: {endpoint: "http://127.0.0.1:9/hook", secretKey: "${HOOK_SECRET}", headers: {X-Key: "a $${b}"}}
+      config: {endpoint: "http://127.0.0.1:9/hook", secretKey: "${TOCSIN_ALERT_HOOK}", headers: {X-Key: "a $${b}"}}
 """
 
 
@@ -158,8 +158,8 @@ def test_alerts_are_kept_as_code(logged_in: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "alerts"
     folder.mkdir()
     (folder / "ours.yaml").write_text(FILED)
-    secret = Shell(logged_in.folder, {**logged_in.environment, "HOOK_SECRET": "s3cret"})
-    assert "environment variable HOOK_SECRET is not set" in logged_in.run("alerts", "plan", str(folder)).stderr
+    secret = Shell(logged_in.folder, {**logged_in.environment, "TOCSIN_ALERT_HOOK": "s3cret"})
+    assert "environment variable TOCSIN_ALERT_HOOK is not set" in logged_in.run("alerts", "plan", str(folder)).stderr
 
     planned = secret.run("alerts", "plan", str(folder), "--detailed-exitcode")
     assert (planned.returncode, "+ create Tests" in planned.stdout, "2 to create" in planned.stdout) == (8, True, True)
@@ -179,7 +179,7 @@ def test_alerts_are_kept_as_code(logged_in: Shell, tmp_path: Path) -> None:
     assert (no_changes.returncode, "0 to create, 0 to update, 0 to delete" in no_changes.stdout) == (0, True)
 
     exported.unlink()
-    rotated = Shell(logged_in.folder, {**logged_in.environment, "HOOK_SECRET": "an0ther"})
+    rotated = Shell(logged_in.folder, {**logged_in.environment, "TOCSIN_ALERT_HOOK": "an0ther"})
     hooked = FILED[FILED.index("- name: Hooked") :].replace("Notification", "Notification\n  retries: 5")
     (folder / "hooked.yaml").write_text(hooked)
     planned = rotated.run("alerts", "plan", str(folder), "--prune")

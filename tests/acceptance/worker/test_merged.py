@@ -103,7 +103,9 @@ async def test_what_a_policy_hides_from_one_alerts_editor_later_still_goes_out_f
     (text,) = said(mailbox)
     assert ("alert z" in text, "alert a" in text) == (True, False)
     dropped = dropped_reasons(sqlite_engine)
-    assert dropped == [("a", "mayNotView", "a policy hides it from the alert's creator or an editor")]
+    assert dropped == [
+        ("a", "mayNotView", "a policy hides it from an editor of the alert, who could read what is sent")
+    ]
     standings = {name: DestinationStatuses(sqlite_engine).of(alert) for name, alert in shared.ids.items()}
     assert standings["a"] == {}
     assert [one.delivered_count for one in standings["z"].values()] == [1]

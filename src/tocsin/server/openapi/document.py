@@ -128,7 +128,11 @@ def _described(described: Document, enums: Document, route: APIRoute, method: st
         "summary": _summary(described["description"]),
         "description": described["description"],
         "parameters": parameters_of(orjson.loads(orjson.dumps(described.get("parameters", []))), enums, name, row),
-        "responses": _successes(table, route, name) | errors_of(route, method, is_read=table.body is not None),
+        "responses": {
+            **_successes(table, route, name),
+            **errors_of(route, method, is_read=table.body is not None),
+            **_unavailable(table),
+        },
     }
     if table.body is not None:
         media = {_BODY_MEDIA.get(table.body, "application/json"): {"schema": ref(table.body)}}
@@ -167,6 +171,15 @@ def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
     headers = {"headers": _ETAG} if name in _TAGGED else {"headers": _LOCATION} if "302" in statuses else {}
     made = {status: {"description": _SUCCESS[status], **content, **headers} for status in statuses}
     return made | ({"204": {"description": table.or_nothing}} if table.or_nothing else {})
+
+
+def _unavailable(table: OpenApiOperation) -> Document:
+    """Return the 503 of an operation that also answers with it; the store being away is an error all the same."""
+    if not table.or_unavailable or table.answer is None:
+        return {}
+    schema = {"anyOf": [ref(table.answer), ref("Error")]}
+    description = f"{table.or_unavailable} Or: {ERRORS['Error503']['description']}"
+    return {"503": {"description": description, "content": {table.media: {"schema": schema}}}}
 
 
 def _schemas(used: Iterable[Iterable[str]]) -> Document:

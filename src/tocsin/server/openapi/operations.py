@@ -25,6 +25,7 @@ class OpenApiOperation:
     also : further statuses of the same answer
     media : of the answer
     or_nothing : when the answer is empty instead (204)
+    or_unavailable : when the same answer has status 503
     """
 
     answer: str | None
@@ -32,6 +33,7 @@ class OpenApiOperation:
     also: tuple[str, ...] = ()
     media: str = "application/json"
     or_nothing: str = ""
+    or_unavailable: str = ""
 
 
 _PATCHED = "JsonPatch"
@@ -78,7 +80,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "followers.follow_many": OpenApiOperation("BulkResult", "FollowsRequest"),
     # system, people
     "version.version": OpenApiOperation("Version"),
-    "health.healthcheck": OpenApiOperation("Health"),
+    "health.healthcheck": OpenApiOperation("Health", or_unavailable="With `strict`: `status` is not `ok`."),
     "defaults.read_setting": OpenApiOperation("Setting"),
     "connectors.read_definition": OpenApiOperation("ConnectionTest"),
     "users.login": OpenApiOperation("LogIn", "LogInRequest"),

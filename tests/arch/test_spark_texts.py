@@ -14,7 +14,7 @@ SRC = Path(__file__).resolve().parents[2] / "src/tocsin"
 PARSED = {"expr", "selectExpr", "sql", "filter", "where", "call_function"}
 """Functions and methods of Spark that parse a text."""
 
-STATEMENTS = {("jobs/lake.py", "answers")}
+STATEMENTS = {("spark/lake_sql.py", "checked")}
 """Functions that run a user's statement, and check what Spark made of it."""
 
 _Function = ast.FunctionDef | ast.Lambda

@@ -22,7 +22,8 @@ from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, ReadingStep, Window
 from tocsin.jobs import lake as jobs
 from tocsin.jobs import lake_queries
-from tocsin.jobs.lake import LakeParts, answers, compact, grow, show_history, sweep
+from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
+from tocsin.jobs.lake_answers import Bounds, LakeQueries
 from tocsin.spark.lake import HistoryLocation, folder_of, history, logged, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
@@ -196,7 +197,7 @@ def test_an_empty_lake_and_an_empty_log_are_an_empty_history(store_engine: Engin
 def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, parts: LakeParts) -> None:
     company.describe("orders", "In the log alone.", by="ana")
     asked = "SELECT 1 AS a, CASE WHEN offset % 2 = 0 THEN 'even' END AS b, 5 AS c FROM change_events ORDER BY offset"
-    found = answers(parts, asked)
+    found = LakeQueries(parts).answers(asked)
     assert {tuple(row) for row in found} == {("a", "b", "c")}
     assert [row["b"] for row in found[:2]] == [None, "even"]
 
@@ -206,7 +207,7 @@ def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, 
     [
         ("SELEC 1", "Syntax error at or near 'SELEC'"),
         ("SELECT foo FROM change_events", "name `foo` cannot be resolved. Did you mean"),
-        ("SELECT * FROM events", "There is no table or view `events`; query change_events."),
+        ("SELECT * FROM events", "There is no table or view events; query change_events."),
         ("SELECT 1 / 0", "Division by zero"),
         ("SELECT CAST('a' AS INT)", "cannot be cast"),
     ],
@@ -215,7 +216,7 @@ def test_a_wrong_question_is_refused_without_sparks_plan(
     store_engine: Engine, parts: LakeParts, capfd: pytest.CaptureFixture[str], question: str, says: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        answers(parts, question)
+        LakeQueries(parts).answers(question)
     assert says in refused.value.message
     assert "Project" not in refused.value.message
     assert "Traceback" not in (said := capfd.readouterr()).err + said.out
@@ -240,7 +241,7 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
         with socket.socket(socket.AF_UNIX) as gone:
             gone.connect(str(path))
             gone.sendall(b"no question\n")
-        monkeypatch.setattr(lake_queries, "MOST_ROWS", 1)
+        monkeypatch.setattr(lake_queries, "BOUNDS", Bounds(rows=1, seconds=60))
         assert answered_by_the_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
         assert len(answered_by_the_pipeline("SELECT id FROM change_events LIMIT 1") or ()) == 1
     finally:

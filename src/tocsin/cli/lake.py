@@ -19,7 +19,6 @@ from tocsin.cli.output import AsJson, show_facts, show_rows
 from tocsin.cli.progress import progress_bar, waiting_for
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
-from tocsin.jobs.lake_question import question_in
 from tocsin.model.entity import Document
 
 if TYPE_CHECKING:  # Spark is an extra
@@ -74,16 +73,16 @@ def query(
     """Query the view change_events (lake and log together) with SQL.
 
     Reads the store directly, so it shows all events. A pipeline that runs on this machine answers in a second or two;
-    otherwise, and for more than 10,000 rows, Spark is started, which requires Java 17 or newer.
+    otherwise, and for expensive queries, Spark is started, which requires Java 17 or newer.
     """
-    text = question_in(sys.stdin.read() if sql == "-" else sql)
+    text = sys.stdin.read() if sql == "-" else sql
     with waiting_for("Asking the pipeline"):
         rows = answered_by_the_pipeline(text)
     if rows is None:
         with _lake() as parts, waiting_for("Asking"):
-            from tocsin.jobs.lake import answers
+            from tocsin.jobs.lake_answers import LakeQueries
 
-            rows = answers(parts, text)
+            rows = LakeQueries(parts).answers(text)
     show_rows(rows, as_json=as_json)
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtest_runner, editors, lake, lake_queries, lost_names, silences
+from tocsin.jobs import audit, backtest_runner, editors, lake, lake_answers, lake_queries, lost_names, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -56,7 +56,7 @@ def running(settings: Settings, session: SparkSession) -> Iterator[None]:
     work = {
         SCHEDULED: scheduled,
         BACKTESTS: lambda: runner.run(stopping),
-        lake_queries.NAME: lambda: lake_queries.serve(asked, settings.lake_socket(), stopping),
+        lake_answers.JOBS: lambda: lake_queries.serve(asked, settings.lake_socket(), stopping),
     }
     with _threads(session, stopping, work):
         yield

@@ -7,23 +7,19 @@ runs are safe. Next: ``spark/lake.py``.
 
 from __future__ import annotations
 
-import json
-import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import structlog
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.errors import InvalidInput, Unavailable
+from tocsin.errors import Unavailable
 from tocsin.flow.eventlog.lake import Extent, Segment, Window, worth_merging
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.settings import Settings
@@ -46,11 +42,6 @@ from tocsin.store.eventlog.log import EventLog
 LEFTOVERS_AFTER_MS = 3_600_000
 """A folder that is no part of the lake goes after an hour: until then somebody may still write or read it."""
 
-_SPARKS_OWN = "SQLQueryContextLogger"
-"""Where Spark logs each error of a question with its whole traceback."""
-_ASKERS_FAULTS = ("0A", "21", "22", "42")
-"""SQL's classes of states (ISO/IEC 9075) that say: the question is at fault, or what it does with the values."""
-
 _LOG = structlog.get_logger(__name__)
 
 ReportProgress = Callable[[int, int], None]
@@ -67,6 +58,10 @@ class LakeParts:
     clock: Clock
     events_per_segment: int = 100_000
     full: int = 1_000_000
+
+    def in_session(self, session: SparkSession) -> LakeParts:
+        """Return the same lake, read in another session; ``LogSource`` must be registered in it."""
+        return replace(self, session=session)
 
     def extent(self) -> Extent:
         """Return how far the history goes now."""
@@ -182,36 +177,6 @@ def show_history(parts: LakeParts) -> DataFrame:
     view = change_events(history(parts.session, parts.place, parts.extent()))
     view.createOrReplaceTempView(VIEW)
     return view
-
-
-def answers(parts: LakeParts, sql: str, *, most: int | None = None) -> list[dict[str, Any]]:  # Any: a column's value
-    """Return the rows that answer SQL on the view ``change_events``, ``most`` of them, in values that JSON has.
-
-    Raises
-    ------
-    InvalidInput : Spark does not understand the question, or cannot work it out; the message says where
-    """
-    show_history(parts)
-    logging.getLogger(_SPARKS_OWN).setLevel(logging.CRITICAL)  # what is wrong is said once, in the error
-    try:
-        frame = parts.session.sql(sql.strip().rstrip(";"))
-        if not frame.columns:
-            return []
-        frame = frame if most is None else frame.limit(most)
-        rows = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row")).collect()
-    except PySparkException as error:
-        if not str(error.getSqlState() or "").startswith(_ASKERS_FAULTS):
-            raise
-        raise InvalidInput(_spoken(error)) from error
-    return [json.loads(row["row"]) for row in rows]
-
-
-def _spoken(error: PySparkException) -> str:
-    """Return what is wrong with a question, without Spark's plan of it."""
-    if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
-        name = (error.getMessageParameters() or {}).get("relationName", "by that name")
-        return f"There is no table or view {name}; query {VIEW}."
-    return str(error).partition("\n\nJVM")[0].partition(";\n")[0].strip()
 
 
 def _written(

@@ -18,17 +18,14 @@ from pathlib import Path
 import orjson
 import structlog
 
-from tocsin.errors import InvalidInput
-from tocsin.jobs.lake import LakeParts, answers
-from tocsin.jobs.lake_question import question_in
+from tocsin.errors import InvalidInput, TooLarge
+from tocsin.jobs.lake import LakeParts
+from tocsin.jobs.lake_answers import JOBS, Bounds, LakeQueries
 from tocsin.model.entity import Document
 from tocsin.spark.session import work_in_background
 
-NAME = "tocsin-lake-queries"
-"""The thread that answers, and its Spark jobs."""
-
-MOST_ROWS = 10_000
-"""Rows of an answer: more would be the driver's memory, which notifications need."""
+BOUNDS = Bounds(rows=10_000, seconds=60, may_grow=False)
+"""What a query may cost beside the notifications, which need the same memory and cores."""
 
 _LOOK_EVERY_S = 0.2
 _WARM_UP_AFTER_S = 10.0
@@ -44,8 +41,8 @@ class _Server(socketserver.UnixStreamServer):
 
     timeout = _LOOK_EVERY_S
 
-    def __init__(self, path: Path, parts: LakeParts) -> None:
-        self.parts = parts
+    def __init__(self, path: Path, queries: LakeQueries) -> None:
+        self.queries = queries
         super().__init__(str(path), _Conversation)
 
 
@@ -57,14 +54,14 @@ class _Conversation(socketserver.StreamRequestHandler):
         """Read a question and answer it."""
         with contextlib.suppress(OSError):  # who asked has gone
             question = self.rfile.readline(_LONGEST)
-            self.wfile.write(orjson.dumps(_answer(self.server.parts, question)) + b"\n")
+            self.wfile.write(orjson.dumps(_answer(self.server.queries, question)) + b"\n")
 
 
 def serve(parts: LakeParts, path: Path, stopping: threading.Event) -> None:
     """Answer questions on the socket ``path`` until ``stopping`` is set."""
-    work_in_background(parts.session, NAME)
+    work_in_background(parts.session, JOBS)
     try:
-        with _listening(path, parts) as server:
+        with _listening(path, LakeQueries(parts)) as server:
             _answer_until(stopping, server)
     except OSError as error:  # e.g. its path is too long: questions then start a Spark of their own
         _LOG.warning("lake_queries_not_served", path=str(path), reason=str(error))
@@ -76,13 +73,13 @@ def _answer_until(stopping: threading.Event, server: _Server) -> None:
         server.handle_request()
         if time.monotonic() >= warm_up_at_s:
             warm_up_at_s = math.inf
-            _answer(server.parts, orjson.dumps({"sql": _WARM_UP}))
+            _answer(server.queries, orjson.dumps({"sql": _WARM_UP}))
 
 
 @contextmanager
-def _listening(path: Path, parts: LakeParts) -> Iterator[_Server]:
+def _listening(path: Path, queries: LakeQueries) -> Iterator[_Server]:
     path.unlink(missing_ok=True)  # of a pipeline that was killed: there is one per data folder
-    with _Server(path, parts) as server:
+    with _Server(path, queries) as server:
         path.chmod(0o600)
         try:
             yield server
@@ -90,11 +87,12 @@ def _listening(path: Path, parts: LakeParts) -> Iterator[_Server]:
             path.unlink(missing_ok=True)
 
 
-def _answer(parts: LakeParts, question: bytes) -> Document:
+def _answer(queries: LakeQueries, question: bytes) -> Document:
     try:
-        rows = answers(parts, question_in(str(orjson.loads(question)["sql"])), most=MOST_ROWS + 1)
+        return {"rows": queries.answers(str(orjson.loads(question)["sql"]), BOUNDS)}
+    except TooLarge as error:  # the asker's own Spark has more room
+        return {"declined": error.message}
     except InvalidInput as error:
         return {"error": error.message}
     except Exception as error:  # noqa: BLE001  whatever it is, the pipeline goes on, and the asker's own Spark says it
         return {"declined": str(error).splitlines()[0]}
-    return {"rows": rows} if len(rows) <= MOST_ROWS else {"declined": f"more than {MOST_ROWS} rows"}

@@ -50,6 +50,8 @@ _DEFAULTS = {
     "spark.sql.streaming.pollingDelay": "10ms",
     # Progress of every micro-batch is kept in memory; the last few are enough.
     "spark.sql.streaming.numRecentProgressUpdates": "8",
+    # What one job may bring to the driver: more would be a good part of its memory.
+    "spark.driver.maxResultSize": "256m",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.sources.python.filterPushdown.enabled": "false",
     # Background jobs wait for cores (pools.xml); threads that set BESIDE are such jobs.

@@ -1,0 +1,177 @@
+"""Check of SQL queries on the lake: one query, over one view, with functions that compute values and nothing else.
+
+The statement is parsed first, for Spark runs commands and reads files while it analyses; what it may consist of then is
+a list. Its session has no other functions than those of ``FUNCTIONS``, under whatever name. The analysed plan is
+compared with the list once more, for keywords such as ``current_user`` are functions too.
+Next: ``jobs/lake_answers.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tocsin.errors import InvalidInput, TooLarge
+from tocsin.spark.lake import VIEW
+from tocsin.spark.lake_functions import (
+    EXPRESSIONS,
+    FUNCTIONS,
+    GROWING,
+    PLANS,
+    TABLE_FUNCTIONS,
+)
+
+LONGEST_SQL = 65_536
+"""Characters of a statement."""
+
+MOST_NODES = 5_000
+"""Operators and expressions of a statement's plan."""
+
+_WAY_OUT = "docs/lake.md lists what queries may use."
+_CONF = {"spark.sql.runSQLOnFiles": "false", "spark.sql.variable.substitute": "false"}
+
+Node = Any  # Any: an object of Java's
+
+
+class LakeSql:
+    """The statements that ``session``, which is for nothing else, may run over its view."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        for key, value in _CONF.items():
+            session.conf.set(key, value)
+        self._jvm: Any = session._jvm  # Any: Java's packages by their names
+        self._state: Node = session._jsparkSession.sessionState()
+        _keep_only(self._state.functionRegistry(), FUNCTIONS, self._jvm)
+        _keep_only(self._state.tableFunctionRegistry(), TABLE_FUNCTIONS, self._jvm)
+
+    def checked(self, sql: str, *, may_grow: bool = True) -> DataFrame | None:
+        """Return the frame of a query, which has not run yet; None if it asks for the columns of the view.
+
+        Parameters
+        ----------
+        may_grow : whether functions that make large values of small ones are allowed
+
+        Raises
+        ------
+        InvalidInput : it is no query, or uses what is not on the lists
+        PySparkException : Spark does not understand it
+        """
+        if len(sql) > LONGEST_SQL:
+            raise InvalidInput(f"The query has {len(sql):,} characters; at most {LONGEST_SQL:,} are allowed.")
+        parsed = self._state.sqlParser().parsePlan(sql)
+        if _class_of(parsed) == "DescribeRelation" and _name_of(parsed.relation()) == [VIEW]:
+            return None
+        self._check_parsed(parsed)
+        frame = self.session.sql(sql)
+        self._check_analysed(frame._jdf.queryExecution().analyzed(), may_grow=may_grow)
+        return frame
+
+    def _check_parsed(self, parsed: Node) -> None:
+        nodes = list(self._plans(parsed))
+        names = {VIEW, *(alias for node in nodes for alias in self._common_tables(node))}
+        for node in nodes:
+            kind = _class_of(node)
+            if kind == "UnresolvedRelation" and (_name_of(node)[1:] or _name_of(node)[0] not in names):
+                raise InvalidInput(f"There is no table or view {'.'.join(_name_of(node))}; query {VIEW}.")
+            if kind not in PLANS:
+                raise InvalidInput(f"Only queries are allowed, without {_spoken(kind)}. {_WAY_OUT}")
+
+    def _check_analysed(self, analysed: Node, *, may_grow: bool) -> None:
+        for plan in self._plans(analysed):
+            if _class_of(plan) not in PLANS:
+                raise InvalidInput(f"Queries cannot use {_spoken(_class_of(plan))}. {_WAY_OUT}")
+            if _is_view(plan):
+                continue
+            for expression in self._expressions(plan):
+                self._check_expression(expression, may_grow=may_grow)
+
+    def _check_expression(self, expression: Node, *, may_grow: bool) -> None:
+        name = str(expression.getClass().getName()).rstrip("$")
+        if name not in self._known and name.rpartition(".")[2] not in EXPRESSIONS:
+            raise InvalidInput(f"Queries cannot use {expression.prettyName()}. {_WAY_OUT}")
+        if not may_grow and str(expression.prettyName()) in GROWING:
+            raise TooLarge(f"{expression.prettyName()} may need too much memory.")
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The classes of all functions on the lists."""
+        tables = self._state.tableFunctionRegistry()
+        return self._classes(FUNCTIONS) | self._classes(TABLE_FUNCTIONS, tables)
+
+    def _classes(self, names: frozenset[str], registry: Node | None = None) -> frozenset[str]:
+        registry = registry or self._state.functionRegistry()
+        identified = (registry.lookupFunction(_identifier(name, self._jvm)) for name in sorted(names))
+        return frozenset(str(each.get().getClassName()) for each in identified if each.isDefined())
+
+    def _plans(self, root: Node) -> Iterator[Node]:
+        """Yield the operators of a plan with those of its subqueries; below the view there is nothing to check."""
+        pending, count = [root], 0
+        while pending:
+            plan = pending.pop()
+            count += 1
+            if count > MOST_NODES:
+                raise InvalidInput("The query is too large; split it.")
+            yield plan
+            if not _is_view(plan):
+                inside = plan.innerChildren() if _class_of(plan) == "UnresolvedWith" else plan.subqueries()
+                pending.extend((*self._list(plan.children()), *self._list(inside)))
+
+    def _expressions(self, plan: Node) -> Iterator[Node]:
+        pending, count = self._list(plan.expressions()), 0
+        while pending:
+            expression = pending.pop()
+            count += 1
+            if count > MOST_NODES:
+                raise InvalidInput("The query is too large; split it.")
+            yield expression
+            pending.extend(self._list(expression.children()))
+
+    def _common_tables(self, node: Node) -> Iterator[str]:
+        """Yield the names that a ``WITH`` gives."""
+        if _class_of(node) == "UnresolvedWith":
+            yield from (str(each._2().alias()) for each in self._list(node.cteRelations()))
+
+    def _list(self, nodes: Node) -> list[Node]:
+        return list(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(nodes))
+
+
+def _keep_only(registry: Node, names: frozenset[str], jvm: Any) -> None:
+    """Remove every other function of a registry."""
+    for identifier in str(registry.listFunction().mkString(" ")).split():
+        name = identifier.rpartition(".")[2]
+        if name not in names:
+            registry.dropFunction(_identifier(name, jvm))
+
+
+def _identifier(name: str, jvm: Any) -> Node:
+    functions = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
+    return functions(name, jvm.scala.Option.apply("builtin"), jvm.scala.Option.apply("system"))
+
+
+def _is_view(plan: Node) -> bool:
+    """Return whether an operator is the lake's view, with all that lies below."""
+    if _class_of(plan) != "View":
+        return False
+    description = plan.desc()
+    if not plan.isTempView() or str(description.identifier().table()) != VIEW:
+        raise InvalidInput(f"Queries read {VIEW} only.")
+    return True
+
+
+def _class_of(node: Node) -> str:
+    return str(node.getClass().getSimpleName()).rstrip("$")
+
+
+def _name_of(relation: Node) -> list[str]:
+    parts = relation.multipartIdentifier()
+    return [str(parts.apply(at)) for at in range(parts.length())]
+
+
+def _spoken(kind: str) -> str:
+    """Return the name of an operator as one reads it: ``ScriptTransformation`` as ``script transformation``."""
+    words = "".join(f" {char.lower()}" if char.isupper() else char for char in kind).split()
+    return " ".join(word for word in words if word not in ("unresolved", "command", "plan"))

@@ -84,3 +84,31 @@ def test_the_name_that_was_meant(alice: httpx.Client, typed: str, meant: str) ->
     answer = alice.get(f"/tables/name/{typed}")
     hint = f"; did you mean {meant}?" if meant else ""
     assert (answer.status_code, answer.json()["message"]) == (404, f"table {typed} not found{hint}")
+
+
+def test_filters_by_the_name_of_what_may_not_be_seen(served: Served, administrator: httpx.Client, orders: Json) -> None:
+    """A visible table is not found by a hidden domain, team, tag or data product: that would confirm a guessed name."""
+    made(administrator, "/domains", name="Takeover", description="Secret.", domainType="Aggregate")
+    made(administrator, "/dataProducts", name="Price", description="Secret.", domains=["Takeover"])
+    made(administrator, "/classifications", name="Deal", description="Secret.")
+    made(administrator, "/tags", name="Open", description="Secret.", classification="Deal")
+    team = made(administrator, "/teams", name="lawyers", teamType="Group")
+    asset = {"type": "table", "id": orders["id"]}
+    labels = [{"tagFQN": "Deal.Open", "source": "Classification"}]
+    patch = [
+        {"op": "add", "path": "/owners", "value": [{"type": "team", "id": team["id"]}]},
+        {"op": "add", "path": "/tags", "value": labels},
+    ]
+    assert administrator.put("/domains/Takeover/assets/add", json={"assets": [asset]}).is_success
+    assert administrator.put("/dataProducts/Price/assets/add", json={"assets": [asset]}).is_success
+    assert administrator.patch(f"/tables/{orders['id']}", json=patch).is_success
+    user_id, client = served.person("carla")
+    hidden = ["domain", "dataProduct", "tag", "team"]
+    restrict(administrator, user_id, {"effect": "deny", "resources": hidden})
+    asked = ("domain=Takeover", "dataProduct=Price", "tags=Deal.Open", "tier=Deal.Open", "owner=lawyers")
+    with client:
+        assert client.get("/tables").json()["paging"]["total"] == 1
+        for query in asked:
+            counts = [one.get(f"/tables?{query}").json()["paging"]["total"] for one in (administrator, client)]
+            assert counts == [1, 0], query
+        assert [one.get("/users?team=lawyers").json()["paging"]["total"] for one in (administrator, client)] == [0, 0]

@@ -15,7 +15,7 @@ from tocsin.model.stored import Key
 from tocsin.store.engine import reading
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.entities.listing import Listing
-from tocsin.store.governance.domains import belongs
+from tocsin.store.governance.domains import belongs_to_none
 from tocsin.store.tables import entity
 
 _COLUMNS = [{"name": "id", "dataType": "BIGINT"}, {"name": "mail", "dataType": "TEXT"}]
@@ -150,7 +150,7 @@ def test_every_filter_leaves_what_it_says(catalogue: SqlCatalogue) -> None:
 @pytest.mark.postgres
 def test_what_no_domain_has_is_not_asked_row_by_row(postgres_engine: Engine) -> None:
     filled(postgres_engine)
-    query = select(entity.c.id).where(entity.c.entity_type == "table", belongs("table", "null"))
+    query = select(entity.c.id).where(entity.c.entity_type == "table", belongs_to_none("table"))
     statement = query.compile(postgres_engine, compile_kwargs={"literal_binds": True})
     with reading(postgres_engine) as connection:
         connection.exec_driver_sql("SET LOCAL work_mem = '64kB'")

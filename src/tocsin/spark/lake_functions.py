@@ -94,8 +94,8 @@ EXPRESSIONS = frozenset(
     ExtractANSIIntervalHours ExtractANSIIntervalMinutes ExtractANSIIntervalMonths ExtractANSIIntervalSeconds
     ExtractANSIIntervalYears Floor Hour Inline LocalTimestamp MakeTimestamp MakeTimestampFromDateTime MakeTimestampNTZ
     Mask MaxBy MaxMinByK MinBy Minute Mode MultiplyDTInterval MultiplyInterval MultiplyYMInterval Now ParseJson
-    PercentileCont PercentileDisc PosExplode RoundCeil RoundFloor Second SecondWithFraction StartsWith StringDecode
-    StringInstr StringInstrWithOccurrence StringLPad StringRPad SubtractDates SubtractTimestamps
+    PercentileCont PercentileDisc PivotFirst PosExplode RoundCeil RoundFloor Second SecondWithFraction StartsWith
+    StringDecode StringInstr StringInstrWithOccurrence StringLPad StringRPad SubtractDates SubtractTimestamps
     TimestampAddInterval TimestampAddYMInterval ToCharacter VariantGet
     """.split()
 )

@@ -7,8 +7,8 @@ Next: ``store/entities/listing.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import JSON, and_, cast, exists, func, not_, or_, select, true
@@ -17,6 +17,7 @@ from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import InvalidInput
 from tocsin.model.shapes import enumeration
 from tocsin.store import tables
+from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.entities.tables import entity_reference
 from tocsin.store.entities.write import lies_under
 from tocsin.store.governance import domains
@@ -28,17 +29,31 @@ Condition = Any  # Any: SQLAlchemy's condition
 
 @dataclass(frozen=True)
 class FilterQuestion:
-    """What one parameter asks for, of which type, on which store, and what the other parameters say."""
+    """What one parameter asks for, of which type, on which store, and what the other parameters say.
+
+    ``scopes`` says per type what the requester may see, of all types that they do not see whole.
+    """
 
     value: str
     entity_type: str
     is_sqlite: bool
     others: Mapping[str, str]
+    scopes: Scopes = field(default_factory=dict)
+
+    def named(self, *types: str, by: str = "fqn") -> Any:  # Any: SQLAlchemy's select of one column
+        """Return a query for the ids of entities of these types that the value names, by id or by another column.
+
+        What the requester may not see is not found, as if there were none: an answer must not confirm its name.
+        """
+        row = tables.entity.alias("named")
+        shown = [_shown_as(one, self.scopes, row.c, self.is_sqlite) for one in types]
+        return select(row.c.id).where(or_(row.c.id == self.value, row.c[by] == self.value), or_(*shown))
 
 
 Filter = Callable[[FilterQuestion], Condition]
 
 _ENTITY = tables.entity.c
+_LABELS = ("tag", "glossaryTerm")
 _LINK = re.compile(r"<#E::\w+::(?P<fqn>.+?)(?:::columns::(?P<column>.+?))?>")
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -68,24 +83,22 @@ def _under_a(asked: FilterQuestion) -> Condition:
     return _ENTITY.parent_id.in_(select(above.c.id).where(above.c.entity_type.in_(_words(asked.value))))
 
 
-def _naming(field: str, *types: str) -> Filter:
+def _naming(name: str, *types: str) -> Filter:
     def condition(asked: FilterQuestion) -> Condition:
-        named = tables.entity.alias()
-        is_it = or_(named.c.id == asked.value, named.c.fqn == asked.value)
-        ids = select(named.c.id).where(named.c.entity_type.in_(types), is_it)
-        refers = entity_reference.c
-        return _ENTITY.id.in_(select(refers.entity_id).where(refers.field == field, refers.target_id.in_(ids)))
+        refers, ids = entity_reference.c, asked.named(*types)
+        return _ENTITY.id.in_(select(refers.entity_id).where(refers.field == name, refers.target_id.in_(ids)))
 
     return condition
 
 
 def _in_domain(asked: FilterQuestion) -> Condition:
-    return domains.belongs(asked.entity_type, asked.value)
+    if asked.value == domains.NONE:
+        return domains.belongs_to_none(asked.entity_type)
+    return domains.belongs(asked.entity_type, asked.named("domain"))
 
 
 def _tagged(asked: FilterQuestion) -> Condition:
-    tag = tables.entity_tag.c
-    return _ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn == asked.value))
+    return tagged([asked.value], asked.scopes, is_sqlite=asked.is_sqlite)
 
 
 def _stated(key: str) -> Filter:
@@ -135,10 +148,8 @@ def _listed(key: str, *, or_none: bool = False) -> Filter:
 
 def _member(own: str, other: str) -> Filter:
     def condition(asked: FilterQuestion) -> Condition:
-        member, team = tables.membership.c, tables.entity.alias()
-        is_it = or_(team.c.id == asked.value, team.c.name == asked.value)
-        ids = select(team.c.id).where(team.c.entity_type == "team", is_it)
-        return _ENTITY.id.in_(select(member[own]).where(member[other].in_(ids)))
+        member, teams = tables.membership.c, asked.named("team", by="name")
+        return _ENTITY.id.in_(select(member[own]).where(member[other].in_(teams)))
 
     return condition
 
@@ -175,7 +186,7 @@ def _suite_kind(asked: FilterQuestion) -> Condition:
     if asked.value not in ("basic", "executable", "logical"):
         raise InvalidInput("must be basic or logical", field="testSuiteType")
     is_basic = "false" if asked.value == "logical" else "true"
-    return _stated("basic")(FilterQuestion(is_basic, asked.entity_type, asked.is_sqlite, asked.others))
+    return _stated("basic")(replace(asked, value=is_basic))
 
 
 def _even_empty(asked: FilterQuestion) -> Condition:
@@ -265,6 +276,22 @@ _OF_TYPE: dict[str, dict[str, Filter]] = {
     "type": {"category": _stated("category")},
     "user": {"team": _member("member_id", "team_id"), "isAdmin": _stated("isAdmin"), "isBot": _stated("isBot")},
 }
+
+
+def tagged(tags: Sequence[str], scopes: Scopes, *, is_sqlite: bool) -> Condition:
+    """Return the condition that an entity or one of its members has one of these tags that may be seen."""
+    label, row = tables.entity_tag.c, tables.entity.alias("named")
+    carriers = select(label.entity_id).where(label.tag_fqn.in_(tags))
+    if not scopes.keys().isdisjoint(_LABELS):
+        shown = [_shown_as(one, scopes, row.c, is_sqlite) for one in _LABELS]
+        carriers = carriers.where(exists().where(row.c.fqn == label.tag_fqn, or_(*shown)))
+    return _ENTITY.id.in_(carriers)
+
+
+def _shown_as(entity_type: str, scopes: Scopes, columns: Any, is_sqlite: bool) -> Condition:  # Any: those of an alias
+    is_it = columns.entity_type == entity_type
+    scope = scopes.get(entity_type)
+    return is_it if scope is None else and_(is_it, visible(scope, is_sqlite=is_sqlite, of=columns))
 
 
 def filters_of(entity_type: str) -> dict[str, Filter]:

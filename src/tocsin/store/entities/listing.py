@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, func, select
 
 from tocsin.access.nodes import Condition
 from tocsin.errors import TooLarge
@@ -21,7 +21,7 @@ from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities import projections
 from tocsin.store.entities.counts import Totals
-from tocsin.store.entities.filters import FilterQuestion, filters_of
+from tocsin.store.entities.filters import FilterQuestion, filters_of, tagged
 from tocsin.store.entities.write import lies_under
 from tocsin.store.page_bytes import portion
 
@@ -44,7 +44,8 @@ class Listing:
     limit : entities on a page; 0 for the count alone
     offset : entities to skip, for clients that count instead of returning a cursor
     has_cursors : whether the client continues with a cursor, so that a page may be shorter than ``limit``
-    visible : which entities the requester may see
+    visible : which entities of the type the requester may see
+    scopes : the same for every type that they do not see whole: filters find nothing by the name of what is hidden
     """
 
     include: Literal["non-deleted", "deleted", "all"] = "non-deleted"
@@ -59,6 +60,7 @@ class Listing:
     offset: int = 0
     has_cursors: bool = True
     visible: Condition = ALWAYS
+    scopes: tuple[tuple[str, Condition], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,25 +125,22 @@ def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any
         found.append(lies_under(listing.under))
     if listing.name_prefix:
         found.append(_ENTITY.name.startswith(listing.name_prefix, autoescape=True))
+    known, others, scopes = filters_of(entity_type), dict(listing.filters), dict(listing.scopes)
     if listing.tags:
-        tag = tables.entity_tag.c
-        found.append(_ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn.in_(listing.tags))))
+        found.append(tagged(listing.tags, scopes, is_sqlite=sqlite))
+
+    def question(value: str) -> FilterQuestion:
+        return FilterQuestion(value, entity_type, sqlite, others, scopes)
+
     if listing.owner:
-        found.append(_ENTITY.id.in_(_owned_by(listing.owner)))
-    known, others = filters_of(entity_type), dict(listing.filters)
-    asked = (
-        (name, FilterQuestion(value, entity_type, sqlite, others)) for name, value in listing.filters if name in known
-    )
-    return found + [known[name](question) for name, question in asked]
+        owners = question(listing.owner).named("user", "team", by="name")
+        found.append(
+            _ENTITY.id.in_(select(tables.ownership.c.entity_id).where(tables.ownership.c.owner_id.in_(owners)))
+        )
+    return found + [known[name](question(value)) for name, value in listing.filters if name in known]
 
 
 def _visible(connection: Connection, entity_type: str, listing: Listing) -> list[Any]:  # Any: as above
     if listing.visible is ALWAYS:
         return []
     return [visible_of(connection, entity_type, listing.visible)]
-
-
-def _owned_by(owner: str) -> Any:  # Any: SQLAlchemy's select of one column
-    who = tables.entity.alias()
-    ids = select(who.c.id).where(who.c.entity_type.in_(("user", "team")), or_(who.c.id == owner, who.c.name == owner))
-    return select(tables.ownership.c.entity_id).where(tables.ownership.c.owner_id.in_(ids))

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import scope_of
+from tocsin.server.access.permissions import scope_of, scopes_of
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import presented
 from tocsin.server.http.request import Asked, PathText, Row, answer
@@ -79,7 +79,8 @@ def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()],
     asked = parse_fields(row, query.fields)
     known = filters_of(row.name)
     filters = tuple(sorted((name, value) for name, value in request.query_params.items() if value and name in known))
-    listing = replace(query.listing(), visible=scope_of(caller, row), filters=filters)
+    hidden = tuple(sorted(scopes_of(caller).items())) if filters or query.tags or query.owner else ()
+    listing = replace(query.listing(), visible=scope_of(caller, row), scopes=hidden, filters=filters)
     page = caller.parts.catalogue.list_entities(row.name, listing)
     data = presented(row, page.documents, caller, fields=asked)
     cursors = {"after": page.after, "before": page.before}

@@ -36,6 +36,7 @@ class Provider:
     url: str = ""
     email: str = "alice@example.org"
     claims: dict[str, Any] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
     forged: bool = False
     header: dict[str, Any] = field(default_factory=dict)
     more_keys: list[Json] = field(default_factory=list)
@@ -70,6 +71,7 @@ class Provider:
         now = int(time.time())
         claims = {"iss": self.url, "aud": "tocsin", "sub": "42", "iat": now, "exp": now + 60, "nonce": asked["nonce"]}
         claims |= {"email": self.email, "email_verified": True, "name": "Alice Liddell", **self.claims}
+        claims = {name: value for name, value in claims.items() if name not in self.without}
         header = {"alg": "RS256", "kid": "k1", **self.header}
         signed = jws.serialize_compact(
             header, json.dumps(claims), self.other if self.forged else self.key, [header["alg"]]

@@ -168,6 +168,10 @@ class Settings(BaseSettings):
     oidc_issuer: str | None = Field(default=None, description="OpenID Connect issuer. Unset: passwords only.")
     oidc_client_id: str | None = Field(default=None, description="OpenID Connect client id.")
     oidc_client_secret: SecretStr | None = Field(default=None, description="OpenID Connect client secret, if required.")
+    oidc_trust_email: bool = Field(
+        default=False,
+        description="Whether addresses are verified at a provider that never sends `email_verified`.",
+    )
     oidc_create_users: bool = Field(default=True, description="Whether a first log-in creates a user.")
 
     spark_master: str = Field(default="local[2]", description="Spark master of the pipeline.")

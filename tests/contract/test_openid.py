@@ -309,6 +309,19 @@ def test_an_address_that_is_not_verified_logs_nobody_in(company: Served, provide
     assert log_in(company, provider).status_code == 403
 
 
+@pytest.mark.parametrize(("is_trusted", "status"), [(False, 403), (True, 200)])
+def test_an_address_of_which_the_provider_says_nothing_counts_only_where_it_is_trusted(
+    sqlite_engine: Engine, founded: Founded, provider: Provider, *, is_trusted: bool, status: int
+) -> None:
+    trusting = settings(provider, oidc_trust_email=is_trusted)
+    with running_server(sqlite_engine, trusting, password=founded.password) as served:
+        served.person("bob")
+        provider.email, provider.without = "bob@example.org", ("email_verified",)
+        back = log_in(served, provider)
+    assert back.status_code == status
+    assert ("oidc_trust_email" in back.text) == (not is_trusted)
+
+
 @pytest.mark.parametrize("email", ["\u212aim@example.org", "kim@wor\u212a.example"])
 def test_an_address_is_not_that_of_somebody_else_because_lower_case_makes_it_so(
     company: Served, provider: Provider, email: str

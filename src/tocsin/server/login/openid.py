@@ -183,8 +183,13 @@ class OpenIdConnect:
         if bound is not None:
             return _present(bound)
         email = claims.get("email")
-        if not isinstance(email, str) or "@" not in email or becomes_another(email) or not _is_verified(claims):
-            raise Forbidden("The provider returned no verified e-mail address.")
+        if not isinstance(email, str) or "@" not in email or becomes_another(email):
+            raise Forbidden("The provider returned no e-mail address.")
+        if not self._is_verified(claims):
+            raise Forbidden(
+                "The provider does not say that the e-mail address is verified (`email_verified`). If it never"
+                " does, and verifies all addresses, an administrator can set oidc_trust_email."
+            )
         known = self._people.by_email(email)
         if known is None and not self._settings.oidc_create_users:
             raise Forbidden(f"There is no user with the address {email}; an administrator can create one.")
@@ -195,6 +200,12 @@ class OpenIdConnect:
                 f" administrator can run: tocsin admin forget-identity {person.name}"
             )
         return person
+
+    def _is_verified(self, claims: Document) -> bool:
+        """Return whether the provider vouches for the address, or is trusted to say nothing about that."""
+        if "email_verified" not in claims:
+            return self._settings.oidc_trust_email
+        return claims["email_verified"] in (True, "true")
 
     def _made(self, email: str, claims: Document) -> Person:
         request: Document = {"name": email.partition("@")[0], "email": email, "isEmailVerified": True}
@@ -219,11 +230,6 @@ def _usable(keys: Json) -> Iterator[Key]:
             key = JWKRegistry.import_key(one)
             key.ensure_kid()
             yield key
-
-
-def _is_verified(claims: Document) -> bool:
-    """Return whether the provider vouches for the address: it says so, or is silent about that for everybody."""
-    return "email_verified" not in claims or claims["email_verified"] in (True, "true")
 
 
 def _is_text(value: object, most: int) -> bool:

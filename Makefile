@@ -9,15 +9,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PINS := requirements/all.txt requirements/dev.txt
+BUILD_PINS := requirements/build.txt
 QUICK_TESTS := $(wildcard tests/unit tests/parity tests/arch tests/docs)
 PYTEST_ARGS ?=
 # Two at a time: more would be more Spark sessions than a small machine has room for. `make test WORKERS=0`: one by one.
 WORKERS ?= 2
 BENCH_ARGS ?=
 TRUTH_ARGS ?=
-# Only names and versions: no registry, folder or option of this machine gets into the files.
-COMPILE = $(BIN)/pip-compile --quiet --strip-extras --annotation-style=line --no-header --no-emit-index-url \
-	--no-emit-find-links --no-emit-trusted-host --no-emit-options
+# Only names, versions and hashes: no registry, folder or option of this machine gets into the files.
+COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --annotation-style=line --no-header \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+
+INSTALL := install --disable-pip-version-check --no-deps --require-hashes
+# What builds libraries is pinned, too: pip fetches no tools of its own for that.
+BUILT_HERE := --no-build-isolation
 
 OFFICIAL_CLIENT := .official-client
 
@@ -59,7 +64,7 @@ client-checks: $(INSTALLED) ## Check what OpenMetadata's own client gets back; p
 # Without its dependencies' dependencies: one of those downloads from outside the registry when it is built.
 $(OFFICIAL_CLIENT)/.installed: requirements/official-client.txt | python
 	@$(PYTHON) -m venv $(OFFICIAL_CLIENT)
-	@$(OFFICIAL_CLIENT)/bin/pip install --disable-pip-version-check --no-deps -r requirements/official-client.txt
+	@$(OFFICIAL_CLIENT)/bin/pip $(INSTALL) -r requirements/official-client.txt
 	@touch $@
 
 wheel: $(INSTALLED) ## Build the wheel into dist/
@@ -68,23 +73,28 @@ wheel: $(INSTALLED) ## Build the wheel into dist/
 zip: wheel ## Build dist/tocsin-py-files.zip, for Spark's --py-files
 	@cp dist/tocsin-*.whl dist/tocsin-py-files.zip  # a pure-Python wheel is the zip that executors import from
 
-requirements: $(INSTALLED) ## Pin the newest versions that pyproject.toml allows
+requirements: $(INSTALLED) ## Pin the newest versions that pyproject.toml allows, with the hashes of their files
 	@$(COMPILE) --upgrade --extra server --extra spark --output-file requirements/all.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --output-file requirements/base.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --extra server --output-file requirements/server.txt pyproject.toml
 	@$(COMPILE) --constraint requirements/all.txt --extra spark --output-file requirements/spark.txt pyproject.toml
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
 		| $(COMPILE) --upgrade --constraint requirements/all.txt --no-annotate --output-file requirements/dev.txt -
+	@printf '%s\n' editables hatchling setuptools wheel \
+		| $(COMPILE) --upgrade --allow-unsafe --constraint requirements/dev.txt --no-annotate --output-file $(BUILD_PINS) -
+	@$(BIN)/python requirements/hashes.py requirements/official-client.txt
 
 clean: ## Remove what was built or installed here; tocsin-data stays
 	@rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp makes the second time quick; it is made anew when the pins or pyproject.toml change.
-$(INSTALLED): pyproject.toml $(PINS) | java
+$(INSTALLED): pyproject.toml $(PINS) $(BUILD_PINS) | java
 	@echo "Installing the pinned libraries into $(VENV); the first time takes a few minutes."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --disable-pip-version-check --no-deps $(addprefix -r ,$(PINS)) -e .
+	@$(BIN)/pip $(INSTALL) --quiet -r $(BUILD_PINS)
+	@$(BIN)/pip $(INSTALL) $(BUILT_HERE) $(addprefix -r ,$(PINS))
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps $(BUILT_HERE) -e .
 	@touch $@
 
 python:

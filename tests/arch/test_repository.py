@@ -39,6 +39,14 @@ def test_no_file_is_large(root: Path, files: list[Path]) -> None:
     assert [str(path.relative_to(root)) for path in files if path.stat().st_size > LARGEST_FILE_BYTES] == []
 
 
+def test_every_pin_has_the_hashes_of_its_files(root: Path) -> None:
+    for path in sorted((root / "requirements").glob("*.txt")):
+        pins = re.split(r"^(?=[A-Za-z0-9._-]+==)", path.read_text(), flags=re.MULTILINE)[1:]
+        assert [pin.split()[0] for pin in pins if not re.search(r"--hash=sha256:[0-9a-f]{64}\b", pin)] == [], path.name
+        assert len(pins) > 5, path.name
+    assert "--require-hashes" in (root / "Makefile").read_text()
+
+
 def test_unfinished_work_is_named_in_issues_not_in_code(root: Path, files: list[Path]) -> None:
     unfinished = re.compile(r"#.*\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
     code = [path for path in files if path.suffix == ".py"]

@@ -72,7 +72,7 @@ class LakeSql:
 
     def _check_parsed(self, parsed: Node) -> None:
         nodes = list(self._plans(parsed))
-        names = {VIEW, *(alias for node in nodes for alias in self._common_tables(node))}
+        names = {VIEW, *(alias for node in nodes for alias in self._cte_names(node))}
         for node in nodes:
             kind = _class_of(node)
             if kind == "UnresolvedRelation" and (_name_of(node)[1:] or _name_of(node)[0] not in names):
@@ -130,7 +130,7 @@ class LakeSql:
             yield expression
             pending.extend(self._list(expression.children()))
 
-    def _common_tables(self, node: Node) -> Iterator[str]:
+    def _cte_names(self, node: Node) -> Iterator[str]:
         """Yield the names that a ``WITH`` gives."""
         if _class_of(node) == "UnresolvedWith":
             yield from (str(each._2().alias()) for each in self._list(node.cteRelations()))

@@ -23,7 +23,7 @@ from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, ReadingStep, Windo
 from tocsin.jobs import lake as jobs
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
-from tocsin.jobs.lake_answers import Bounds, LakeQueries
+from tocsin.jobs.lake_answers import LakeQueries, QueryLimits
 from tocsin.spark.lake import HistoryLocation, folder_of, history, logged, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
@@ -241,7 +241,7 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
         with socket.socket(socket.AF_UNIX) as gone:
             gone.connect(str(path))
             gone.sendall(b"no question\n")
-        monkeypatch.setattr(lake_queries, "BOUNDS", Bounds(rows=1, seconds=60))
+        monkeypatch.setattr(lake_queries, "LIMITS", QueryLimits(rows=1, seconds=60))
         assert answered_by_the_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
         assert len(answered_by_the_pipeline("SELECT id FROM change_events LIMIT 1") or ()) == 1
     finally:

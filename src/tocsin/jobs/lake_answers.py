@@ -35,7 +35,7 @@ _TOO_LARGE = "spark.driver.maxResultSize"
 
 
 @dataclass(frozen=True)
-class Bounds:
+class QueryLimits:
     """What a query may cost; ``may_grow`` allows functions that make large values of small ones."""
 
     rows: int
@@ -43,7 +43,7 @@ class Bounds:
     may_grow: bool = True
 
 
-ALONE = Bounds(rows=100_000, seconds=600)
+ALONE = QueryLimits(rows=100_000, seconds=600)
 """For a Spark that was started for the query."""
 
 
@@ -55,7 +55,7 @@ class LakeQueries:
         register_source(session, LogSource)
         self._parts, self._sql = parts.in_session(session), LakeSql(session)
 
-    def answers(self, sql: str, bounds: Bounds = ALONE) -> list[dict[str, Any]]:  # Any: a column's value
+    def answers(self, sql: str, bounds: QueryLimits = ALONE) -> list[dict[str, Any]]:  # Any: a column's value
         """Return the rows that answer SQL on the view ``change_events``, in values that JSON has.
 
         Raises
@@ -80,7 +80,7 @@ def _columns(view: DataFrame) -> list[dict[str, Any]]:  # Any: as above
     return [{"column": field.name, "type": field.dataType.simpleString()} for field in view.schema]
 
 
-def _collected(frame: DataFrame, bounds: Bounds) -> list[dict[str, Any]]:  # Any: as above
+def _collected(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]:  # Any: as above
     if not frame.columns:
         return []
     limited = frame.limit(bounds.rows + 1)

@@ -20,11 +20,11 @@ import structlog
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.jobs.lake import LakeParts
-from tocsin.jobs.lake_answers import JOBS, Bounds, LakeQueries
+from tocsin.jobs.lake_answers import JOBS, LakeQueries, QueryLimits
 from tocsin.model.entity import Document
 from tocsin.spark.session import work_in_background
 
-BOUNDS = Bounds(rows=10_000, seconds=60, may_grow=False)
+LIMITS = QueryLimits(rows=10_000, seconds=60, may_grow=False)
 """What a query may cost beside the notifications, which need the same memory and cores."""
 
 _LOOK_EVERY_S = 0.2
@@ -89,7 +89,7 @@ def _listening(path: Path, queries: LakeQueries) -> Iterator[_Server]:
 
 def _answer(queries: LakeQueries, question: bytes) -> Document:
     try:
-        return {"rows": queries.answers(str(orjson.loads(question)["sql"]), BOUNDS)}
+        return {"rows": queries.answers(str(orjson.loads(question)["sql"]), LIMITS)}
     except TooLarge as error:  # the asker's own Spark has more room
         return {"declined": error.message}
     except InvalidInput as error:

@@ -133,11 +133,11 @@ def entity_url(given: Arguments) -> Value:
 
 
 def entity_link(given: Arguments) -> Value:
-    """Return the parts of an entity link: ``entityType``, ``entityFQN``, ``field``, ``arrayField``, ``arrayValue``."""
+    """Return the parts of an entity link, by ``_LINK_KEYS``; None for a text that is none."""
     match = _ABOUT.fullmatch(given.text().strip())
     parts = [part.strip() for part in match[1].split("::")] if match else []
     if len(parts) < 2:
-        return {} if given.text() else None
+        return None
     return {key: part for key, part in zip(_LINK_KEYS, parts, strict=False) if part}
 
 

@@ -78,7 +78,7 @@ def context_of(entry: Entry, place: MessagePlace) -> Context:
     event, wire = entry.event, as_seed(entry.event)
     return {
         "event": {key: value for key, value in wire.items() if key != "entity"},
-        "entity": wire.get("entity") or {},
+        "entity": wire.get("entity"),
         "baseUrl": place.base_url,
         "publisherName": PUBLISHER,
         "emailingEntity": PUBLISHER,

@@ -7,8 +7,9 @@ Next: ``flow/send/templates/render.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from tocsin.errors import InvalidTemplate
@@ -41,6 +42,8 @@ BLOCKS = ("if", "unless", "each", "with")
 SECTION = "section"
 _CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
 _NAMES_LIMIT = 2
+_BRACKET = "\\]"
+_STEP = re.compile(r"\[(?P<literal>(?:\\\]|[^\]])*)\]|(?P<name>[^./]+)")
 
 
 @lru_cache(maxsize=512)
@@ -61,10 +64,10 @@ class _Open:
     """A block that has begun; ``links`` counts the blocks that end with it, as ``{{else if}}`` chains them."""
 
     tag: Tag
+    head: TagToken
     block: Block
     body: list[Node] = field(default_factory=list)
     otherwise: list[Node] | None = None
-    closes_with: str = ""
     is_link: bool = False
     is_inverse: bool = False
 
@@ -89,12 +92,12 @@ class _Parser:
     def parsed(self, text: str) -> tuple[Node, ...]:
         for part in Scanner(text).parts():
             if isinstance(part, Tag):
-                self._take(part)
+                self._take(replace(part, words=_with_name(part.words)))
             elif part:
                 self._into().append(Text(part))
         if self._open:
             first = self._open[-1]
-            raise refused(f"this block has no end; write {{{{/{first.closes_with}}}}}", first.tag.at)
+            raise refused(f"this block has no end; write {{{{/{first.head.text}}}}}", first.tag.at)
         return tuple(self._root)
 
     def _into(self) -> list[Node]:
@@ -131,7 +134,7 @@ class _Parser:
         if not words or words[0].kind not in ("path", "open"):
             raise refused("a block begins with a name, such as {{#if …}}", tag.at)
         block = _block_of(words, tag.at)
-        self._open.append(_Open(tag, block, closes_with=words[0].text, is_link=is_link, is_inverse=is_inverse))
+        self._open.append(_Open(tag, words[0], block, is_link=is_link, is_inverse=is_inverse))
 
     def _turn(self, tag: Tag, rest: Sequence[TagToken]) -> None:
         """Go on with what is written otherwise; ``{{else if …}}`` begins a block there."""
@@ -150,8 +153,8 @@ class _Parser:
             self._close()
         if not self._open:
             raise refused(f"{{{{/{name}}}}} ends no block", tag.at)
-        expected = self._open[-1].closes_with
-        if name != expected:
+        expected = self._open[-1].head.text
+        if not tag.words or _ending_of(tag.words[0]) != _ending_of(self._open[-1].head):
             raise refused(f"{{{{/{name}}}}} ends a block that begins with {{{{#{expected}}}}}", tag.at)
         self._close()
 
@@ -162,19 +165,51 @@ class _Parser:
 
 def _block_of(words: Sequence[TagToken], at: TemplatePosition) -> Block:
     words, names = _without_names(words, at)
-    first = words[0]
-    if first.kind == "path" and first.text in BLOCKS:
+    name = _name_of(words[0]) if words[0].kind == "path" else None
+    if name in BLOCKS:
         reader = _Words(words[1:], at)
         arguments, named = reader.arguments()
         if len(arguments) != 1:
-            raise refused(f"{{{{#{first.text}}}}} takes one value, not {len(arguments)}", at)
-        return Block(first.text, arguments[0], at, names=names, named=named)
-    if first.kind == "path" and first.text in FUNCTIONS:
-        said = f"{first.text} begins no block; write {{{{#if ({first.text} …)}}}} or {{{{#with ({first.text} …)}}}}"
+            raise refused(f"{{{{#{name}}}}} takes one value, not {len(arguments)}", at)
+        return Block(name, arguments[0], at, names=names, named=named)
+    if name in FUNCTIONS:
+        said = f"{name} begins no block; write {{{{#if ({name} …)}}}} or {{{{#with ({name} …)}}}}"
         raise refused(said, at)
-    if first.kind == "path" and len(words) > 1:
-        raise refused(f"unknown block {first.text!r}; {meant(first.text, BLOCKS)}", at)
+    if name is not None and len(words) > 1:
+        raise refused(f"unknown block {name!r}; {meant(name, BLOCKS)}", at)
     return Block(SECTION, _expression_of(words, at), at, names=names)
+
+
+def _with_name(words: tuple[TagToken, ...]) -> tuple[TagToken, ...]:
+    """Return the words of a tag; a literal at their head is a name: ``{{"first name"}}``, ``{{12}}``."""
+    if not words:
+        return words
+    head = words[0]
+    if head.kind == "text":
+        name = _unquoted(head.text)
+    elif head.kind == "number" or (head.kind == "path" and head.text in _CONSTANTS):
+        name = head.text
+    else:
+        return words
+    return (TagToken("path", f"[{name.replace(']', _BRACKET)}]", head.at), *words[1:])
+
+
+def _ending_of(head: TagToken) -> tuple[str, ...]:
+    """Return what the end of a block repeats of its head, however it is written."""
+    if head.kind != "path":
+        return (head.text,)
+    path = path_of(head)
+    return ("@" * path.is_private, *[".."] * path.up, *path.steps)
+
+
+def _name_of(head: TagToken) -> str:
+    """Return the function or block that the head of a tag names; its text where it can name none."""
+    return path_of(head).name or head.text if head.kind == "path" else head.text
+
+
+def _unquoted(text: str) -> str:
+    quote = text[0]
+    return text[1:-1].replace(f"\\{quote}", quote)
 
 
 def _without_names(words: Sequence[TagToken], at: TemplatePosition) -> tuple[Sequence[TagToken], tuple[str, ...]]:
@@ -193,7 +228,7 @@ def _without_names(words: Sequence[TagToken], at: TemplatePosition) -> tuple[Seq
 def _expression_of(words: Sequence[TagToken], at: TemplatePosition) -> Expression:
     """Return the expression of a whole tag: a value, or a call without parentheses."""
     reader = _Words(words, at)
-    if words[0].kind == "path" and (len(words) > 1 or words[0].text in FUNCTIONS):
+    if words[0].kind == "path" and (len(words) > 1 or _name_of(words[0]) in FUNCTIONS):
         return reader.call()
     value = reader.value()
     reader.check_end()
@@ -212,10 +247,12 @@ class _Words:
 
     def call(self) -> TemplateCall:
         """Read a function and all arguments that follow."""
-        name = self._take()
-        _check_known(name, FUNCTIONS)
+        head = self._take()
+        name = _name_of(head)
+        if name not in FUNCTIONS:
+            raise refused(f"unknown helper {name!r}; {meant(name, sorted(FUNCTIONS))}", head.at)
         arguments, named = self.arguments()
-        return TemplateCall(name.text, name.at, arguments, named)
+        return TemplateCall(name, head.at, arguments, named)
 
     def arguments(self) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
         """Read arguments up to the end or the parenthesis that closes."""
@@ -235,7 +272,7 @@ class _Words:
         word = self._take()
         match word.kind:
             case "text":
-                return Literal(word.text[1:-1])
+                return Literal(_unquoted(word.text))
             case "number":
                 return Literal(float(word.text) if "." in word.text else int(word.text[:20]))
             case "path" if word.text in _CONSTANTS:
@@ -273,11 +310,6 @@ class _Words:
         return word
 
 
-def _check_known(name: TagToken, known: Collection[str]) -> None:
-    if name.text not in known:
-        raise refused(f"unknown helper {name.text!r}; {meant(name.text, sorted(known))}", name.at)
-
-
 def path_of(word: TagToken) -> Path:
     """Return the path that a word spells: ``../entity.[first name]``, ``@root.event``."""
     rest, up = word.text, 0
@@ -287,23 +319,14 @@ def path_of(word: TagToken) -> Path:
         rest, up = rest[3:], up + 1
     is_scoped = up > 0 or rest.startswith(".")
     rest = rest.removeprefix("./")
-    steps = tuple(_steps(rest))
-    if steps[:1] == ("this",) and not is_private:
+    steps = list(_STEP.finditer(rest))
+    if steps and steps[0]["name"] == "this" and not is_private:
         steps, is_scoped = steps[1:], True
-    return Path(steps, word.at, up, is_private, is_scoped)
+    if any(step["name"] == "this" for step in steps):
+        raise refused("this begins a path; write [this] for a key of that name", word.at)
+    return Path(tuple(_key_of(step) for step in steps), word.at, up, is_private, is_scoped)
 
 
-def _steps(text: str) -> list[str]:
-    steps: list[str] = []
-    while text:
-        if text[0] == "[":
-            end = text.find("]")
-            steps.append(text[1:end])
-            text = text[end + 1 :]
-        elif text[0] in "./":
-            text = text[1:]
-        else:
-            end = min((at for at in (text.find("."), text.find("/")) if at >= 0), default=len(text))
-            steps.append(text[:end])
-            text = text[end:]
-    return steps
+def _key_of(step: re.Match[str]) -> str:
+    literal = step["literal"]
+    return step["name"] if literal is None else literal.replace(_BRACKET, "]")

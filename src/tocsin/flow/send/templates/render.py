@@ -26,7 +26,7 @@ from tocsin.flow.send.templates.syntax import (
     Text,
     refused,
 )
-from tocsin.flow.send.templates.values import Value, escaped, opens_block, size_of, step_into, text_of
+from tocsin.flow.send.templates.values import Value, escaped, opens_if, opens_section, size_of, step_into, text_of
 
 _SIZE_PER_STEP = 64
 Context = Mapping[str, Value]
@@ -110,18 +110,21 @@ class _Renderer:
         match block.kind:
             case "if" | "unless":
                 with_zero = bool(self._named(block.named, frame).get("includeZero"))
-                is_open = opens_block(value, with_zero=with_zero) == (block.kind == "if")
+                is_open = opens_if(value, with_zero=with_zero) == (block.kind == "if")
                 self._render(block.body if is_open else block.otherwise, frame)
-            case "each":
-                self._each(block, value, frame)
-            case "section" if isinstance(value, list):
-                self._each(block, value, frame)
-            case _ if not opens_block(value):
-                self._render(block.otherwise, frame)
-            case "section" if not isinstance(value, dict):
+            case "with":
+                self._within(block, value, frame, is_open=opens_if(value, with_zero=True))
+            case "section" if value is True:
                 self._render(block.body, frame)
+            case "section" if not isinstance(value, list):
+                self._within(block, value, frame, is_open=opens_section(value))
             case _:
-                self._render(block.body, _Frame(value, frame, dict(zip(block.names, [value], strict=False))))
+                self._each(block, value, frame)
+
+    def _within(self, block: Block, value: Value, frame: _Frame, *, is_open: bool) -> None:
+        """Render a block in the context of its value, or what is written otherwise in the present one."""
+        inner = _Frame(value, frame, dict(zip(block.names, [value], strict=False)))
+        self._render(block.body, inner) if is_open else self._render(block.otherwise, frame)
 
     def _each(self, block: Block, value: Value, frame: _Frame) -> None:
         is_empty = True

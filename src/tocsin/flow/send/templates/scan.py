@@ -1,7 +1,8 @@
 """Scanner of notification templates: the text between tags, and what the tags say, each with its position.
 
-``{{~`` and ``~}}`` take the white space beside a tag with them; after a backslash ``{{`` is no tag. Next:
-``flow/send/templates/parse.py``.
+``{{~`` and ``~}}`` take the white space beside a tag with them, a block's tag or comment alone on its line takes the
+line. After a backslash ``{{`` is no tag; two backslashes before a tag are one. Source: handlebarsjs.com, "Language
+Guide"; Mustache specification, "Sections". Next: ``flow/send/templates/parse.py``.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from tocsin.flow.send.templates.syntax import TemplatePosition, refused
 _SIGNS = "#^/>&!*"
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
-    |(?P<text>"[^"]*"|'[^']*')
+    |(?P<text>"(?:\\"|[^"])*"|'(?:\\'|[^'])*')
     |(?P<number>-?\d+(?:\.\d+)?(?=[\s)}~]|$))
     |(?P<named>[\w-]+)(?=\s*=)\s*=
-    |(?P<path>@?(?:\.\./)*(?:\./)?(?:\.?\[[^\]]*\]|\.\.?|[\w-]+)(?:[./](?:\[[^\]]*\]|[\w-]+))*)
+    |(?P<path>@?(?:\.\./)*(?:\./)?(?:\.?\[(?:\\\]|[^\]])*\]|\.\.?|[\w$:-]+)(?:[./](?:\[(?:\\\]|[^\]])*\]|[\w$:-]+))*)
     |(?P<bar>\|)
     |(?P<open>\()
     |(?P<close>\))""",
     re.VERBOSE,
 )
+_ELSE = re.compile(r"\s*else\b(?![\w-])")
+_LINE_END = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 
 
 @dataclass(frozen=True)
@@ -71,20 +74,34 @@ class Scanner:
         InvalidTemplate : a tag has no end, or holds what is no word
         """
         end, takes_space = 0, False
-        while True:
-            opened = self._text.find("{{", end)
-            if opened < 0:
-                yield _stripped(self._text[end:], before=takes_space)
-                return
-            if opened > end and self._text[opened - 1] == "\\":
-                yield _stripped(self._text[end : opened - 1], before=takes_space) + "{{"
+        while (opened := self._text.find("{{", end)) >= 0:
+            before = self._text[end:opened]
+            if before.endswith("\\") and not before.endswith("\\\\"):
+                yield _stripped(before[:-1], before=takes_space) + "{{"
                 end, takes_space = opened + 2, False
                 continue
-            found = self._tag(opened)
-            yield _stripped(self._text[end:opened], before=takes_space, after=found.takes_before)
-            end, takes_space = found.span[1], found.takes_after
-            if found.sign != "!":
-                yield Tag(found.sign, tuple(self._words(*found.inner)), self.place(opened))
+            tag = self._tag(opened)
+            line_end = self._line_taken(tag, end)
+            before = before.removesuffix("\\") if line_end is None else before.rstrip(" \t")
+            yield _stripped(before, before=takes_space, after=tag.takes_before)
+            end, takes_space = tag.span[1] if line_end is None else line_end, tag.takes_after
+            if tag.sign != "!":
+                yield Tag(tag.sign, tuple(self._words(*tag.inner)), self.place(opened))
+        yield _stripped(self._text[end:], before=takes_space)
+
+    def _line_taken(self, tag: _Found, begin: int) -> int | None:
+        """Return where the line ends that a tag takes with it, None where it is not alone or writes a value.
+
+        ``begin`` is where the part before the tag ends.
+        """
+        begins_else = tag.sign == "" and _ELSE.match(self._text, *tag.inner)
+        if tag.sign not in ("#", "/", "^", "!") and not begins_else:
+            return None
+        opened, closed = tag.span
+        before = self._text[begin:opened].rpartition("\n")
+        begins_line = bool(before[1]) or begin == 0 or self._text[begin - 1] == "\n"
+        after = _LINE_END.match(self._text, closed) if begins_line and not before[2].strip(" \t") else None
+        return after.end() if after else None
 
     def place(self, offset: int) -> TemplatePosition:
         """Return the position of a character."""

@@ -1,6 +1,7 @@
 """Values of notification templates: JSON, and text that is markup already.
 
-What is true differs, as it does upstream: an empty list is false to blocks and true to ``and``, ``or`` and ``not``.
+What is true differs, as it does in Handlebars: zero opens a section and no ``if``; an empty list opens neither, and is
+true to ``and``, ``or`` and ``not``. Source: handlebarsjs.com, "Built-in Helpers" and "Block Helpers".
 Next: ``flow/send/templates/functions.py``.
 """
 
@@ -44,11 +45,16 @@ def size_of(value: Value) -> int:
     return len(value) if isinstance(value, str | list | dict) else 1
 
 
-def opens_block(value: Value, *, with_zero: bool = False) -> bool:
-    """Return whether a block is rendered for a value: not for null, false, 0, and what is empty."""
+def opens_if(value: Value, *, with_zero: bool = False) -> bool:
+    """Return whether ``if`` renders its body for a value: not for null, false, an empty text or list, and zero."""
     if with_zero and value == 0 and not isinstance(value, bool):
         return True
-    return bool(value)
+    return isinstance(value, dict) or bool(value)
+
+
+def opens_section(value: Value) -> bool:
+    """Return whether a section is rendered for a value: not for null, false and an empty list."""
+    return not (value is None or value is False or value == [])
 
 
 def is_true(value: Value) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 import httpx
 import pytest
@@ -178,7 +178,6 @@ def test_what_is_gone_since_is_not_shown(found: httpx.Client, orders: Json) -> N
         ("query", {"q": "(orders"}, "column 1"),
         ("query", {"q": "orders AND"}, "column 11"),
         ("query", {"q": 'a "b'}, "column 3"),
-        ("query", {"q": "nme:orders"}, "did you mean name?"),
         ("query", {"q": "a\0b"}, "NUL"),
         ("query", {"q": "(" * 50 + "a" + ")" * 50}, "deeper"),
         ("query", {"q": "a " * 1_000}, "at most"),
@@ -212,6 +211,18 @@ def test_what_cannot_be_read_is_refused_with_its_place(
     assert answer.status_code == 400, answer.text
     assert answer.json()["code"] == 400
     assert words in answer.json()["message"]
+
+
+@pytest.mark.parametrize("name", ["p%zz", "p%41", "100%", "a:b", "http://x"])
+def test_names_with_percent_signs_and_colons_are_read_and_found(
+    administrator: httpx.Client, orders: Json, sqlite_engine: Engine, name: str
+) -> None:
+    fqn = table(administrator, name)["fullyQualifiedName"]
+    assert administrator.get(f"/tables/name/{quote(fqn, safe='')}").json()["name"] == name
+    index_all(sqlite_engine)
+    assert fqns(asked(administrator, "query", q=name)) == [fqn]
+    assert asked(administrator, "aggregate", q=name, field="entityType")
+    assert administrator.get(f"/users/name/{quote(name, safe='')}").status_code == 404
 
 
 def test_search_needs_a_token(served: Any) -> None:

@@ -146,6 +146,11 @@ COUNTED_BY = {
 """Fields one may count by, and the entry's column of each."""
 
 
+def is_field(name: str) -> bool:
+    """Return whether ``field_of`` knows this name."""
+    return name in FIELDS or name.removesuffix(".keyword") in FIELDS
+
+
 def field_of(name: str) -> SearchField:
     """Return how the field of that name is found; ``.keyword`` asks for the whole value.
 

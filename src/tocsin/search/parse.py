@@ -1,7 +1,7 @@
 """Query parser: words, "phrases", prefix*, field:value, AND, OR, NOT and brackets become a tree.
 
-Adjacent words are combined with AND. Syntax errors are reported with their position. Next:
-``search/filters.py`` for the other language, ``docs/search.md`` for users.
+Adjacent words are combined with AND. What looks like a field and is none (``http://x``) is a word. Syntax errors are
+reported with their position. Next: ``search/filters.py`` for the other language, ``docs/search.md`` for users.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tocsin.search.fields import (
     field_of,
     has_words,
     holds,
+    is_field,
     resembles,
     unescaped,
     whole_number,
@@ -31,6 +32,9 @@ from tocsin.search.tokens import words_of
 LONGEST_QUERY = 4_000
 MOST_TERMS = 100
 DEEPEST_QUERY = 16
+
+EXISTS_FIELD = "_exists_"
+"""What stands before the name of a field that must hold something."""
 
 ANYWHERE = SearchField("anything", words=WORD_COLUMNS)
 """What a word without a field is looked for in."""
@@ -154,19 +158,14 @@ class _Parser:
         self.at += 1
         if token.kind == "open":
             return self._bracket(token, name)
-        if token.kind == "field":
+        if token.kind == "field" and _is_field(token.text[:-1]):
             return self._fielded(token)
         if token.kind in ("close", "and", "or"):
             _refuse(token, f"unexpected {token.text!r}; expected a word")
-        return self._term(token, name)
+        return self._term(self._joined(token), name)
 
     def _fielded(self, token: _Token) -> Node:
         name = token.text[:-1]
-        try:
-            if name not in ("_exists_",):
-                field_of(name)
-        except InvalidInput as error:
-            _refuse(token, error.message)
         if self.at >= len(self.tokens):
             _refuse(token, f"a value must follow {token.text}")
         following = self.tokens[self.at]
@@ -178,7 +177,7 @@ class _Parser:
         return self._term(self._joined(following), name)
 
     def _joined(self, token: _Token) -> _Token:
-        """Return a value with what the lexer cut off its beginning: ``-``, ``+``, ``!`` and ``a:`` are part of it."""
+        """Return a word or value with what the lexer cut off its beginning: ``-``, ``+``, ``!``, ``a:``."""
         text = token.text
         end = token.column + len(text)
         while token.kind != "phrase" and self.at < len(self.tokens):
@@ -236,6 +235,10 @@ class _Parser:
         return False
 
 
+def _is_field(name: str) -> bool:
+    return name == EXISTS_FIELD or is_field(name)
+
+
 def unescaped_stars(text: str) -> str:
     """Return the text without what a backslash protects."""
     return re.sub(r"\\.", "", text)
@@ -243,7 +246,7 @@ def unescaped_stars(text: str) -> str:
 
 def _about(name: str, text: str, *, is_phrase: bool) -> Node:
     """Return what ``name:text`` asks for."""
-    if name == "_exists_":
+    if name == EXISTS_FIELD:
         return holds(text)
     found = field_of(name)
     if found.column == "updated_at_ms" and (compared := _COMPARED.fullmatch(text)):

@@ -16,6 +16,9 @@ WAITS_S = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 36_000.0)
 LEAST_S_WHEN_BUSY = 60.0
 """A receiver that is overrun or silent gets at least so many seconds of rest."""
 
+LONGEST_ASKED_S = 86_400.0
+"""Longest delay that a receiver may ask for."""
+
 SPREAD = 0.2
 """How far jitter moves a wait, as a share of it."""
 
@@ -25,14 +28,13 @@ _BUSY = frozenset({OutcomeReason.RATE_LIMITED, OutcomeReason.TIMEOUT})
 def wait_s(outcome: Retry, number: int, *, jitter: float) -> float:
     """Return the seconds to wait after attempt ``number`` (from 1) ended with ``outcome``.
 
-    ``jitter`` is in [0, 1); 0.5 changes nothing. The delay that the receiver asks for (``after_s``) is honoured
-    between once and twice the planned wait.
+    ``jitter`` is in [0, 1); 0.5 changes nothing. The delay that the receiver asks for (``after_s``) is honoured up to
+    ``LONGEST_ASKED_S``, never below the planned wait.
     """
     planned = WAITS_S[min(number, len(WAITS_S)) - 1]
     floor = LEAST_S_WHEN_BUSY if outcome.reason in _BUSY else 0.0
     if outcome.after_s is not None:
-        planned = max(planned, floor)
-        return min(max(outcome.after_s, planned), 2 * planned)
+        return max(planned, floor, min(outcome.after_s, LONGEST_ASKED_S))
     return max(planned * (1 + SPREAD * (2 * jitter - 1)), floor)
 
 

@@ -8,10 +8,12 @@ Next: ``flow/send/channels/webhook/sender.py``.
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
+import re
+from collections.abc import Mapping
 
 _PREFIX = "whsec_"
+_SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 def secrets_in(secret_key: str | None) -> tuple[str, ...]:
@@ -48,16 +50,27 @@ def key_of(secret: str) -> bytes:
     if secret.startswith(_PREFIX):
         try:
             return base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
-        except binascii.Error:
+        except ValueError:
             return secret.encode()
     return secret.encode()
 
 
-def is_signed(body: bytes, headers: dict[str, str], secret: str) -> bool:
-    """Return whether lower-case ``headers`` carry a Standard Webhooks signature of ``body`` made with ``secret``."""
-    signed = f"{headers.get('webhook-id')}.{headers.get('webhook-timestamp')}.".encode() + body
-    expected = f"v1,{_base64(_hmac(key_of(secret), signed))}"
-    return any(hmac.compare_digest(expected, given) for given in headers.get("webhook-signature", "").split())
+def is_signed(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
+    """Return whether lower-case ``headers`` carry a Standard Webhooks signature of ``body`` made with ``secret``.
+
+    Headers that are missing or that no sender of ours writes are no signature.
+    """
+    message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not message_id or not _SECONDS.fullmatch(timestamp):
+        return False
+    signed = _bytes_of(f"{message_id}.{timestamp}.") + body
+    expected = f"v1,{_base64(_hmac(key_of(secret), signed))}".encode()
+    signatures = headers.get("webhook-signature", "").split()
+    return any(hmac.compare_digest(expected, _bytes_of(signature)) for signature in signatures)
+
+
+def _bytes_of(header: str) -> bytes:
+    return header.encode(errors="surrogatepass")
 
 
 def _hmac(key: bytes, message: bytes) -> bytes:

@@ -6,13 +6,46 @@
 from __future__ import annotations
 
 import os
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 _MOST_PROCESSES = 4
+_WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
+
+
+class AddressRange(NamedTuple):
+    """A range of addresses, at one port or (None) at all of them."""
+
+    network: IPv4Network | IPv6Network
+    port: int | None = None
+
+
+def address_range(text: str) -> AddressRange:
+    """Return the range that a text means: ``10.0.0.0/8``, ``10.0.0.7:8080``, ``[::1]:8080``.
+
+    Raises
+    ------
+    ValueError : it means none
+    """
+    with_port = _WITH_PORT.fullmatch(text)
+    try:
+        network = ip_network(text if with_port is None else with_port["ipv6"] or with_port["ipv4"])
+    except ValueError:
+        network = None
+    port = int(with_port["port"]) if with_port else None
+    if network is None or port == 0 or (port or 0) > 65_535:
+        raise ValueError(f"{text!r} is not a range of addresses such as 10.0.0.0/8, 10.0.0.7:8080 or [::1]:8080")
+    return AddressRange(network, port)
+
+
+def _checked_range(text: str) -> str:
+    address_range(text)
+    return text
 
 
 class Settings(BaseSettings):
@@ -238,7 +271,7 @@ class Settings(BaseSettings):
         description="Domains that all alerts may mail. Other external addresses must be added by an administrator.",
     )
 
-    egress_allow: tuple[str, ...] = Field(
+    egress_allow: tuple[Annotated[str, AfterValidator(_checked_range)], ...] = Field(
         default=(),
         description="Private ranges webhooks may reach: `10.0.0.0/8`, `10.0.0.7:8080`, `[::1]:8080`.",
     )

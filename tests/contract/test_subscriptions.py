@@ -437,6 +437,54 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "verification": "mail"}}]),
         "destinations[0].config.verification: must be challenge or none",
     ),
+    **{
+        f"metadata service {host}": (
+            alert(destinations=[{**HOOK, "config": {"endpoint": f"http://{host}/latest"}}]),
+            "destinations[0].config.endpoint: is the metadata service of a cloud",
+        )
+        for host in (
+            "169.254.169.254",
+            "2852039166",
+            "0xA9FEA9FE:80",
+            "0251.0376.43518",
+            "169.254.169.254.",
+            "①⑥⑨.254.169.254",
+            "[::ffff:169.254.169.254]",
+            "[64:ff9b::a9fe:a9fe]",
+            "[fd00:ec2::254]",
+            "168.63.129.16",
+            "100.100.100.200",
+            "Metadata.Google.Internal",
+            "metadata",
+            "instance-data.ec2.internal.",
+        )
+    },
+    "metadata service of a chat": (
+        alert(destinations=[{**HOOK, "type": "MsTeams", "config": {"endpoint": "http://169.254.169.254/x"}}]),
+        "destinations[0].config.endpoint: is the metadata service of a cloud",
+    ),
+    "metadata service as token URL": (
+        authenticated(**OAUTH | {"tokenUrl": "http://169.254.169.254/token"}),
+        "config.authType.tokenUrl: is the metadata service of a cloud",
+    ),
+    "authentication of a bot of Slack": (
+        alert(
+            destinations=[
+                {
+                    "category": "Owners",
+                    "type": "Slack",
+                    "config": {"botToken": "xoxb-1234", "authType": {"type": "bearer", "secretKey": "s"}},
+                }
+            ]
+        ),
+        "config.authType: is for an incoming webhook",
+    ),
+    "unknown authentication of a chat": (
+        alert(
+            destinations=[{**HOOK, "type": "GChat", "config": {"endpoint": "http://x.y", "authType": {"type": "x"}}}]
+        ),
+        "config.authType.type: must be none, bearer or oauth2",
+    ),
     "unknown authentication": (authenticated(type="mtls"), "config.authType.type: must be none, bearer or oauth2"),
     "authentication without a type": (authenticated(secretKey="s"), "config.authType.type"),
     "bearer without a secret": (authenticated(type="bearer"), "config.authType.secretKey: bearer needs a secretKey"),

@@ -145,7 +145,7 @@ def test_a_test_writes_to_nobody_but_who_asks_and_the_addresses_that_it_names(ho
 def test_what_fails_says_why_and_no_more(house: House) -> None:
     gone = house.tried(Category.EXTERNAL, Channel.WEBHOOK, endpoint="http://127.0.0.1:9/hook")
     assert {key: gone[key] for key in ("status", "reason")} == {"status": "Failed", "reason": "egressRefused"}
-    for address in ("http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "http://[::ffff:127.0.0.1]/"):
+    for address in ("http://169.254.1.1/latest/meta-data", "http://10.0.0.1/", "http://[::ffff:127.0.0.1]/"):
         refused = house.tried(Category.EXTERNAL, Channel.WEBHOOK, endpoint=address)
         assert refused.keys() == {"status", "reason", "timestamp"}
         assert refused["reason"] == "egressRefused"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +14,21 @@ from tests.acceptance.worker.receivers import LOOPBACK, destination, receiver
 from tests.acceptance.worker.senders import webhook_sender
 from tests.unit.flow.send.events import NOW_MS, dispatch
 
+from tocsin.flow.send.channels.google_chat.sender import google_chat_sender
+from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender
+from tocsin.flow.send.channels.slack.sender import SlackSender
+from tocsin.flow.send.channels.webhook.signature import is_signed
+from tocsin.flow.send.dispatch import Sender
 from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Destination
 
 HOUR_MS = 3_600_000
+
+
+def slack_sender(requests: HttpRequests, *, base_url: str) -> Sender:
+    return SlackSender(requests, base_url=base_url, api_url="http://slack")
 
 
 @dataclass
@@ -33,10 +43,14 @@ class Site:
     token_text: str | None = None
     token_headers: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if request.path == "/hook":
             self.authorizations.append(request.headers.get("Authorization"))
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+            self.bodies.append(await request.read())
             return web.Response(status=401 if self.authorizations[-1] in self.refused else 200)
         self.forms.append(dict(await request.post()))
         if self.token_text is not None:
@@ -70,6 +84,19 @@ async def test_a_bearer_token_is_sent_and_signs_and_the_newest_secret_is_it() ->
         await sent(destination(f"{site.url}/hook", auth_type=bearer, headers=own))
         await sent(destination(f"{site.url}/hook", auth_type={"type": "none"}))
     assert site.authorizations == ["Bearer new", "Basic eA==", None]
+
+
+@pytest.mark.parametrize("chat", [ms_teams_sender, google_chat_sender, slack_sender])
+async def test_chats_are_authenticated_like_webhooks(chat: Callable[..., Sender]) -> None:
+    bearer = {"type": "bearer", "secretKey": "new old"}
+    async with opened() as site, HttpRequests(egress_of(LOOPBACK)) as requests:
+        for auth in ({"type": "none"}, bearer, site.destination().config.auth_type):
+            to = destination(f"{site.url}/hook", auth_type=auth)
+            await chat(requests, base_url="http://tocsin").send(dispatch(), to, now_ms=NOW_MS)
+    assert site.authorizations[0] is None
+    assert site.authorizations[2] == "Bearer t1"
+    assert ["webhook-signature" in headers for headers in site.headers] == [False, True, False]
+    assert is_signed(site.bodies[1], site.headers[1], "old")
 
 
 async def test_a_token_is_fetched_once_and_kept_until_it_expires() -> None:

@@ -45,6 +45,17 @@ def test_a_list_or_an_object_that_is_no_json_is_refused_with_an_example(
     assert (ended.code, ended.err) == (2, f"tocsin: Setting {variable.lower()} (TOCSIN_{variable}): {said}\n")
 
 
+@pytest.mark.parametrize("wrong", ["10.0.0.0/99", "localhost:80", "10.0.0.1:0", "10.0.0.1:65536", "[::1]"])
+def test_a_range_of_addresses_that_is_none_is_refused_at_start(
+    run: Run, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("TOCSIN_EGRESS_ALLOW", json.dumps(["10.0.0.7:8080", wrong]))
+    for command in ("settings", "serve", "deliver"):
+        ended = run(command)
+        assert (ended.code, ended.err.partition(":")[0]) == (2, "tocsin")
+        assert f"Setting egress_allow (TOCSIN_EGRESS_ALLOW): {wrong!r} is not a range" in ended.err
+
+
 def test_a_misspelt_name_in_the_file_gets_the_nearest_as_suggestion(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tocsin.toml").write_text("prot = 9000")
     ended = run("settings")

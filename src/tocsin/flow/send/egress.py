@@ -1,33 +1,32 @@
 """Egress policy: which addresses may be connected to, decided on the resolved address when the socket is created.
 
 Host names, redirects and unusual spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) are irrelevant
-then: whatever the URL looked like, this is where the packets would go. Source: Svix ``is_allowed``;
-IANA's registries of special-purpose addresses, IPv4 and IPv6 (RFC 6890).
+then: whatever the URL looked like, this is where the packets would go. Metadata services of clouds are never reached,
+whatever is allowed (``flow/send/metadata_services.py``). Source: Svix ``is_allowed``; IANA's registries of
+special-purpose addresses, IPv4 and IPv6 (RFC 6890).
 Next: ``flow/send/channels/webhook/sender.py``.
 """
 
 from __future__ import annotations
 
 import errno
-import re
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from tocsin.errors import InvalidSetting
+from tocsin.flow.send.metadata_services import forms_of, is_metadata_address
+from tocsin.settings import AddressRange, address_range
 
 Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
 AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]  # Any: what getaddrinfo gives for each family
 
 REFUSED_ERRNO = errno.EACCES
 """The errno of a refusal; it survives when several addresses fail together."""
 
 _ALLOWED_SCHEMES = frozenset({"http", "https"})
-_WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
-_NAT64 = ip_network("64:ff9b::/96")
 _GLOBAL_IPV6 = ip_network("2000::/3")
 """The only addresses of IPv6 that IANA gives to networks; all others are special or not assigned."""
 # Not left to ``is_global``, which knows the registries as they were when Python was released.
@@ -70,22 +69,10 @@ class EgressRefusedError(OSError):
 
 
 @dataclass(frozen=True)
-class Exemption:
-    """A range that may be reached although it is not public: at one port, or at all of them."""
-
-    network: Network
-    port: int | None = None
-
-    def holds_for(self, address: Address, port: int) -> bool:
-        """Return whether the exemption is for that address and port."""
-        return self.port in (None, port) and address in self.network
-
-
-@dataclass(frozen=True)
 class Egress:
-    """Which addresses may be reached: the public ones, and those that ``allow`` exempts."""
+    """Which addresses may be reached: the public ones, and those that ``allow`` exempts; never metadata services."""
 
-    allow: tuple[Exemption, ...] = ()
+    allow: tuple[AddressRange, ...] = ()
 
     def permits(self, text: str, port: int) -> bool:
         """Return whether the literal address ``text`` may be reached at ``port``."""
@@ -93,9 +80,11 @@ class Egress:
             address = ip_address(text.partition("%")[0])
         except ValueError:
             return False
-        if any(one.holds_for(form, port) for form in _forms(address) for one in self.allow):
-            return True
-        return _is_public(address)
+        if is_metadata_address(address):
+            return False
+        forms = forms_of(address)
+        is_exempt = any(one.port in (None, port) and form in one.network for form in forms for one in self.allow)
+        return is_exempt or _is_public(address)
 
     def open_socket(self, info: AddressInfo) -> socket.socket:
         """Return a socket for ``info``; raise ``EgressRefusedError`` when the address in it may not be reached."""
@@ -106,26 +95,16 @@ class Egress:
 
 
 def egress_of(allowed: Iterable[str]) -> Egress:
-    """Return the egress rule with these exemptions: CIDR ranges, each with a port behind it where it has one.
+    """Return the egress rule with these exemptions (``settings.address_range``).
 
     Raises
     ------
-    InvalidSetting : one of them is neither ``10.0.0.0/8`` nor ``10.0.0.7:8080`` nor ``[::1]:8080``
+    InvalidSetting : one of them is no range
     """
     try:
-        return Egress(tuple(_exemption(one) for one in allowed))
+        return Egress(tuple(address_range(one) for one in allowed))
     except ValueError as error:
         raise InvalidSetting(f"egress_allow: {error}", field="egress_allow") from error
-
-
-def _exemption(text: str) -> Exemption:
-    with_port = _WITH_PORT.fullmatch(text)
-    if with_port is None:
-        return Exemption(ip_network(text))
-    port = int(with_port["port"])
-    if not 0 < port < 65_536:
-        raise ValueError(f"{text!r} has no port")
-    return Exemption(ip_network(with_port["ipv6"] or with_port["ipv4"]), port)
 
 
 def is_web_scheme(scheme: str) -> bool:
@@ -137,12 +116,3 @@ def _is_public(address: Address) -> bool:
     """Return whether an address is none of IANA's special-purpose ones, nor one that carries another within."""
     is_assigned = isinstance(address, IPv4Address) or address in _GLOBAL_IPV6
     return is_assigned and address.is_global and not any(address in network for network in _NEVER_PUBLIC)
-
-
-def _forms(address: Address) -> tuple[Address, ...]:
-    """Return the address and the IPv4 addresses it carries within, if any."""
-    if isinstance(address, IPv4Address):
-        return (address,)
-    nat64 = IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None
-    within = (address.ipv4_mapped, address.sixtofour, nat64)
-    return (address, *(form for form in within if form is not None))

@@ -101,6 +101,14 @@ def test_a_range_that_is_none_is_a_wrong_setting() -> None:
         egress_of(("10.0.0.0/99",))
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "::ffff:a9fe:a9fe"],
+)
+def test_metadata_services_are_never_reached_whatever_is_allowed(address: str) -> None:
+    assert not egress_of(("0.0.0.0/0", "::/0")).permits(address, 80)
+
+
 def test_only_web_schemes_are_spoken() -> None:
     assert is_web_scheme("HTTPS")
     assert not any(is_web_scheme(scheme) for scheme in ("ftp", "file", "gopher", "unix", ""))

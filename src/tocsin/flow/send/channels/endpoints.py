@@ -1,6 +1,7 @@
 """Checks of a destination's endpoint and headers, for channels that post to an address on the web.
 
-Whether an address may be connected to is decided when something is sent (``flow/send/egress.py``).
+Whether an address may be connected to is decided when something is sent (``flow/send/egress.py``); metadata services
+of clouds are refused here as well.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from urllib.parse import urlsplit
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.send.metadata_services import is_metadata_host
 from tocsin.model.address import masked_origin
 from tocsin.model.subscription import Destination
 
@@ -41,11 +43,11 @@ OWN_HEADERS = frozenset(
 
 
 def check_endpoint(endpoint: str | None, place: str) -> None:
-    """Check an endpoint: an http or https address.
+    """Check an endpoint: an http or https address, and no metadata service.
 
     Raises
     ------
-    InvalidInput : it is missing, no such address, or too long
+    InvalidInput : it is missing, no such address, too long, or that of a metadata service
     """
     if not endpoint:
         raise InvalidInput("a destination of this type needs an endpoint URL", field=place)
@@ -54,8 +56,11 @@ def check_endpoint(endpoint: str | None, place: str) -> None:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         usable = False
-    if not usable or len(endpoint) > _LONGEST_URL or masked_origin(endpoint) is None:
+    origin = masked_origin(endpoint)
+    if not usable or len(endpoint) > _LONGEST_URL or origin is None:
         raise InvalidInput("must be an http or https URL, such as https://example.org/hook", field=place)
+    if is_metadata_host(origin.host):
+        raise InvalidInput("is the metadata service of a cloud, to which nothing is sent; name a receiver", field=place)
 
 
 def check_header(name: str, value: object, place: str) -> None:

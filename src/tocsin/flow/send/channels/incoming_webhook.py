@@ -1,12 +1,16 @@
 """Sender for incoming webhooks of chats: one JSON document per message to a secret address.
 
-What a chat's document and its answers look like is in its own folder. Next: ``flow/send/http_requests.py``.
+What a chat's document and its answers look like is in its own folder. ``authType`` counts as for webhooks.
+Next: ``flow/send/http_requests.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
+from tocsin.flow.send.channels.webhook.authentication import authorization_of, signing_secrets
+from tocsin.flow.send.channels.webhook.signature import sign
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
@@ -32,7 +36,7 @@ class IncomingWebhook:
         judge: Judge,
         query: Mapping[str, str] | None = None,
     ) -> None:
-        self._requests = requests
+        self._tokens = AccessTokens(requests)
         self._base_url = base_url
         self._render = render
         self._judge = judge
@@ -43,11 +47,22 @@ class IncomingWebhook:
         url = web_address(destination.config.endpoint or dispatch.message.target, self._query)
         if url is None:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
+        payload = self._render(dispatch, base_url=self._base_url)
         request = Request(
             method="POST",
             url=url,
-            headers={"Content-Type": "application/json; charset=utf-8"},
-            payload=self._render(dispatch, base_url=self._base_url),
+            headers={"Content-Type": "application/json; charset=utf-8"}
+            | _authentication(payload, dispatch, destination, now_ms=now_ms),
+            payload=payload,
             timeout=timeout_of(destination),
         )
-        return self._judge(await self._requests.send(request, now_ms=now_ms))
+        return self._judge(await self._tokens.send_as_asked(request, destination, now_ms=now_ms))
+
+
+def _authentication(payload: bytes, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> dict[str, str]:
+    """Return the headers that ``authType`` asks for: none unless it is ``bearer``."""
+    secrets = signing_secrets(destination.config)
+    if not secrets:
+        return {}
+    signature = sign(payload, secrets, message_id=dispatch.message.id, timestamp_s=now_ms // 1000)
+    return authorization_of(destination.config) | signature

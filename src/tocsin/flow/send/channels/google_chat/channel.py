@@ -12,6 +12,7 @@ import orjson
 
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.flow.send.channels.webhook.authentication import check_authentication
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
@@ -20,6 +21,7 @@ from tocsin.settings import Settings
 
 def _check(destination: Destination, place: str) -> None:
     check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+    check_authentication(destination.config, place)
 
 
 @asynccontextmanager
@@ -51,5 +53,6 @@ GOOGLE_CHAT = ChannelType(
     threads=True,
     interval_s=1.0,
     open_sender=_opened,
+    config_keys=frozenset({"endpoint", "auth_type"}),
     preview=_preview,
 )

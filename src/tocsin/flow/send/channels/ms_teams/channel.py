@@ -13,6 +13,7 @@ import orjson
 
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.flow.send.channels.webhook.authentication import check_authentication
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
@@ -21,6 +22,7 @@ from tocsin.settings import Settings
 
 def _check(destination: Destination, place: str) -> None:
     check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+    check_authentication(destination.config, place)
 
 
 @asynccontextmanager
@@ -49,5 +51,6 @@ MS_TEAMS = ChannelType(
     gathering=Gathering.SUMMARY,
     interval_s=0.25,
     open_sender=_opened,
+    config_keys=frozenset({"endpoint", "auth_type"}),
     preview=_preview,
 )

@@ -15,6 +15,7 @@ import orjson
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.endpoints import check_endpoint
+from tocsin.flow.send.channels.webhook.authentication import check_authentication
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Category, Channel, Destination, Gathering
@@ -32,6 +33,8 @@ def _check(destination: Destination, place: str) -> None:
         return
     if config.endpoint:
         raise InvalidInput("is for an incoming webhook: omit it, or botToken", field=f"{place}.endpoint")
+    if config.auth_type not in (None, {"type": "none"}):
+        raise InvalidInput("is for an incoming webhook: omit it, or botToken", field=f"{place}.authType")
     if destination.category is not Category.EXTERNAL:
         if config.channel:
             raise InvalidInput("is for category External: people are written to directly", field=f"{place}.channel")
@@ -49,6 +52,7 @@ def _check_without_bot(destination: Destination, place: str) -> None:
             "Slack needs a bot's token to write to people; an endpoint is for External", field=f"{place}.botToken"
         )
     check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+    check_authentication(destination.config, place)
     if destination.config.signing_secret:
         raise InvalidInput("needs a botToken: only a bot's buttons come back", field=f"{place}.signingSecret")
     if destination.config.channel:
@@ -111,7 +115,7 @@ SLACK = ChannelType(
     interval_s=1.0,
     mentions=lambda destination: bool(destination.config.bot_token),
     open_sender=_opened,
-    config_keys=frozenset({"endpoint", "bot_token", "channel", "signing_secret"}),
+    config_keys=frozenset({"endpoint", "auth_type", "bot_token", "channel", "signing_secret"}),
     secret_texts=("botToken", "signingSecret"),
     preview=_preview,
 )

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from tocsin.flow.send.channels.webhook.authentication import OAuthClient
+from tocsin.flow.send.channels.webhook.authentication import OAuthClient, oauth_client_of
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
 from tocsin.model.address import MASK
@@ -50,6 +50,13 @@ class AccessTokens:
         self._requests = requests
         self._kept: dict[str, _Grant] = {}
         self._asking: dict[tuple[str, OAuthClient], asyncio.Task[_Grant | Outcome]] = {}
+
+    async def send_as_asked(self, request: Request, destination: Destination, *, now_ms: int) -> Outcome:
+        """Send a request, with an access token if the destination's ``authType`` asks for one."""
+        client = oauth_client_of(destination.config)
+        if client is None:
+            return await self._requests.send(request, now_ms=now_ms)
+        return await self.send(request, destination, client, now_ms=now_ms)
 
     async def send(self, request: Request, destination: Destination, client: OAuthClient, *, now_ms: int) -> Outcome:
         """Send a request with the destination's token, again with a new one if the receiver answers 401.

@@ -1,4 +1,4 @@
-"""Authentication of webhook requests: none, a bearer token, or OAuth 2.0 client credentials.
+"""Authentication of requests to webhooks and chats: none, a bearer token, or OAuth 2.0 client credentials.
 
 Source: OpenMetadata 1.13 ``entity/events/authentication``. Next: ``flow/send/channels/webhook/access_tokens.py``.
 """
@@ -41,7 +41,7 @@ class OAuthClient:
 
 
 def check_authentication(config: DestinationConfig, place: str) -> None:
-    """Check ``authType`` of a webhook; ``place`` is that of its configuration.
+    """Check ``authType`` of a destination; ``place`` is that of its configuration.
 
     Raises
     ------
@@ -93,6 +93,18 @@ def bearer_of(config: DestinationConfig) -> str | None:
     auth = config.auth_type or {}
     secrets = secrets_in(auth.get("secretKey")) if auth.get("type") == "bearer" else ()
     return secrets[0] if secrets else None
+
+
+def authorization_of(config: DestinationConfig) -> dict[str, str]:
+    """Return the header that carries the bearer token, unless the destination has one of its own."""
+    token = bearer_of(config)
+    has_own = any(name.lower() == AUTHORIZATION for name in config.headers)
+    return {"Authorization": f"Bearer {token}"} if token and not has_own else {}
+
+
+def signing_secrets(config: DestinationConfig) -> tuple[str, ...]:
+    """Return the secrets that sign what is sent to a destination, newest first."""
+    return secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey"))
 
 
 def oauth_client_of(config: DestinationConfig) -> OAuthClient | None:

@@ -13,11 +13,15 @@ from yarl import URL
 
 from tocsin.flow.send.channels.endpoints import OWN_HEADERS
 from tocsin.flow.send.channels.webhook.access_tokens import AccessTokens
-from tocsin.flow.send.channels.webhook.authentication import AUTHORIZATION, CHALLENGE, bearer_of, oauth_client_of
+from tocsin.flow.send.channels.webhook.authentication import (
+    CHALLENGE,
+    authorization_of,
+    signing_secrets,
+)
 from tocsin.flow.send.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compressed
 from tocsin.flow.send.channels.webhook.filling import filled, is_templated
 from tocsin.flow.send.channels.webhook.signature import sign
-from tocsin.flow.send.channels.webhook.verification import Verifications, signing_secrets
+from tocsin.flow.send.channels.webhook.verification import Verifications
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
@@ -25,7 +29,7 @@ from tocsin.flow.send.templates.renderings import Renderings
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
-from tocsin.model.subscription import Destination, DestinationConfig
+from tocsin.model.subscription import Destination
 
 _REASON_LIMIT = 500
 _MOST_LINKS = 20
@@ -37,7 +41,6 @@ class WebhookSender:
     """Sends change events to webhooks; ``event_format`` is for destinations without a ``payloadFormat``."""
 
     def __init__(self, requests: HttpRequests, *, source: str, event_format: str = "default") -> None:
-        self._requests = requests
         self._tokens = AccessTokens(requests)
         self._verifications = Verifications()
         self._source = source
@@ -86,10 +89,7 @@ class WebhookSender:
         return requests, made.problem
 
     async def _sent(self, destination: Destination, now_ms: int, request: Request) -> Outcome:
-        client = oauth_client_of(destination.config)
-        if client is not None:
-            return await self._tokens.send(request, destination, client, now_ms=now_ms)
-        return await self._requests.send(request, now_ms=now_ms)
+        return await self._tokens.send_as_asked(request, destination, now_ms=now_ms)
 
 
 def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: URL, now_ms: int) -> Request:
@@ -105,7 +105,7 @@ def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: U
         method="PUT" if config.http_method.upper() == "PUT" else "POST",
         url=url,
         headers={"Content-Type": body.content_type}
-        | _authorization(config)
+        | authorization_of(config)
         | _custom(config.headers)
         | _about(body, is_array=dispatch.sends_arrays)
         | ({"Content-Encoding": GZIP} if is_packed else {})
@@ -125,13 +125,6 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
         "X-Tocsin-Offset": str(first.log_offset),
         "X-Tocsin-Reason": _reason_line(reasons),
     } | ({"Link": ", ".join(links)} if links else {})
-
-
-def _authorization(config: DestinationConfig) -> dict[str, str]:
-    """Return the header that carries the bearer token, unless the destination has one of its own."""
-    token = bearer_of(config)
-    has_own = any(name.lower() == AUTHORIZATION for name in config.headers)
-    return {"Authorization": f"Bearer {token}"} if token and not has_own else {}
 
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:

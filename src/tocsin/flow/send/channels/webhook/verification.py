@@ -15,11 +15,12 @@ from secrets import token_urlsafe
 
 import orjson
 
-from tocsin.flow.send.channels.webhook.signature import key_of, secrets_in, sign
+from tocsin.flow.send.channels.webhook.authentication import signing_secrets
+from tocsin.flow.send.channels.webhook.signature import key_of, sign
 from tocsin.flow.send.http_requests import Request
 from tocsin.flow.send.outcome import of_reason
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
-from tocsin.model.subscription import Destination, DestinationConfig
+from tocsin.model.subscription import Destination
 
 MOST_KEPT = 1_000
 """Endpoints that are remembered at once."""
@@ -65,11 +66,6 @@ class Verifications:
         while len(self._verified) > MOST_KEPT:
             del self._verified[next(iter(self._verified))]
         return None
-
-
-def signing_secrets(config: DestinationConfig) -> tuple[str, ...]:
-    """Return the secrets that sign what is sent to a destination, newest first."""
-    return secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey"))
 
 
 def is_answer(text: str, challenge: str, secrets: tuple[str, ...]) -> bool:

@@ -15,6 +15,8 @@ from tests.serving import Json, Served
 
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
+from tocsin.store.fsck.inspection import inspect
+from tocsin.store.outbox.pauses import pauses_at
 from tocsin.store.tables import destination_status
 
 PATCH = {"Content-Type": "application/json-patch+json"}
@@ -154,6 +156,43 @@ def test_a_mask_that_is_written_back_keeps_the_secret(
     gone = {"op": "remove", "path": "/destinations/0/config/secretKey"}
     assert patched(administrator, path, gone).status_code == 200
     assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("secretKey", "n3w-canary"),
+        ("headers", {"Authorization": "Bearer n3w-canary", "X-Team": "data"}),
+        ("endpoint", "http://127.0.0.1:9/hook/n3w-canary"),
+    ],
+)
+def test_a_change_of_nothing_but_a_secret_is_a_version_and_resumes_what_is_stopped(
+    administrator: httpx.Client, sqlite_engine: Engine, key: str, value: Json
+) -> None:
+    secret_path = {**HOOK, "config": {**HOOK["config"], "endpoint": "http://127.0.0.1:9/hook/0ld"}}
+    created = administrator.post("/events/subscriptions", json=alert(destinations=[secret_path])).json()
+    destination_id, path = created["destinations"][0]["id"], f"/events/subscriptions/{created['id']}"
+    with sqlite_engine.begin() as connection:
+        stopped = {"status": "awaitingRetry", "timestamp_ms": 5, "opened_at_ms": 5, "stopped_at_ms": 5}
+        keys = {"subscription_id": created["id"], "destination_id": destination_id}
+        counts = {"delivered_count": 0, "failed_count": 1, "configured_at_ms": created["updatedAt"]}
+        connection.execute(destination_status.insert().values(**keys, **stopped, **counts))
+    assert pauses_at(sqlite_engine, 10**13).waiting == {destination_id}
+
+    change = {"op": "replace", "path": f"/destinations/0/config/{key}", "value": value}
+    changed = patched(administrator, path, change).json()
+    assert (changed["version"], changed["destinations"]) == (0.2, created["destinations"])
+    assert changed["changeDescription"]["fieldsUpdated"] == [{"name": "changedSecrets", "newValue": [destination_id]}]
+    assert pauses_at(sqlite_engine, 10**13).probed == {destination_id}
+    assert patched(administrator, path, change).json()["version"] == 0.2
+    (event,) = (
+        one
+        for one in administrator.get("/events", params={"entityType": "eventsubscription"}).json()["data"]
+        if one["entityId"] == created["id"] and one["eventType"] == "entityUpdated"
+    )
+    assert (event["previousVersion"], event["currentVersion"]) == (0.1, 0.2)
+    assert "n3w-canary" not in json.dumps([changed, event, administrator.get(f"{path}/versions").json()])
+    assert not inspect(sqlite_engine, deep=True).counts
 
 
 def test_a_mask_without_a_secret_is_refused(administrator: httpx.Client) -> None:

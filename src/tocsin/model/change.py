@@ -41,6 +41,8 @@ REPORTED_AT = "reportedAt"
 
 RENAMED, REMOVED_RECEIVER = "renamed", "removedReceiver"
 """Changes that a version by Tocsin itself reports beside those of the document: why it changes an alert or policy."""
+CHANGED_SECRETS = "changedSecrets"
+"""The change of a version in which nothing but secrets differ: the ids of the destinations that have them."""
 FINDING = "finding"
 """The field of an ``auditFinding`` event that says what the audit found."""
 

@@ -13,7 +13,15 @@ from typing import Any
 
 from tocsin.flow.capture.diff import ORDER, Order
 from tocsin.model import fqn
-from tocsin.model.change import RENAMED, ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
+from tocsin.model.change import (
+    CHANGED_SECRETS,
+    RENAMED,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+    LoggedEvent,
+)
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBER_LISTS, MemberList
@@ -21,6 +29,9 @@ from tocsin.model.list_identity import MEMBER_LISTS, MemberList
 _STAMPED = ("version", "updatedAt", "updatedBy", "changeDescription")
 
 Value = Any  # Any: a JSON value of whatever field is rebuilt
+
+_NO_FIELDS = (RENAMED, CHANGED_SECRETS)
+"""Changes that are none of the document: why the others are there, and what it does not show."""
 
 
 def applied(document: Document, change: ChangeDescription, order: Order | None = None) -> Document:
@@ -36,7 +47,7 @@ def applied(document: Document, change: ChangeDescription, order: Order | None =
     for one in change.fields_added:
         _add(made, one)
     for one in change.fields_updated:
-        if one.name != RENAMED:  # it says why the others are there
+        if one.name not in _NO_FIELDS:
             _update(made, one)
     for path, names in (order or {}).items():
         holder, key = _place(made, path)

@@ -1,6 +1,6 @@
 """Write of one change: the entity, its version and its change event, or nothing if nothing changed.
 
-Every operation uses the four methods of ``Record``; none writes rows by itself.
+Every operation uses the methods of ``Record``; none writes rows by itself.
 Source: seeds/002 "Event Generation Process". Next: ``flow/capture/operations.py``.
 """
 
@@ -186,6 +186,16 @@ class Record:
         before = replace(old, version=since.version)
         self.transaction.update(before, new)
         return Written(stamped, self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=this)))
+
+    def revise(self, old: Stored, description: ChangeDescription) -> Written:
+        """Make a version of what the document does not show, such as another secret."""
+        version = next_version(old.version, breaking=False)
+        description = description.model_copy(update={"previous_version": old.version})
+        kept = {key: value for key, value in old.document.items() if key != _INCREMENT}
+        stamped = self._stamped(kept, version) | {"changeDescription": description.to_wire()}
+        new = replace(old, version=version, document=stamped, updated_by_id=self.actor.id)
+        self.transaction.update(old, new)
+        return Written(stamped, self._event(EventType.ENTITY_UPDATED, old, new, Difference(description)))
 
     def remove(self, old: Stored) -> Written:
         """Erase an entity for good."""

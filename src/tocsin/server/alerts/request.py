@@ -109,15 +109,15 @@ def checked_alert(
     return Alert(document, kept, remarks_on(subscription), needs_owner, cost)
 
 
-def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document]) -> list[str]:
-    """Return the places of secrets in ``alert`` that differ from the ``known`` ones of a destination it had before."""
+def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document]) -> dict[str, str]:
+    """Return where secrets in ``alert`` differ from the ``known`` ones of a destination it had before, with its id."""
     had = {destination["id"] for destination in before.get("destinations", ())}
-    return [
-        f"destinations[{index}].config.{'.'.join(place)}"
+    return {
+        f"destinations[{index}].config.{'.'.join(place)}": destination["id"]
         for index, destination in enumerate(alert.document["destinations"])
         if destination["id"] in had
         for place in differing(alert.secrets.get(destination["id"], {}), known.get(destination["id"], {}))
-    ]
+    }
 
 
 def _needs_owner(subscription: EventSubscription, document: Document) -> bool:

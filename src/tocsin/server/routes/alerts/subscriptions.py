@@ -7,7 +7,7 @@ Next: ``server/alerts/request.py``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.catalogue.alerts.editors import add_editor
+from tocsin.catalogue.alerts.secrets import record_changed_secrets
 from tocsin.catalogue.writes import Writes
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
 from tocsin.flow.capture import etag, json_patch
@@ -283,10 +284,11 @@ def _change(
 
 def _rehearsed(before: Document, alert: Alert, caller: Caller) -> Response:
     """Return what ``_replaced`` would, writing nothing; a header names the secrets that would change."""
-    written = _patched(writes_of(caller).rehearsal(), before, alert, caller)
+    known = _known_secrets(before, caller)
+    written = _patched(writes_of(caller).rehearsal(), before, alert, known, caller)
     response = _answered(written, alert, caller)
-    if changed := changed_secrets(alert, before, _known_secrets(before, caller)):
-        response.headers[CHANGED_SECRETS] = json.dumps(changed)
+    if changed := changed_secrets(alert, before, known):
+        response.headers[CHANGED_SECRETS] = json.dumps(list(changed))
     return response
 
 
@@ -298,7 +300,7 @@ def _replaced(before: Document, alert: Alert, caller: Caller) -> Response:
         edited = partial(add_editor, alert_id=subscription_id)
         writes_of(caller).within(edited, actor=caller.actor)
     subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
-    written = _patched(writes_of(caller), before, alert, caller)
+    written = _patched(writes_of(caller), before, alert, known, caller)
     subscriptions.keep_secrets(subscription_id, alert.secrets)
     return _answered(written, alert, caller)
 
@@ -309,7 +311,8 @@ def _known_secrets(before: Document, caller: Caller) -> dict[str, Document]:
     return {}
 
 
-def _patched(writes: Writes, before: Document, alert: Alert, caller: Caller) -> Written:
+def _patched(writes: Writes, before: Document, alert: Alert, known: Mapping[str, Document], caller: Caller) -> Written:
+    """Write what differs from ``before``; secrets that differ make a version where nothing else does."""
     gone = [key for key in before if key in _REMOVABLE and key not in alert.document]
     operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in gone]
     operations += [
@@ -318,7 +321,14 @@ def _patched(writes: Writes, before: Document, alert: Alert, caller: Caller) -> 
         if before.get(key) != value
     ]
     key = Key.by_id(before["id"])
-    return writes.patch(ROW.name, key, operations, actor=caller.actor, if_match=etag.strong_tag(before))
+    written = writes.patch(ROW.name, key, operations, actor=caller.actor, if_match=etag.strong_tag(before))
+    changed = changed_secrets(alert, before, known)
+    if written.event is not None or not changed:
+        return written
+    revised = partial(
+        record_changed_secrets, alert_id=before["id"], destination_ids=list(dict.fromkeys(changed.values()))
+    )
+    return writes.within(revised, actor=caller.actor)
 
 
 def put_over(before: Document, request: Document) -> Document:

@@ -106,6 +106,19 @@ def test_labels_and_domains_are_followed_with_all_below_them(administrator: http
     assert _conditions(after) == ["matchAnyTag({'Privacy.Sensitive'})"]
 
 
+def test_patterns_are_followed_however_their_signs_are_spelt(administrator: httpx.Client, team: Json) -> None:
+    made(administrator, "/glossaries", name="Our words", description="x")
+    made(administrator, "/glossaryTerms", name="Net-sale", glossary="Our words", description="x")
+    old = r"Our words\.Net-sale\."
+    spelt = [f"{old}.*", r"Our\ words.Net\-sale.S.*", f"{old}A|{old}B", f"({old}A|{old}B)", f"X(A|{old}B)", f"{old}?"]
+    alert = _alert(administrator, filteringRules=_rules(*(f"tags matches '{one}'" for one in spelt)))
+    term = {**_RENAME, "value": "Sale"}
+    assert patched(administrator, "/glossaryTerms/name/Our words.Net-sale", term).is_success
+    new = r"Our\ words\.Sale\."
+    followed = [f"{new}.*", f"{new}S.*", f"{new}A|{new}B", f"({new}A|{new}B)", *spelt[4:]]
+    assert _conditions(_read(administrator, alert)) == [f"tags matches '{one}'" for one in followed]
+
+
 def test_a_rename_makes_nobody_an_editor_of_the_alert(served: Served, administrator: httpx.Client, team: Json) -> None:
     user_id, ann = served.person("ann", isAdmin=True)
     alert = _alert(administrator)

@@ -25,6 +25,7 @@ from tocsin.model.people import SYSTEM, removed_name
 from tocsin.model.stored import Key, Stored
 
 _ALERT, _POLICY = "eventsubscription", "policy"
+_SIGN = re.compile(r"\W")
 _CALLED_BY_NAME = frozenset({"user", "team"})
 """Types whose entities are called by their names, where others are by their FQNs."""
 
@@ -42,10 +43,24 @@ class Renaming:
         """Return what an entity is called now, in the form in which ``name`` has it; None if that has not changed."""
         if name.comparing is Comparing.EXACT:
             return next((new for kind in name.types if (new := self.new_fqns.get((kind, name.text)))), None)
-        is_pattern = name.comparing is Comparing.PATTERN
-        old, new = (re.escape(fqn) if is_pattern else fqn for fqn in (f"{self.old_root}.", f"{self.new_root}."))
-        is_there = {kind for kind, _ in self.new_fqns} & set(name.types) and name.text.startswith(old)
-        return new + name.text.removeprefix(old) if is_there else None
+        if not {kind for kind, _ in self.new_fqns} & set(name.types):
+            return None
+        old, new = f"{self.old_root}.", f"{self.new_root}."
+        if name.comparing is Comparing.PATTERN:
+            return _renamed_pattern(name.text, old, new)
+        return new + name.text.removeprefix(old) if name.text.startswith(old) else None
+
+
+def _renamed_pattern(pattern: str, old: str, new: str) -> str | None:
+    """Return a pattern whose alternatives begin with a new literal where they began with ``old``; None if none did.
+
+    A dot without a backslash counts as one: whoever writes ``PII.Sensitive`` means that tag.
+    """
+    spelt = "".join(rf"\\?{re.escape(sign)}" if _SIGN.match(sign) else sign for sign in old)
+    starts = r"^" if "(" in pattern[1:] else r"^\(?|(?<!\\)\|"  # what follows | in a later group is no beginning
+    beginning = re.compile(rf"(?P<start>{starts}){spelt}(?![*+?{{])")
+    renamed = beginning.sub(lambda found: found["start"] + re.escape(new), pattern)
+    return renamed if renamed != pattern else None
 
 
 def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:

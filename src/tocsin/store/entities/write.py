@@ -208,9 +208,7 @@ class SqlTransaction:
 
     def saying(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
-        plain = max(
-            re.split(r"['\"\\\x00-\x1f]", text), key=len
-        )  # what is written the same way in JSON and in conditions
+        plain = max(re.split(r"\W", text), key=len)  # written the same way in JSON, conditions and patterns
         is_there = _ENTITY.document.contains(plain, autoescape=True)
         query = select(*STORED).where(_ENTITY.entity_type == entity_type, is_there).order_by(_ENTITY.fqn)
         return self._stored(query, Hold.CHANGE)

@@ -276,6 +276,7 @@ def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withh
         ("on", "ben", never),
         ("ours", "ben", always),
         ("off", "ana", never),
+        ("beyond", "ben", never),
     ):
         body = {**request, "name": name, "filteringRules": rules}
         ids[name] = str(company.writes.create("eventsubscription", body, actor=company.actor(who)).document["id"])
@@ -284,6 +285,7 @@ def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withh
     work = work_of(store_engine)
     links = {one: Links(0, ()) for one in ids.values()}
     links |= {ids["hers"]: Links(0, (ids["on"],)), ids["ours"]: Links(0, (ids["off"],))}
+    links[ids["off"]] = Links(0, (ids["beyond"],))
     work = replace(work, alerts=Here(work.alerts.value._replace(cascades=cascades_of(links))))
     assert notified(store_engine, work) == 2
     with store_engine.connect() as connection:

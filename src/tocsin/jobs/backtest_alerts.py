@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of
+from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of, with_triggered
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads
@@ -90,8 +91,9 @@ def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSub
     rules: dict[str, Sequence[RecipientRule]] = {alert.id: _rules_of(alert)}
     known = {one.id: one for one in stored() if one.id != alert.id} if alert.triggers else {}
     links = {one.id: Links(0, links_of(one).triggers) for one in (alert, *known.values())}
-    cascade = cascades_of(links).get(alert.id, ())
-    triggered = {one.subscription_id: known[one.subscription_id] for one in cascade}
+    cascades = cascades_of(links)
+    _, by = with_triggered({alert.id: EVERYBODY}, 0, cascades)
+    triggered = {one: known[one] for one in by}
     for one in triggered.values():
         with suppress(InvalidInput):  # stored by an older Tocsin: the pipeline leaves it out as well
             check_schedule(one.trigger)
@@ -102,7 +104,7 @@ def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSub
     held_back = {one: upstream for one, upstream in depending.items() if upstream}
     of_tocsin = frozenset(one.id for one in (alert, *triggered.values()) if one.is_of_tocsin)
     reads = dict.fromkeys(rules, plan_of(alert).reads)
-    return Involved(alert.id, triggered, rules, {alert.id: cascade}, held_back, of_tocsin, reads)
+    return Involved(alert.id, triggered, rules, cascades, held_back, of_tocsin, reads)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

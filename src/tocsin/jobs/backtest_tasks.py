@@ -31,7 +31,6 @@ from tocsin.jobs.resolving import (
     opened,
     recipient_rows,
     visible_parts,
-    without,
 )
 from tocsin.model.match_result import Pair
 from tocsin.store.chunks import chunked
@@ -72,20 +71,24 @@ class Count:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
         store, counts = opened(self.store), _Counts()
         with disposing(store):
-            for some in chunked(map(self._notifying, matched_events(batches)), EVENTS_AT_ONCE):
+            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
                 policies = store.permission_cache.now()
                 events = RememberedEvents(EventsOfAsker(store.events, self.asker_id))
-                matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in some}
-                shown = without(some, withheld(matched, self.reads, policies, events))
+                triggering = [self._notifying(one) for one in some]
+                matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in triggering}
+                barred = withheld(matched, self.reads, policies, events)
+                shown = [self._notifying(one, barred.keys()) for one in some] if barred else triggering
                 found = recipient_rows(resolved(shown, self.rules, store.directory))
                 for rows in visible_parts(found, policies, events):
                     counts.add(rows)
         yield counts.rows()
 
-    def _notifying(self, one: MatchedEvent) -> MatchedEvent:
-        """Return an event with all alerts that would notify of it."""
+    def _notifying(self, one: MatchedEvent, barred: Collection[Pair] = ()) -> MatchedEvent:
+        """Return an event with all alerts that would notify of it, without those that are ``barred``."""
         offset = one.head.offset
-        asked, _ = with_triggered(one.asked, offset, self.cascades)
+        hidden = {alert for at, alert in barred if at == offset}
+        direct = {alert: ways for alert, ways in one.asked.items() if alert not in hidden}
+        asked, _ = with_triggered(direct, offset, self.cascades, hidden)
         return one._replace(asked={alert: ways for alert, ways in asked.items() if (offset, alert) not in self.held})
 
 

@@ -184,10 +184,8 @@ class Notify:
         sight = _Sight.of_now(asked)
         hidden = self._withheld(_by_offset(events), sight)
         events, work = self._incidents(without(events, hidden))
-        events, triggered = self._cascaded(events)
-        reads_of_these = reads_of_triggered(triggered, self.alerts.value.reads)
-        if triggered and (also := self._withheld(_offsets_of(triggered), sight, reads_of_these)):
-            events, hidden = without(events, also), hidden | also
+        events, triggered, barred = self._cascaded(events, sight)
+        hidden |= barred
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         if self.alerts.value.reads_incidents:  # of these events too: they come first
             if not (self.are_incidents_settled or self.is_rehearsal):
@@ -233,15 +231,31 @@ class Notify:
         matched = [one._replace(asked=of_alerts) for one, of_alerts in asked if of_alerts]
         return matched, IncidentWork(tuple(failing), recovering, self.now_ms)
 
-    def _cascaded(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], dict[Pair, str]]:
-        """Return the events with the alerts that are triggered; and which alert triggered each of these."""
+    def _cascaded(
+        self, events: Sequence[MatchedEvent], sight: _Sight
+    ) -> tuple[Sequence[MatchedEvent], dict[Pair, str], dict[Pair, str]]:
+        """Return the events with the alerts that are triggered, whose match triggered each, and which are withheld."""
+        barred = dict[Pair, str]()
+        while True:
+            found, triggered = self._triggered(events, _offsets_of(barred))
+            reads = reads_of_triggered(triggered, self.alerts.value.reads)
+            more = self._withheld(_offsets_of(triggered), sight, reads) if triggered else {}
+            if not more:
+                return found, triggered, barred
+            barred |= more  # what they alone trigger is not triggered, and what others trigger as well, by those
+
+    def _triggered(
+        self, events: Sequence[MatchedEvent], barred: Mapping[int, Collection[str]]
+    ) -> tuple[Sequence[MatchedEvent], dict[Pair, str]]:
+        """Return the events with the alerts that are triggered, unless they are barred; and whose match did it."""
         cascades, found, triggered = self.alerts.value.cascades, list[MatchedEvent](), dict[Pair, str]()
         if not cascades:
             return events, triggered
         for one in events:
-            asked, by = with_triggered(one.asked, one.head.offset, cascades)
+            offset = one.head.offset
+            asked, by = with_triggered(one.asked, offset, cascades, barred.get(offset, ()))
             found.append(one._replace(asked=asked))
-            triggered |= {(one.head.offset, alert): other for alert, other in by.items()}
+            triggered |= {(offset, alert): other for alert, other in by.items()}
         return found, triggered
 
     def _held_back(self, events: Sequence[MatchedEvent], asked: Resolving, sight: _Sight) -> dict[Pair, HeldBack]:

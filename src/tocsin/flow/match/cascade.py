@@ -6,14 +6,14 @@ enabled, and the event must come after it was created or last enabled. Next: ``j
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.model.subscription import EventSubscription
 
 Cascades = Mapping[str, tuple["Triggered", ...]]
-"""The alerts that an alert triggers, directly or through others, by its id."""
+"""The alerts that an alert triggers directly, by its id."""
 
 
 class Triggered(NamedTuple):
@@ -36,11 +36,12 @@ def links_of(subscription: EventSubscription) -> Links:
 
 
 def cascades_of(links: Mapping[str, Links]) -> dict[str, tuple[Triggered, ...]]:
-    """Return the cascades of these alerts, of those that trigger any; a loop ends where it began."""
+    """Return the cascades of these alerts, of those that trigger any; one that is not among them triggers nothing."""
+    known = {one: sorted(links.keys() & set(own.triggers)) for one, own in links.items()}
     return {
-        one: tuple(Triggered(other, links[other].since_offset) for other in sorted(found))
-        for one, own in links.items()
-        if own.triggers and (found := _reached(one, links))
+        one: tuple(Triggered(other, links[other].since_offset) for other in others)
+        for one, others in known.items()
+        if others
     }
 
 
@@ -61,27 +62,29 @@ def path_between(begin: str, end: str, links: Mapping[str, Iterable[str]]) -> li
     return way[::-1]
 
 
-def with_triggered(asked: Mapping[str, int], offset: int, cascades: Cascades) -> tuple[dict[str, int], dict[str, str]]:
-    """Return what an event matches, with what that triggers; and which alert triggered each of these.
+def with_triggered(
+    asked: Mapping[str, int], offset: int, cascades: Cascades, barred: Collection[str] = ()
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return what an event matches, with what that triggers; and whose match triggered each of these.
 
     ``asked`` holds, by alert that the event at ``offset`` matches, the answers accepted to what that asks of people.
+    An alert that is ``barred`` neither is triggered nor triggers others.
     """
     found, by = dict(asked), dict[str, str]()
     for one in sorted(asked):
-        for triggered in cascades.get(one, ()):
+        for triggered in _reached(one, cascades, barred):
             if triggered.since_offset <= offset and triggered.subscription_id not in found:
                 found[triggered.subscription_id] = EVERYBODY
                 by[triggered.subscription_id] = one
     return found, by
 
 
-def _reached(begin: str, links: Mapping[str, Links]) -> set[str]:
-    """Return the enabled alerts that an alert triggers; one that is disabled triggers nothing, and is none of them."""
-    found = set[str]()
-    waiting = list(links[begin].triggers)
+def _reached(begin: str, cascades: Cascades, barred: Collection[str]) -> Iterator[Triggered]:
+    """Yield what an alert triggers, directly and through others; a loop ends where it began."""
+    seen, waiting = {begin, *barred}, [begin]
     while waiting:
-        one = waiting.pop()
-        if one in links and one not in found and one != begin:
-            found.add(one)
-            waiting += links[one].triggers
-    return found
+        for triggered in cascades.get(waiting.pop(), ()):
+            if triggered.subscription_id not in seen:
+                seen.add(triggered.subscription_id)
+                waiting.append(triggered.subscription_id)
+                yield triggered

@@ -12,7 +12,6 @@ Next: ``jobs/resolving.py``, which asks before incidents, cascades and recipient
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from types import MappingProxyType
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.conditions.references import ANY_PART
@@ -25,7 +24,7 @@ AlertAssets = Set[tuple[str, str]]
 
 Reads = Mapping[str, frozenset[str]]
 """The parts of events that the condition of each alert reads; of an alert that is missing, all."""
-NOTHING_KNOWN: Reads = MappingProxyType({})
+NOTHING_KNOWN: Reads = {}
 _ALL = frozenset({ANY_PART})
 
 

@@ -7,11 +7,12 @@ Next: ``explain/answer.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import MatchTrace, match_trace
@@ -22,7 +23,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import report_of
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
+from tocsin.flow.resolve.withholding import AlertAssets, Reads, hidden_assets, reads_of_triggered, withheld
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -133,38 +134,52 @@ def _judged(
     alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
 ) -> tuple[frozenset[str], dict[str, _Verdicts]]:
     """Return which of these alerts notify of an event, and what decides about each."""
-    triggered = _triggered(alerts, logged, caller)
+    triggered, hidden = _triggered(alerts, logged, caller)
     matching = {one.id: one for one in alerts if one.id in triggered or _matches(one, logged)}
-    hidden = _withheld(list(matching.values()), logged, caller)
+    direct = [one for alert_id, one in matching.items() if alert_id not in triggered]
+    hidden |= _withheld([one.id for one in direct if not one.is_of_tocsin], _reads(direct), logged, caller)
     waiting = [one for alert_id, one in matching.items() if one.depends_on and alert_id not in hidden]
     held = _held_back(waiting, logged, caller)
     verdicts = {one.id: _Verdicts(triggered.get(one.id), held.get(one.id), hidden.get(one.id)) for one in alerts}
     return frozenset(matching.keys() - hidden.keys() - held.keys()), verdicts
 
 
-def _triggered(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
-    """Return which of these alerts another one that matches triggers, and the name of that one, if it may be seen."""
-    every = caller.parts.subscriptions.list_enabled()
-    cascades = cascades_of({one.id: links_of(one) for one in every})
-    matching = [one for one in every if one.id in cascades and _matches(one, logged)]
-    hidden = _withheld(matching, logged, caller) if matching else {}
-    names = {one.id: one.name for one in matching if one.id not in hidden}
-    _, by = with_triggered(dict.fromkeys(names, 1), logged.offset, cascades)
-    if not by:
-        return {}
-    wanted = {one.id for one in alerts if not _matches(one, logged)}
+def _triggered(
+    alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return which of these alerts another one that matches triggers, by its name if it may be seen; and the withheld.
+
+    What decides about the references that a triggered alert may depend on is the condition of the one that matches.
+    """
+    every = {one.id: one for one in caller.parts.subscriptions.list_enabled()}
+    cascades = cascades_of({one.id: links_of(one) for one in every.values()})
+    matching = [every[one] for one in cascades if _matches(every[one], logged)]
+    reads = _reads(matching)
+    hidden = _withheld([one.id for one in matching if not one.is_of_tocsin], reads, logged, caller)
+    direct = {one.id: EVERYBODY for one in matching if one.id not in hidden}
+    found, barred = dict[str, str](), dict[str, str]()
+    while True:
+        _, by = with_triggered(direct, logged.offset, cascades, barred)
+        found |= by
+        of_these = reads_of_triggered({(logged.offset, one): other for one, other in by.items()}, reads)
+        more = _withheld([one for one in by if not every[one].is_of_tocsin], of_these, logged, caller)
+        if not more:
+            break
+        barred |= more
+    wanted = {one.id for one in alerts if not _matches(one, logged)} & {*by, *barred}
     visible = {one.id for one in visible_alerts(caller)}
-    return {one: names[other] if other in visible else "" for one, other in by.items() if one in wanted}
+    named = {one: every[other].name if other in visible else "" for one, other in found.items() if one in wanted}
+    return named, {one: editor for one, editor in barred.items() if one in wanted}
 
 
-def _withheld(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
+def _withheld(alerts: Collection[str], reads: Reads, logged: LoggedEvent, caller: Caller) -> dict[str, str]:
     """Return which of these alerts do not match because an editor may not view the event; administrators learn who.
 
     What the pipeline has decided counts; where that is not known, rights are those of now.
     """
-    stores, own = caller.parts.alert_stores, {one.id for one in alerts if not one.is_of_tocsin}
+    stores, own = caller.parts.alert_stores, set(alerts)
     decided = stores.match_results.withheld_at(logged.offset, own)
-    now = withheld({logged.offset: own - decided.keys()}, _reads(alerts), caller.policies, stores.events)
+    now = withheld({logged.offset: own - decided.keys()}, reads, caller.policies, stores.events)
     found = {alert: editor for (_, alert), editor in now.items()}
     found |= {alert: editor for alert, editor in decided.items() if editor is not None}
     return {alert: _name_of(editor, caller) for alert, editor in found.items()}

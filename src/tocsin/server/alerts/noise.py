@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 
 from tocsin.explain.noise import Fired, rule_shares, suggestions
 from tocsin.flow.match.streak import report_of
@@ -28,6 +29,8 @@ MOST_EXAMINED = 2_000
 _MOST_REPORTS = 300
 _MOST_NOTIFIED = 200_000
 _MOST_ASSETS = 10
+_MOST_ASSETS_LOOKED_AT = 1_000
+"""The noisiest assets of an alert, of which the first that the requester may see are listed."""
 
 
 def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller: Caller) -> Document:
@@ -113,13 +116,13 @@ def _examined(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
 
 
 def _assets(alert_id: str, start: int, caller: Caller) -> list[Document]:
-    found = caller.parts.alert_stores.firings.by_asset(alert_id, start, limit=_MOST_ASSETS)
+    found = caller.parts.alert_stores.firings.by_asset(alert_id, start, limit=_MOST_ASSETS_LOOKED_AT)
     references = [{"id": entity_id, "type": kind} for entity_id, kind, _, _ in found]
     visible = {one["id"] for one in seen(caller, references)}
+    shown = (one for one in found if one[0] in visible)
     return [
         {"id": entity_id, "type": kind, "fullyQualifiedName": name, **_counts(tally)}
-        for entity_id, kind, name, tally in found
-        if entity_id in visible
+        for entity_id, kind, name, tally in islice(shown, _MOST_ASSETS)
     ]
 
 

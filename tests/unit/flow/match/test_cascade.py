@@ -12,12 +12,15 @@ def links(**triggers: str) -> dict[str, Links]:
 
 
 def test_what_is_triggered_triggers_in_turn_and_a_circle_ends() -> None:
-    found = cascades_of(links(a="b", b="c", c="a", d=""))
-    assert found == {
-        "a": (Triggered("b", 0), Triggered("c", 0)),
-        "b": (Triggered("a", 0), Triggered("c", 0)),
-        "c": (Triggered("a", 0), Triggered("b", 0)),
-    }
+    cascades = cascades_of(links(a="b", b="c", c="a", d=""))
+    assert cascades == {"a": (Triggered("b", 0),), "b": (Triggered("c", 0),), "c": (Triggered("a", 0),)}
+    assert with_triggered({"b": 1}, 5, cascades)[1] == {"c": "b", "a": "b"}
+
+
+def test_an_alert_that_is_barred_leads_nowhere() -> None:
+    cascades = cascades_of(links(a="b", b="c", c="", d="c"))
+    assert with_triggered({"a": 1}, 5, cascades, {"b"}) == ({"a": 1}, {})
+    assert with_triggered({"a": 1, "d": 1}, 5, cascades, {"b"})[1] == {"c": "d"}
 
 
 def test_an_alert_that_is_disabled_is_not_triggered_and_leads_nowhere() -> None:

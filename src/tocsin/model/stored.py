@@ -49,7 +49,8 @@ def soft_deleted(entity_type: str, name: str, *, field: str | None = None) -> In
 class Stored:
     """A stored entity; ``document`` holds all of it but followers.
 
-    ``updated_by_id`` is who made its present version; None if that is unknown.
+    ``updated_by_id`` is who made its present version; None if that is unknown. ``curated`` are the paths of the values
+    that a person wrote last (``flow/capture/curation.py``); None if nobody has worked them out yet.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Stored:
     version: Decimal
     document: Document
     updated_by_id: str | None = None
+    curated: frozenset[str] | None = None
 
     @property
     def deleted(self) -> bool:

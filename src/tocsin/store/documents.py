@@ -20,6 +20,7 @@ STORED = (
     _ENTITY.version_tenths,
     _ENTITY.document,
     _ENTITY.updated_by_id,
+    _ENTITY.curated,
 )
 """The columns of which ``stored_of`` makes an entity."""
 REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
@@ -46,9 +47,17 @@ def tenths_of(version: Decimal | float | str) -> int:
 
 def stored_of(*row: Any) -> Stored:  # Any: a column's value
     """Return an entity from the columns of its row."""
-    entity_id, entity_type, fqn, version_tenths, document, updated_by_id = row
+    entity_id, entity_type, fqn, version_tenths, document, updated_by_id, curated = row
     version = version_from_tenths(version_tenths)
-    return Stored(entity_id, entity_type, fqn, version, from_text(document), updated_by_id)
+    paths = None if curated is None else frozenset(orjson.loads(curated)) if curated else frozenset[str]()
+    return Stored(entity_id, entity_type, fqn, version, from_text(document), updated_by_id, paths)
+
+
+def curated_text(paths: frozenset[str] | None) -> str | None:
+    """Return the paths of curated values as they are stored."""
+    if not paths:
+        return None if paths is None else ""
+    return orjson.dumps(sorted(paths)).decode()
 
 
 def entity_row(entity: Stored, text: str) -> Row:
@@ -66,6 +75,7 @@ def entity_row(entity: Stored, text: str) -> Row:
         "updated_by_id": entity.updated_by_id,
         "deleted": entity.deleted,
         "document": text,
+        "curated": curated_text(entity.curated),
     }
 
 

@@ -75,13 +75,15 @@ entity = Table(
     Column("deleted", Boolean, nullable=False, default=False),
     Column("document", Text, nullable=False),
     Column("updated_by_id", _ID),
+    Column("curated", Text),
     UniqueConstraint("entity_type", "fqn"),
     Index(None, "entity_type", "deleted", "fqn", "id"),  # pages, filters and totals, without reading any document
     Index(None, "parent_id", "id"),
 )
 """One row per entity in its current state, soft-deleted ones included.
 
-``updated_by_id`` is null where the version is older than the column.
+``updated_by_id`` is null where the version is older than the column. ``curated`` is a JSON list of the paths of values
+that a person wrote last, empty for none; null where they have yet to be worked out from the versions.
 """
 
 entity_version = Table(

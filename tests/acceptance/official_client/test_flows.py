@@ -101,6 +101,20 @@ def test_a_bulk_request_is_one_event_for_each_entity_that_it_changes(served: Ser
     assert notified == {"entityCreated": 101}
 
 
+def test_a_connector_leaves_what_people_wrote(served: Served, flow: Flow) -> None:
+    untouched = ["Source", "Source.", "Source.", "Source."]
+    assert flow("kept", is_admin=False) == [untouched, untouched]
+    texts = {"/displayName": "Ours", "/description": "Ours.", "/columns/1/description": "Ours."}
+    patch = [{"op": "replace", "path": path, "value": text} for path, text in texts.items()]
+    with served.administrator() as administrator:
+        for name in ("alone", "many"):
+            path, headers = f"/tables/name/pg.shop.public.{name}", {"Content-Type": "application/json-patch+json"}
+            assert administrator.patch(path, json=patch, headers=headers).status_code == 200
+    before = len(events_of(served))
+    assert flow("kept", is_admin=False) == [["Ours", "Ours.", "Source.", "Ours."]] * 2
+    assert len(events_of(served)) == before
+
+
 def test_results_runs_profiles_and_use_are_each_reported_once(served: Served, flow: Flow) -> None:
     assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
     notified = Counter(

@@ -42,6 +42,10 @@ class Permit(Protocol):
         """Refuse, with ``Forbidden``, a change that would lift what a rule denies the actor."""
         ...
 
+    def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
+        """Return whether the actor may do this with the document; a denial is not logged."""
+        ...
+
     def may_view(self, entity_type: str, document: Document) -> bool:
         """Return whether the actor may see this document; a denial is not logged."""
         ...
@@ -76,6 +80,10 @@ class _Everything:
 
     def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
         """Refuse nothing."""
+
+    def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
+        """Say yes."""
+        return True
 
     def may_view(self, entity_type: str, document: Document) -> bool:
         """Say yes."""
@@ -127,6 +135,9 @@ class _InPlace:
         then, now = (self._asked(entity_type, tuple(Operation), one) for one in (before, after | here))
         self._permit.check_kept(entity_type, then, now)
 
+    def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
+        return self._permit.may(operation, entity_type, self._asked(entity_type, (operation,), document))
+
     def may_view(self, entity_type: str, document: Document) -> bool:
         return self._permit.may_view(entity_type, self._asked(entity_type, (Operation.VIEW_BASIC,), document))
 
@@ -168,9 +179,12 @@ def check_create(permit: Permit, kind: EntityType, document: Document, transacti
         permit.check(kind.name, {Operation.ALL}, would_be)
 
 
-def check_change(permit: Permit, old: Stored, fields: Document, transaction: Transaction) -> None:
+def check_change(
+    permit: Permit, old: Stored, fields: Document, transaction: Transaction, *, is_report: bool = False
+) -> None:
     """Deny changing an entity to these fields; each changed key requires its own operation, or ``EditAll``.
 
+    In a bot's report, display names that no person wrote require only what creating the entity with them does.
     Changes of an entity that access decisions depend on require a right apart from ownership. Members of a team with
     roles or policies may be changed only by people who may grant these.
     """
@@ -179,6 +193,9 @@ def check_change(permit: Permit, old: Stored, fields: Document, transaction: Tra
     kind = ENTITY_TYPES[old.entity_type]
     keys = (old.document.keys() | fields.keys()) - SERVER_KEPT
     needed = changed(kind.name, old.document, fields, keys)
+    name = Operation.EDIT_DISPLAY_NAME
+    if is_report and name in needed and not permit.may(name, kind.name, old.document):
+        needed = needed - {name} | {Operation.CREATE}
     permit.check(kind.name, needed or {Operation.VIEW_BASIC}, old.document)
     protective = changed(kind.name, old.document, fields, keys & PROTECTIVE)
     if protective and (permit.bears(kind.name, old.document) or permit.bears(kind.name, old.document | fields)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
@@ -65,10 +66,17 @@ class EntityBulkWrites:
         return self._write(create, entity_type, requests, actor=actor, dry_run=dry_run)
 
     def put(
-        self, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool = False
+        self,
+        entity_type: str,
+        requests: Sequence[Document],
+        *,
+        actor: Actor,
+        dry_run: bool = False,
+        overrides: bool = False,
     ) -> list[Outcome]:
         """Create or update entities, each as ``Writes.upsert`` does; ``dry_run`` only returns the would-be results."""
-        return self._write(put, entity_type, requests, actor=actor, dry_run=dry_run)
+        row = partial(put, overrides=overrides)
+        return self._write(row, entity_type, requests, actor=actor, dry_run=dry_run)
 
     def _write(
         self, row: _Row, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool

@@ -95,13 +95,14 @@ class EntityWrites:
         """Create an entity unless there is one by that name, which stays unchanged. Raises as ``upsert``."""
         return self._write(lambda record: ensure(record, entity_type, request), actor, at_ms)
 
-    def upsert(self, entity_type: str, request: Document, *, actor: Actor) -> Written:
+    def upsert(self, entity_type: str, request: Document, *, actor: Actor, overrides: bool = False) -> Written:
         """Create an entity, or update it with the request's values; a soft-deleted one is restored.
 
         Keys that the request omits stay as they are, and so do tags and texts of members that still exist;
-        only ``patch`` removes them. Raises as ``create``, but never ``Conflict``.
+        only ``patch`` removes them. A bot's request leaves what a person wrote last, unless it ``overrides``.
+        Raises as ``create``, but never ``Conflict``.
         """
-        return self._write(lambda record: put(record, entity_type, request), actor)
+        return self._write(lambda record: put(record, entity_type, request, overrides=overrides), actor)
 
     def patch(
         self,

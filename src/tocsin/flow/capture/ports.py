@@ -342,6 +342,14 @@ class Transaction(Protocol):
         """Return the document of one version of an entity, or None if it has no such version."""
         ...
 
+    def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
+        """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""
+        ...
+
+    def remember_curated(self, entity_id: str, curated: frozenset[str]) -> None:
+        """Record the paths of the values of an entity that a person wrote last."""
+        ...
+
     def forget_version(self, entity_id: str, number: Decimal) -> None:
         """Remove one version of an entity, to be kept again in another form or taken back."""
         ...

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.authorization import check_change, check_create, check_restore
+from tocsin.flow.capture.bot_puts import left_by
 from tocsin.flow.capture.prepare import complete, draft_of, merged
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record
@@ -42,16 +43,21 @@ def ensure(record: Record, entity_type: str, request: Document) -> Written:
     return _created(record, entity_type, draft) if old is None else Written(old.document, None)
 
 
-def put(record: Record, entity_type: str, request: Document) -> Written:
-    """Create an entity, or put what the request gives; a soft-deleted one is restored."""
+def put(record: Record, entity_type: str, request: Document, *, overrides: bool = False) -> Written:
+    """Create an entity, or put what the request gives; a soft-deleted one is restored.
+
+    A bot's PUT leaves what a person wrote last, unless it ``overrides``.
+    """
     draft = _draft(record, entity_type, request)
     old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
     if old is None:
         written = _created(record, entity_type, draft)
     else:
         record.visible(old)
-        fields = merged(ENTITY_TYPES[entity_type], old.document, draft.document)
-        written = change(record, record.resolver(), old, fields)
+        fields, is_report = merged(ENTITY_TYPES[entity_type], old.document, draft.document), record.actor.is_bot
+        if is_report:
+            old, fields = left_by(record, old, fields, overrides=overrides)
+        written = change(record, record.resolver(), old, fields, is_report=is_report)
     return record.rules.members(record, entity_type, request, written)
 
 
@@ -63,16 +69,17 @@ def change(
     *,
     fqn: str | None = None,
     since: Stored | None = None,
+    is_report: bool = False,
 ) -> Written:
     """Bring an entity to these fields, their references made full; a soft-deleted one is restored.
 
-    ``fqn`` and ``since`` are those of ``Record.change``.
+    ``fqn`` and ``since`` are those of ``Record.change``, ``is_report`` is that of ``check_change``.
     """
     live = {"deleted": False} if "deleted" in old.document else {}
     event_type = EventType.ENTITY_RESTORED if old.deleted else EventType.ENTITY_UPDATED
     kind = ENTITY_TYPES[old.entity_type]
     whole = complete(record, kind, resolver, fields, old.document)
-    check_change(record.permit, old, whole, record.transaction)
+    check_change(record.permit, old, whole, record.transaction, is_report=is_report)
     record.rules.before_change(record, old, whole)
     if old.deleted:
         check_restore(record.permit, old, record.transaction)

@@ -14,6 +14,7 @@ from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys, size_of
+from tocsin.flow.capture.curation import curated_after
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Transaction
@@ -118,7 +119,8 @@ class Record:
         stamped = self._stamped(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
         if "deleted" in ENTITY_TYPES[entity_type].keys:
             stamped["deleted"] = False
-        new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped, self.actor.id)
+        curated = self._curated(entity_type, frozenset(), ({}, stamped))
+        new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped, self.actor.id, curated)
         self.transaction.insert(new)
         event = self._event(EventType.ENTITY_CREATED, None, new, compare(entity_type, {}, fields))
         return Written(stamped, event, created=True)
@@ -163,7 +165,8 @@ class Record:
             "fullyQualifiedName": fqn or old.fqn,
             "changeDescription": description.to_wire(),
         }
-        new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id)
+        curated = self._curated(old.entity_type, old.curated, (old.document, stamped))
+        new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id, curated)
         self.transaction.update(old, new)
         return Written(stamped, self._event(event_type, old, new, replace(difference, change=description)))
 
@@ -182,7 +185,8 @@ class Record:
             "changeDescription": whole.to_wire(),
             "incrementalChangeDescription": this.to_wire(),
         }
-        new = replace(old, document=stamped, updated_by_id=self.actor.id)
+        curated = self._curated(old.entity_type, old.curated, (old.document, stamped))
+        new = replace(old, document=stamped, updated_by_id=self.actor.id, curated=curated)
         before = replace(old, version=since.version)
         self.transaction.update(before, new)
         return Written(stamped, self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=this)))
@@ -218,6 +222,11 @@ class Record:
             self.transaction.update(old, new)
         description = description.model_copy(update={"previous_version": old.version})
         return Written(new.document, self._event(event_type, old, new, Difference(description)))
+
+    def _curated(
+        self, entity_type: str, curated: frozenset[str] | None, states: tuple[Document, Document]
+    ) -> frozenset[str] | None:
+        return curated_after(entity_type, curated, states, is_bot=self.actor.is_bot)
 
     def _stamped(self, fields: Document, version: Decimal) -> Document:
         return fields | {

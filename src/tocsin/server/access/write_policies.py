@@ -59,6 +59,9 @@ class _Permit:
                 " which denies you access."
             )
 
+    def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
+        return self._permissions.may(operation, entity_type, document)
+
     def may_view(self, entity_type: str, document: Document) -> bool:
         return self._permissions.may(Operation.VIEW_BASIC, entity_type, document)
 

@@ -22,7 +22,16 @@ from tocsin.store.people import tokens
 from tocsin.store.snapshots import VERSION_TEXT, stored
 from tocsin.store.statements import Prepared
 
-_CHANGEABLE = ("parent_id", "version_tenths", "updated_at_ms", "updated_by", "updated_by_id", "deleted", "document")
+_CHANGEABLE = (
+    "parent_id",
+    "version_tenths",
+    "updated_at_ms",
+    "updated_by",
+    "updated_by_id",
+    "deleted",
+    "document",
+    "curated",
+)
 
 _INSERT = Prepared(insert(tables.entity), ("id", "entity_type", "fqn", "name", *_CHANGEABLE))
 _UPDATE = Prepared(

@@ -29,7 +29,7 @@ from tocsin.store.alerts.editors import SqlAlertEditors
 from tocsin.store.alerts.incidents import SqlAlertIncidents
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
-from tocsin.store.entities import changes, past_relations, projections
+from tocsin.store.entities import authors, changes, past_relations, projections
 from tocsin.store.entities import names as former_names
 from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
@@ -225,6 +225,14 @@ class SqlTransaction:
         )
         row = self._run(query).one_or_none()
         return None if row is None else from_text(Texts(self._connection).of(row))
+
+    def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
+        """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""
+        return authors.states(self._connection, entity_id)
+
+    def remember_curated(self, entity_id: str, curated: frozenset[str]) -> None:
+        """Record the paths of the values of an entity that a person wrote last."""
+        authors.remember(self._connection, entity_id, curated)
 
     def forget_version(self, entity_id: str, number: Decimal) -> None:
         """Remove one version of an entity, to be kept again in another form or taken back."""

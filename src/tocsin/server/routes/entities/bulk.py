@@ -6,6 +6,7 @@ Source: schemas/type/bulkOperationResult.json. Next: ``flow/capture/bulk.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -46,7 +47,6 @@ class BulkQuery(BaseModel):
     """Parameters of a bulk request.
 
     ``async`` has no effect: the response has every row's result, so it waits until all are written.
-    ``overrideMetadata`` has none: a PUT writes its values, whoever sends it.
     """
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
@@ -54,10 +54,20 @@ class BulkQuery(BaseModel):
     dry_run: bool = False
 
 
+class BulkPutQuery(BulkQuery):
+    """Parameters of a bulk PUT; with ``overrideMetadata``, a bot replaces what people wrote last."""
+
+    override_metadata: bool = False
+
+
 @router.put("/bulk")
-def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
-    """Create or update the entities of a JSON array; failing rows do not stop the others."""
-    return _answer(BulkWrites.put, row, body, caller, dry_run=query.dry_run)
+def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkPutQuery, Query()]) -> Response:
+    """Create or update the entities of a JSON array; failing rows do not stop the others.
+
+    A bot leaves what people wrote last, unless ``overrideMetadata`` is set.
+    """
+    write = partial(BulkWrites.put, overrides=query.override_metadata)
+    return _answer(write, row, body, caller, dry_run=query.dry_run)
 
 
 @router.post("/bulk")

@@ -41,6 +41,7 @@ from tocsin.server.routes.people.users import check_password
 Include = Literal["non-deleted", "deleted", "all"]
 IfMatch = Annotated[str | None, Header(max_length=1000)]
 AsOf = Annotated[int | None, Query(alias="asOf", ge=0, le=LATEST_MS)]
+OverrideMetadata = Annotated[bool, Query(alias="overrideMetadata")]
 HardDelete = Annotated[bool, Query(alias="hardDelete")]
 
 _VERSION = re.compile(r"\d{1,6}(\.\d)?")
@@ -63,10 +64,15 @@ def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
 
 
 @router.put("")
-def create_or_update(row: Row, body: DocumentBody, caller: Asked) -> Response:
-    """Create or update an entity by name; omitted keys stay unchanged."""
+def create_or_update(
+    row: Row, body: DocumentBody, caller: Asked, *, override_metadata: OverrideMetadata = False
+) -> Response:
+    """Create or update an entity by name; omitted keys stay unchanged.
+
+    A bot leaves what people wrote last, unless ``overrideMetadata`` is set.
+    """
     request, password = _without_password(row, body, caller)
-    written = caller.parts.writes.upsert(row.name, request, actor=caller.actor)
+    written = caller.parts.writes.upsert(row.name, request, actor=caller.actor, overrides=override_metadata)
     return _with_password(row, written, caller, password)
 
 

@@ -1,0 +1,143 @@
+"""Values that people curate: texts, labels, owners and the like, which a bot's PUT leaves as a person wrote them.
+
+A stored entity has the paths of those that a person wrote last (``Stored.curated``). Every write keeps them up to date;
+for entities of older releases they are worked out from the versions. Source: OpenMetadata's ``EntityUpdater``, which
+keeps whatever is not empty, whoever wrote it. Next: ``flow/capture/upsert.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from tocsin.flow.capture.diff import is_empty
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import Path, value_at
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.labels import CERTIFICATION
+from tocsin.model.list_identity import MEMBER_LISTS
+
+Value = Any  # Any: a JSON value
+Values = dict[Path, Value]
+"""What is curated, by path: ``("columns", "email", "tags", "PII.Sensitive")``; what is empty is left out."""
+
+_REFERENCES = ("owners", "domains", "dataProducts", "experts", "reviewers")
+_PLAIN = ("displayName", "description", CERTIFICATION)
+TOP_KEYS = (*_PLAIN, *_REFERENCES, "tags", "extension")
+"""Keys of an entity that hold curated values; more are in its members."""
+
+
+def values_of(entity_type: str, document: Document) -> Values:
+    """Return the curated values of an entity and its members."""
+    values = dict(_own((), document))
+    for path in ENTITY_TYPES[entity_type].member_paths():
+        values.update(_of_members(path, value_at(document, path)))
+    return values
+
+
+def changed_paths(before: Values, after: Values) -> set[Path]:
+    """Return the paths at which two states of an entity have different values."""
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+def curated_after(
+    entity_type: str, curated: frozenset[str] | None, states: tuple[Document, Document], *, is_bot: bool
+) -> frozenset[str] | None:
+    """Return the paths that a person wrote last, after a person or bot has led from one state to another.
+
+    None stays None: nobody has worked them out yet, and the new version will count.
+    """
+    if not curated and (is_bot or curated is None):
+        return curated
+    before, after = (values_of(entity_type, state) for state in states)
+    now = {fqn.join(path): path for path in after}
+    kept = {name for name in curated or () if name in now and after[now[name]] == before.get(now[name])}
+    if is_bot:
+        return frozenset(kept)
+    return frozenset(kept | {name for name, path in now.items() if after[path] != before.get(path)})
+
+
+def curated_in(entity_type: str, states: Iterable[tuple[Document, bool]]) -> frozenset[str]:
+    """Return the paths that a person wrote last, from all states of an entity, oldest first.
+
+    Each comes with whether a bot wrote it.
+    """
+    curated, before = frozenset[str](), Document()
+    for state, is_bot in states:
+        curated = curated_after(entity_type, curated, (before, state), is_bot=is_bot) or frozenset()
+        before = state
+    return curated
+
+
+def kept(old: Document, new: Document, paths: Collection[Path]) -> Document:
+    """Return ``new`` with the values that ``old`` has at these paths, in members that both have."""
+    tree: dict[str, Any] = {}  # Any: a tree of the same kind
+    for path in paths:
+        below = tree
+        for name in path:
+            below = below.setdefault(name, {})
+    return _kept(old, new, tree)
+
+
+def _own(path: Path, holder: Document) -> Iterator[tuple[Path, Value]]:
+    """Yield the curated values of an entity or a member, without those of members below it."""
+    for key in _PLAIN:
+        if not is_empty(value := holder.get(key)):
+            yield (*path, key), value
+    for key in _REFERENCES:
+        if targets := _targets(key, holder.get(key)):
+            yield (*path, key), targets
+    for label in holder.get("tags") or ():
+        if label.get("labelType") != "Derived":
+            yield (*path, "tags", label["tagFQN"]), label
+    extension = holder.get("extension")
+    for name, value in extension.items() if isinstance(extension, dict) else ():
+        if not is_empty(value):
+            yield (*path, "extension", name), value
+
+
+def _targets(key: str, references: Value) -> frozenset[str]:
+    """Return what a list of references leads to; neither their order nor their names matter."""
+    identity = MEMBER_LISTS[key].identity
+    return frozenset(identity(one) for one in references or () if isinstance(one, dict))
+
+
+def _of_members(path: Path, members: Value) -> Iterator[tuple[Path, Value]]:
+    for member in members if isinstance(members, list) else ():
+        place = (*path, str(member.get("name")))
+        yield from _own(place, member)
+        if children := member.get("children"):
+            yield from _of_members((*place, "children"), children)
+
+
+def _kept(old: Document, new: Document, tree: Document) -> Document:
+    made = dict(new)
+    for key, below in tree.items():
+        was, now = old.get(key), new.get(key)
+        if not below:
+            made.pop(key, None)
+            made |= {key: was} if key in old else {}
+        elif isinstance(was, dict) or isinstance(now, dict):
+            made[key] = _kept(was or {}, now or {}, below)
+        elif key == "tags":
+            made[key] = _kept_labels(was or [], now or [], below)
+        else:
+            made[key] = _kept_members(was or [], now or [], below)
+    return made
+
+
+def _kept_labels(old: list[Document], new: list[Document], tags: Collection[str]) -> list[Document]:
+    known = {label["tagFQN"]: label for label in old if label["tagFQN"] in tags}
+    others = {label["tagFQN"]: label for label in new if label["tagFQN"] not in tags}
+    return [*known.values(), *others.values()]
+
+
+def _kept_members(old: list[Document], new: list[Document], tree: Document) -> list[Document]:
+    known = {str(member.get("name")): member for member in old}
+    return [
+        _kept(known[name], member, tree[name])
+        if (name := str(member.get("name"))) in tree and name in known
+        else member
+        for member in new
+    ]

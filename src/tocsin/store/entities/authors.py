@@ -1,0 +1,49 @@
+"""Authors of an entity's versions, as people or bots, and the paths of what people wrote last.
+
+Next: ``flow/capture/curation.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, select, update
+
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.store.documents import curated_text, from_text
+from tocsin.store.entities.tables import former_name
+from tocsin.store.snapshots import VERSION_TEXT, Texts
+from tocsin.store.tables import entity, entity_version, person
+
+_VERSION, _FORMER = entity_version.c, former_name.c
+
+
+def states(connection: Connection, entity_id: str) -> Iterator[tuple[Document, bool]]:
+    """Yield the document of every version of an entity, oldest first, and whether a bot wrote it."""
+    bots: dict[str, bool] = {}
+    texts = Texts(connection)
+    query = select(*VERSION_TEXT).where(_VERSION.entity_id == entity_id).order_by(_VERSION.version_tenths)
+    for row in connection.execute(query).all():
+        document = from_text(texts.of(row))
+        author = str(document.get("updatedBy"))
+        if author not in bots:
+            bots[author] = author == SYSTEM.name or _is_bot(connection, author, texts)
+        yield document, bots[author]
+
+
+def remember(connection: Connection, entity_id: str, curated: frozenset[str]) -> None:
+    """Record the paths of the values of an entity that a person wrote last."""
+    connection.execute(update(entity).where(entity.c.id == entity_id).values(curated=curated_text(curated)))
+
+
+def _is_bot(connection: Connection, name: str, texts: Texts) -> bool:
+    """Return whether a user of this name is a bot, or was one when they were deleted for good."""
+    row = connection.execute(select(person.c.is_bot).where(person.c.name == name)).first()
+    if row is not None:
+        return bool(row.is_bot)
+    gone = select(_FORMER.entity_id).where(_FORMER.entity_type == "user", _FORMER.fqn == fqn.quote(name))
+    last = select(*VERSION_TEXT).where(_VERSION.entity_id.in_(gone)).order_by(_VERSION.version_tenths.desc()).limit(1)
+    version = connection.execute(last).first()
+    return version is not None and bool(from_text(texts.of(version)).get("isBot"))

@@ -9,6 +9,7 @@ import orjson
 
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.list_identity import BOOKKEEPING
 
 Atom = dict[str, Any]  # Any: JSON
 
@@ -23,7 +24,14 @@ def expected_of(line: Atom) -> Atom:
         return {"eventType": kind, "fieldsAdded": sorted(line["fields"]["fieldsAdded"])}
     if kind == "entityDeleted":
         return {"eventType": kind}
-    return {"eventType": kind, "atoms": _counted(line["changes"])}
+    changes = [one for one in line["changes"] if not _is_no_change(one)]
+    is_none = kind == "entityUpdated" and not changes
+    return {"eventType": "entityNoChange" if is_none else kind, "atoms": _counted(changes)}
+
+
+def _is_no_change(atom: Atom) -> bool:
+    """Return whether the oracle counts as a change what is none here: another order, and bookkeeping."""
+    return atom["kind"] == "reordered" or atom["path"][0] in BOOKKEEPING
 
 
 def said_by(event: ChangeEvent | None) -> Atom:
@@ -48,8 +56,7 @@ def atoms_of(change: ChangeDescription) -> list[Atom]:
         found += _several("deleted", "old", one, one.old_value)
     for one in change.fields_updated:
         path = fqn.split(one.name)
-        kind = "reordered" if _is_list(path) else "updated"
-        found.append({"kind": kind, "path": path, "old": _plain(one.old_value), "new": _plain(one.new_value)})
+        found.append({"kind": "updated", "path": path, "old": _plain(one.old_value), "new": _plain(one.new_value)})
     return found
 
 

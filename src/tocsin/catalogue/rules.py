@@ -13,6 +13,7 @@ from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import expanded, with_query_name
 from tocsin.catalogue.lineage import edges
 from tocsin.catalogue.naming.follow import follow_renaming, leave_alerts, renaming_of
+from tocsin.catalogue.observations.life_cycle import with_newest
 from tocsin.catalogue.observations.table_details import put_config_given
 from tocsin.catalogue.people import teams
 from tocsin.catalogue.people.names import check_name
@@ -55,7 +56,7 @@ class CatalogueRules(Rules):
         """Check policies, teams, templates, labels and custom properties; spell out shorthands."""
         transaction, whole = (
             record.transaction,
-            with_checked_rules(record.transaction, with_certificate_dates(fields, record.at_ms)),
+            with_checked_rules(record.transaction, with_certificate_dates(with_newest(fields, old), record.at_ms)),
         )
         if isinstance(whole.get("email"), str):
             whole["email"] = whole["email"].strip().lower()

@@ -86,6 +86,14 @@ SERVER_KEPT = frozenset(
 """Keys the server writes by itself; a difference in them is no change made by anyone."""
 
 
+BOOKKEEPING = frozenset(
+    {"lifeCycle", "sourceHash", "processedLineage", "lastLoginTime", "lastActivityTime", "votes", "usageSummary"}
+)
+"""Keys by which connectors and the server keep books of an entity: changed alone, they make no version and no event.
+
+Votes and usage are reported on routes of their own, whose events have no version.
+"""
+
 MEMBERSHIPS: dict[str, tuple[str, ...]] = {
     "user": ("teams",),
     "team": ("users", "parents"),
@@ -102,7 +110,7 @@ class MemberList:
     ----------
     identity : what identifies its members
     label : name of a member in paths and reorderings
-    ordered : whether the members' order is significant
+    ordered : whether the members' order is kept: a new one is stored, but is no change
     deep : whether members are compared field by field
     reference : whether members are references, equal when they point to the same entity
     """

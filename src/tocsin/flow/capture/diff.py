@@ -18,7 +18,15 @@ from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.list_identity import MEMBER_LISTS, REFERENCE_FIELDS, SERVER_KEPT, MemberList, tag_of, target_of
+from tocsin.model.list_identity import (
+    BOOKKEEPING,
+    MEMBER_LISTS,
+    REFERENCE_FIELDS,
+    SERVER_KEPT,
+    MemberList,
+    tag_of,
+    target_of,
+)
 
 Path = tuple[str, ...]
 Value = Any  # Any: a JSON value of whatever field is compared
@@ -37,6 +45,7 @@ class _Found:
     updated: list[FieldChange] = field(default_factory=list)
     deleted: list[FieldChange] = field(default_factory=list)
     order: Order = field(default_factory=dict)
+    is_stored: bool = False
 
     def add(self, path: Path, new: Value) -> None:
         self.added.append(FieldChange(name=fqn.join(path), new_value=new))
@@ -52,12 +61,14 @@ class _Found:
 class Difference:
     """Difference between two states.
 
-    ``order`` is the new order of a list that has new members elsewhere than at its end: the one thing that the
-    change itself does not have, and that ``flow/capture/rebuild.py`` needs.
+    ``order`` is the order of a list that differs from the old one with new members at its end: what the change itself
+    does not have, and ``flow/capture/rebuild.py`` needs. ``is_stored``: the new state must be stored even if the change
+    is empty, because of such an order or of bookkeeping.
     """
 
     change: ChangeDescription
     order: Order = field(default_factory=dict)
+    is_stored: bool = False
 
 
 def diff(entity_type: str, old: Document, new: Document) -> ChangeDescription:
@@ -66,7 +77,7 @@ def diff(entity_type: str, old: Document, new: Document) -> ChangeDescription:
 
 
 def compare(entity_type: str, old: Document, new: Document) -> Difference:
-    """Return the difference between ``new`` and ``old``, as ``diff`` does, and the positions of new members."""
+    """Return the difference between ``new`` and ``old``, as ``diff`` does, and what else has to be stored."""
     if not old:
         return Difference(ChangeDescription(fields_added=tuple(_all_added(entity_type, new))))
     found = _Found()
@@ -75,6 +86,9 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
         if key in kept:
             continue
         before, after = old.get(key), new.get(key)
+        if key in BOOKKEEPING:
+            found.is_stored |= not _is_equal(before, after)
+            continue
         if key == "extension":
             _fields(found, (key,), before or {}, after or {})
         elif key in nested and isinstance(before, dict) and isinstance(after, dict) and before and after:
@@ -84,7 +98,7 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
     change = ChangeDescription(
         fields_added=tuple(found.added), fields_updated=tuple(found.updated), fields_deleted=tuple(found.deleted)
     )
-    return Difference(change, found.order)
+    return Difference(change, found.order, found.is_stored or bool(found.order))
 
 
 def _all_added(entity_type: str, new: Document) -> Iterator[FieldChange]:
@@ -135,6 +149,10 @@ def is_empty(value: Value) -> bool:
     return value is None or value == "" or value == [] or value == {}
 
 
+def _is_equal(old: Value, new: Value) -> bool:
+    return (is_empty(old) and is_empty(new)) or is_same(old, new)
+
+
 def is_same(old: Value, new: Value) -> bool:
     """Return whether two JSON values are equal: numbers as numbers (775 is 775.0), but true is not 1."""
     if old != new:
@@ -163,9 +181,9 @@ def _fields(found: _Found, path: Path, old: Document, new: Document) -> None:
 
 
 def _field(found: _Found, path: Path, old: Value, new: Value) -> None:
-    was_empty, now_empty = is_empty(old), is_empty(new)
-    if (was_empty and now_empty) or is_same(old, new):
+    if _is_equal(old, new):
         return
+    was_empty, now_empty = is_empty(old), is_empty(new)
     in_extension = path[0] == "extension"
     members = None if in_extension else MEMBER_LISTS.get(path[-1])
     if members and isinstance(old or [], list) and isinstance(new or [], list):
@@ -225,8 +243,5 @@ def _with_sorted_tags(value: Value) -> Value:
 
 def _order(found: _Found, path: Path, rule: MemberList, members: tuple[dict[str, Document], ...]) -> None:
     old, new = members
-    before, after = [key for key in old if key in new], [key for key in new if key in old]
-    if before != after:
-        found.update(path, [rule.label(new[key]) for key in before], [rule.label(new[key]) for key in after])
-    if after != list(new)[: len(after)]:  # a new member precedes one that stayed
+    if [*(key for key in old if key in new), *(key for key in new if key not in old)] != list(new):
         found.order[fqn.join(path)] = [rule.label(member) for member in new.values()]

@@ -6,14 +6,42 @@ Source: ``design/openmetadata-client.md`` section 5: 1.13 sends a strong tag, 2.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
+
+import orjson
 
 from tocsin.model.entity import Document
+from tocsin.model.list_identity import BOOKKEEPING, MEMBER_LISTS
+
+_NESTING = frozenset({"messageSchema", "requestSchema", "responseSchema", "dataModel"})
 
 
 def strong_tag(document: Document) -> str:
-    """Return the strong entity tag of a document, quotation marks included."""
-    text = f"{document['version']}-{document['updatedAt']}"
-    return f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
+    """Return the strong entity tag of a document, quotation marks included.
+
+    It depends on the version and on what changes without one: the order of members, and bookkeeping.
+    """
+    text = f"{document['version']}-{document['updatedAt']}".encode()
+    if parts := _unversioned(document):
+        text += orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+    return f'"{hashlib.sha256(text).hexdigest()[:16]}"'
+
+
+def _unversioned(holder: Document) -> list[Any]:  # Any: names, and bookkeeping
+    """Return what changes without a version."""
+    parts: list[Any] = []
+    for key in sorted(holder):
+        value = holder[key]
+        rule = MEMBER_LISTS.get(key)
+        if key in BOOKKEEPING:
+            parts.append(value)
+        elif key in _NESTING and isinstance(value, dict):
+            parts.append(_unversioned(value))
+        elif rule is not None and rule.ordered and isinstance(value, list):
+            parts += [
+                [rule.identity(one), _unversioned(one)] if "children" in one else rule.identity(one) for one in value
+            ]
+    return parts
 
 
 def weak_tag(document: Document) -> str:

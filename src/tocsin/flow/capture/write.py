@@ -153,6 +153,8 @@ class Record:
                 difference, change=with_place(difference.change, old.document, fields | {"fullyQualifiedName": fqn})
             )
         if difference.change.is_empty():
+            if difference.is_stored:
+                old = self._rearranged(old, fields)
             return self.note(old, beside) if beside else Written(old.document, None)
         if beside:
             difference = replace(difference, change=_together(difference.change, beside))
@@ -169,6 +171,13 @@ class Record:
         new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id, curated)
         self.transaction.update(old, new)
         return Written(stamped, self._event(event_type, old, new, replace(difference, change=description)))
+
+    def _rearranged(self, old: Stored, fields: Document) -> Stored:
+        """Store the members of an entity in another order, or its bookkeeping, which is no change."""
+        stamps = {key: old.document[key] for key in SERVER_KEPT if key in old.document}
+        new = replace(old, document={key: value for key, value in fields.items() if key not in SERVER_KEPT} | stamps)
+        self.transaction.update(old, new)
+        return new
 
     def _extend(self, old: Stored, fields: Document, since: Stored, difference: Difference) -> Written:
         """Make a change part of the present version; one that takes everything back takes the version back."""

@@ -166,33 +166,38 @@ def test_a_tag_given_twice_is_one_tag() -> None:
     assert _changed({"tags": [_tag("A.x")]}, {"tags": [_tag("A.x"), _tag("A.x")]}) == {}
 
 
-def test_columns_in_another_order_are_a_change() -> None:
+def test_columns_in_another_order_are_stored_and_no_change() -> None:
     columns = [_column("a"), _column("b"), _column("c")]
-    assert _changed({"columns": columns}, {"columns": [columns[2], *columns[:2]]}) == {
-        "updated": [("columns", ["a", "b", "c"], ["c", "a", "b"])]
-    }
+    found = compare("table", {"columns": columns}, {"columns": [columns[2], *columns[:2]]})
+    assert (found.change.is_empty(), found.is_stored, found.order) == (True, True, {"columns": ["c", "a", "b"]})
+    appended = compare("table", {"columns": columns}, {"columns": [*columns, _column("d")]})
+    assert (appended.is_stored, appended.order) == (False, {})
 
 
-def test_a_member_that_comes_or_goes_does_not_reorder_the_rest() -> None:
+def test_bookkeeping_is_stored_and_no_change() -> None:
+    for old, new in (({}, "a"), ("a", "b"), ("a", None)):
+        found = compare("table", {"name": "x", "sourceHash": old}, {"name": "x", "sourceHash": new})
+        assert (found.change.is_empty(), found.is_stored) == (True, True)
+    assert not compare("table", {"sourceHash": "a"}, {"sourceHash": "a"}).is_stored
+
+
+def test_a_member_that_comes_or_goes_is_the_whole_change() -> None:
     old = {"columns": [_column("a"), _column("b"), _column("c")]}
     new = {"columns": [_column("c"), _column("x"), _column("a")]}
     assert _changed(old, new) == {
         "added": [("columns", None, [_column("x")])],
         "deleted": [("columns", [_column("b")], None)],
-        "updated": [("columns", ["a", "c"], ["c", "a"])],
     }
 
 
-def test_owners_are_distinguished_by_id_and_their_order_counts() -> None:
+def test_owners_are_distinguished_by_id_and_their_order_is_no_change() -> None:
     jane, john = _user("jane", "1"), _user("john", "2")
     assert _changed({"owners": [jane]}, {"owners": [jane | {"displayName": "Jane"}]}) == {}
     assert _changed({"owners": [jane]}, {"owners": [_user("jane", "3")]}) == {
         "added": [("owners", None, [_user("jane", "3")])],
         "deleted": [("owners", [jane], None)],
     }
-    assert _changed({"owners": [jane, john]}, {"owners": [john, jane]}) == {
-        "updated": [("owners", ["user:jane", "user:john"], ["user:john", "user:jane"])]
-    }
+    assert _changed({"owners": [jane, john]}, {"owners": [john, jane]}) == {}
 
 
 def test_references_without_an_id_are_distinguished_by_type_and_name() -> None:
@@ -206,9 +211,7 @@ def test_charts_of_one_name_are_distinguished_by_their_fqn() -> None:
     one, two = ({"fullyQualifiedName": f"bi.{folder}.total", "name": "total"} for folder in "ab")
     changed = _changed({"charts": [one]}, {"charts": [one, two]}, "dashboard")
     assert changed == {"added": [("charts", None, [two])]}
-    assert _changed({"charts": [one, two]}, {"charts": [two, one]}, "dashboard") == {
-        "updated": [("charts", ["bi.a.total", "bi.b.total"], ["bi.b.total", "bi.a.total"])]
-    }
+    assert _changed({"charts": [one, two]}, {"charts": [two, one]}, "dashboard") == {}
 
 
 def test_the_extension_is_compared_key_by_key_and_each_value_whole() -> None:

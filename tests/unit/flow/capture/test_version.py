@@ -65,7 +65,6 @@ def test_a_column_dropped_retyped_or_narrowed_breaks_at_any_depth(old: Document,
     ("old", "new"),
     [
         (_table(_column()), _table(_column(), _column("b"))),
-        (_table(_column(), _column("b")), _table(_column("b"), _column())),
         (_table(_column(dataLength=10)), _table(_column(dataLength=20))),
         (_table(_column(description="x")), _table(_column())),
         (_table(_column(tags=[{"tagFQN": "A.b"}])), _table(_column())),

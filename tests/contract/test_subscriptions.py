@@ -381,6 +381,17 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(trigger={"triggerType": "Scheduled", "cronExpression": "0 0 25 * * ?"}),
         "trigger.cronExpression: is not a cron expression: 25 is not between 0 and 23, in the field hour",
     ),
+    **{
+        f"schedule {expression}": (
+            alert(trigger={"triggerType": "Scheduled", "cronExpression": expression}),
+            "trigger.cronExpression: is not a cron expression: Quartz demands ?",
+        )
+        for expression in ("0 0 * * * *", "0 0 * 4 * *", "0 0 * * * 4")
+    },
+    "schedule with a last day beside others": (
+        alert(trigger={"triggerType": "Scheduled", "cronExpression": "0 0 8 ? * SAT,SUN,L"}),
+        "trigger.cronExpression: is not a cron expression: 'L' cannot stand beside other days",
+    ),
     "time zone nearly right": (
         alert(trigger={"triggerType": "Scheduled", "timezone": "Europe/Berln"}),
         "trigger.timezone: unknown time zone 'Europe/Berln'; it takes names such as Europe/Berlin",

@@ -5,7 +5,7 @@ Next: ``server/routes/alerts/conditions.py`` and ``cli/conditions.py`` show them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +21,7 @@ from tocsin.conditions.relations import questions_of
 from tocsin.conditions.test_results import TEST_CASE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
+from tocsin.flow.match.producers import PRODUCERS
 from tocsin.logic import ALWAYS, conjoined, leaves
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, nearest
@@ -99,7 +100,8 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
             Remark(RemarkKind.NO_RESOURCES, "The alert has no resources, so it matches nothing", _RESOURCES),
         )
     is_reported = any(remark.kind not in (RemarkKind.UNKNOWN_WORD, RemarkKind.NO_DESTINATIONS) for remark in found)
-    return (*found, *_of_plan(plan, is_reported=is_reported))
+    of_rules = {remark.kind for remark in found} & {RemarkKind.OUTSIDE_RESOURCES}
+    return (*found, *(one for one in _of_plan(plan, is_reported=is_reported) if one.kind not in of_rules))
 
 
 _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
@@ -110,6 +112,7 @@ def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
         for index, rule in enumerate(getattr(filtering, key)):
             node, place = checked(rule.condition), f"{_RULES}.{key}[{index}].condition"
             yield from _of_words(node, place)
+            yield from _of_event_types(node, filtering.resources if filtering else (), place)
             yield from _of_certainty(node, place)
 
 
@@ -126,6 +129,18 @@ def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
         if known and word not in {canonical(name, one) for one in known}:
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
+
+
+def _of_event_types(node: Node, resources: Sequence[str], field: str) -> Iterator[Remark]:
+    """Yield each type of event that a condition names and none of the resources produces."""
+    named = (leaf.values for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType")
+    for kind in dict.fromkeys(word for words in named for word in words):
+        producers = PRODUCERS.get(kind)
+        if producers == ():
+            yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the type {kind!r}: Tocsin writes none", field)
+        elif producers and resources and set(resources).isdisjoint((ALL_RESOURCES, *producers)):
+            said = f"No event about {', '.join(resources)} has the type {kind!r}; it is for {', '.join(producers)}"
+            yield Remark(RemarkKind.OUTSIDE_RESOURCES, said, field)
 
 
 def _as_tier(word: str) -> str:

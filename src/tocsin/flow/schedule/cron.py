@@ -12,7 +12,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.schedule.expression import FIELD, Expression, parsed
+from tocsin.flow.schedule.expression import FIELD, Expression, check_standard, parsed
 from tocsin.model.phrases import hint
 from tocsin.model.subscription import Rhythm, Trigger, TriggerType
 
@@ -41,6 +41,19 @@ def check_schedule(trigger: Trigger) -> None:
     """
     if trigger.trigger_type is TriggerType.SCHEDULED:
         next_time_ms(trigger, 0)
+
+
+def check_new_schedule(trigger: Trigger, stored_expression: object) -> None:
+    """Do the same for a trigger that is to be saved in place of one with ``stored_expression``, which may stay.
+
+    Raises
+    ------
+    InvalidInput : as ``next_time_ms`` and ``check_standard``
+    """
+    check_schedule(trigger)
+    is_scheduled, expression = trigger.trigger_type is TriggerType.SCHEDULED, trigger.cron_expression
+    if is_scheduled and expression is not None and expression != stored_expression:
+        check_standard(expression)
 
 
 @lru_cache(maxsize=4_096)

@@ -163,6 +163,30 @@ def parsed(text: str) -> Expression:
     return expression
 
 
+def check_standard(text: str) -> None:
+    """Check an expression that is to be saved: what Quartz refuses, and stored alerts may have, counts for them alone.
+
+    Raises
+    ------
+    InvalidInput : as ``parsed``; Quartz's ``?`` is missing; or ``L``, ``W`` or ``#`` stands beside other days
+    """
+    parsed(text)
+    fields = text.split()
+    day, weekday = (fields[2], fields[4]) if len(fields) == 5 else (fields[3], fields[5])
+    if len(fields) > 5 and "?" not in (day, weekday):
+        place = 5 if weekday == "*" else 3
+        better = " ".join("?" if index == place else field for index, field in enumerate(fields))
+        raise wrong(f"Quartz demands ? for day of month or day of week; write {better!r}")
+    _check_alone(day, _DAY, is_special=lambda part: "L" in part or "W" in part)
+    _check_alone(weekday, _UNIX_WEEKDAY, is_special=lambda part: part.endswith("L") or "#" in part)
+
+
+def _check_alone(text: str, field: CronField, *, is_special: Callable[[str], bool]) -> None:
+    parts = text.upper().split(",")
+    if len(parts) > 1 and (special := next(filter(is_special, parts), None)):
+        raise wrong(f"{special!r} cannot stand beside other days; make an alert for each", field)
+
+
 def _unix(fields: Sequence[str]) -> Expression:
     minutes, hours, day, months, weekday = fields
     in_month, in_week = _days_of_month(day), _days_of_week(weekday, _UNIX_WEEKDAY)

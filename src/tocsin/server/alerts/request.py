@@ -21,7 +21,7 @@ from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.plan_cost import PlanCost, check_cost, cost_of
 from tocsin.flow.match.remarks import Remark
 from tocsin.flow.resolve.recipient_rules import recipient_rules
-from tocsin.flow.schedule.cron import check_schedule
+from tocsin.flow.schedule.cron import check_new_schedule, check_schedule
 from tocsin.model import shapes
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
@@ -104,7 +104,7 @@ def checked_alert(
         kept[destination["id"]] = _mask(destination, secrets, index)
     _check_distinct(list(kept.values()))
     subscription = _check(document, names)
-    _check_interval(subscription, before or {})
+    _check_timing(subscription, before or {})
     needs_owner, cost = _needs_owner(subscription, document), cost_of(plan_of(subscription))
     return Alert(document, kept, remarks_on(subscription), needs_owner, cost)
 
@@ -157,7 +157,7 @@ def readable(request: Document) -> EventSubscription:
     document = _settable(request, {})
     document["destinations"] = _with_ids(document["destinations"], (), lambda: str(uuid4()))
     subscription = _check(document, _Anybody())
-    _check_interval(subscription, {})
+    _check_timing(subscription, {})
     return subscription
 
 
@@ -300,6 +300,11 @@ def _check(document: Document, names: Names) -> EventSubscription:
     for index, destination in enumerate(subscription.destinations):
         check_destination(destination, names, f"destinations[{index}]", is_personal=bool(plan.questions))
     return subscription
+
+
+def _check_timing(subscription: EventSubscription, before: Document) -> None:
+    check_new_schedule(subscription.trigger, (before.get("trigger") or {}).get("cronExpression"))
+    _check_interval(subscription, before)
 
 
 def _check_trigger(trigger: Trigger) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.schedule.cron import END_MS, last_time_ms, next_time_ms
+from tocsin.flow.schedule.cron import END_MS, check_new_schedule, check_schedule, last_time_ms, next_time_ms
 from tocsin.model.subscription import Trigger
 
 SUNDAY = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -272,6 +272,38 @@ def test_a_schedule_that_has_ended_is_due_at_the_end_of_time() -> None:
     ended = trigger(cronExpression="0 0 8 1 1 ? 2026")
     assert next_time_ms(ended, round(SUNDAY.timestamp() * 1000)) == END_MS
     assert last_time_ms(ended, END_MS - 1) is None
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("0 0 * * * *", "write '0 0 * * * ?'"),
+        ("0 0 * 4 * *", "write '0 0 * 4 * ?'"),
+        ("0 0 * * * 4", "write '0 0 * ? * 4'"),
+        ("0 0 8 * * MON-FRI 2030", "write '0 0 8 ? * MON-FRI 2030'"),
+        ("0 0 8 ? * SAT,SUN,L", "'L' cannot stand beside other days; make an alert for each, in the field day of week"),
+        ("0 8 * * SAT,SUN,L", "'L' cannot stand beside other days"),
+        ("0 0 8 ? * 6L,2", "'6L' cannot stand beside other days"),
+        ("0 0 8 ? * 6#3,2", "'6#3' cannot stand beside other days"),
+        ("0 0 8 1,L * ?", "'L' cannot stand beside other days; make an alert for each, in the field day of month"),
+        ("0 0 8 1,15W * ?", "'15W' cannot stand beside other days"),
+    ],
+)
+def test_what_quartz_refuses_is_refused_when_it_is_saved_and_goes_on_where_it_is_stored(
+    expression: str, says: str
+) -> None:
+    given = trigger(cronExpression=expression)
+    with pytest.raises(InvalidInput) as refused:
+        check_new_schedule(given, None)
+    assert says in refused.value.message
+    check_new_schedule(given, expression)
+    check_schedule(given)
+    assert next_time_ms(given, 0)
+
+
+@pytest.mark.parametrize("expression", ["0 0 8 * * ?", "0 0 8 ? * L", "0 0 8 LW * ?", "0 8 1,15 * MON,WED"])
+def test_standard_expressions_are_saved(expression: str) -> None:
+    check_new_schedule(trigger(cronExpression=expression), None)
 
 
 @pytest.mark.parametrize(

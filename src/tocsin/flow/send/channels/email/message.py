@@ -7,7 +7,8 @@ add a header or markup. Next: ``flow/send/channels/email/sender.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
+from email.header import Header
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UniqueAddressHeader, UnstructuredHeader
 from email.message import EmailMessage
 from email.policy import SMTP, Policy
 from email.utils import format_datetime, parseaddr
@@ -47,6 +48,8 @@ CHANGES_OF_ALL_LIMIT = 500
 
 _SUBJECT_LIMIT = 150
 _LINE_LIMIT = 1_000
+_MOST_ON_A_LINE = 75
+"""Characters of an encoded word, and of a header's line without the blank at its beginning."""
 
 
 class _AddressesHeader(UnstructuredHeader, BaseHeader):
@@ -60,9 +63,39 @@ class _AddressesHeader(UnstructuredHeader, BaseHeader):
         return f"{self.name}: {self}{policy.linesep}"
 
 
+class _SubjectHeader(UnstructuredHeader, BaseHeader):
+    """The subject, in encoded words that are read as what was written.
+
+    Python's own folding makes words of more than 75 characters, and of some texts loses or adds blanks beside them.
+    """
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header in lines of at most 76 characters, but for words of ASCII that are longer."""
+        return f"{self.name}: {_encoded(str(self), self.name, policy)}{policy.linesep}"
+
+
+class _SenderHeader(UniqueAddressHeader, BaseHeader):  # type: ignore[misc]  # as HeaderRegistry combines them
+    """The sender, the name in encoded words if it is not ASCII."""
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header in lines of at most 76 characters, but for an address that is longer."""
+        name, address = parseaddr(str(self))
+        if name.isascii():
+            return super().fold(policy=policy)
+        return f"{self.name}: {_encoded(name, self.name, policy)}{policy.linesep} <{address}>{policy.linesep}"
+
+
+def _encoded(text: str, name: str, policy: Policy) -> str:
+    """Return a text as a header's value. Source: RFC 2047, section 2."""
+    charset = "us-ascii" if text.isascii() and "=?" not in text else "utf-8"
+    return Header(text, charset, _MOST_ON_A_LINE, header_name=name, errors="replace").encode(linesep=policy.linesep)
+
+
 def _policy() -> Policy:
     headers = HeaderRegistry()
     headers.map_to_type("List-Unsubscribe", _AddressesHeader)
+    headers.map_to_type("Subject", _SubjectHeader)
+    headers.map_to_type("From", _SenderHeader)
     return SMTP.clone(header_factory=headers)
 
 

@@ -3,10 +3,13 @@
 import re
 from dataclasses import replace
 from email import message_from_bytes
+from email.header import decode_header, make_header
 from email.policy import default
 
 import pytest
 from aiosmtplib.email import flatten_message
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tests.unit.flow.send.channels import samples
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, SHARES_OF_FIVE, added, change_event, dispatch, updated
 
@@ -14,6 +17,8 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.message import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
 from tocsin.flow.send.channels.email.unsubscribe import link_of, notification_of
 from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.templates.rich_text import RichText
+from tocsin.flow.send.text_blocks import clean_line
 from tocsin.flow.send.wording import link_to
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
@@ -205,3 +210,28 @@ def test_owners_of_a_mail_are_counted_beyond_a_few_and_never_markup() -> None:
     assert "<b>t4</b> … and 2 more\n" in text
     assert "&lt;b&gt;t4&lt;/b&gt; … and 2 more\n" in html
     assert "<b>t" not in html
+
+
+_ENCODED_WORD = re.compile(rb"=\?[^?\s]+\?[BbQq]\?[^?\s]*\?=")
+
+
+@given(st.text(alphabet="abc deé表😀 .,:_?=ü\u0301", min_size=1, max_size=150))
+@example("ü" * 150)
+@example("表" * 150)
+@example("orders: description ü " + "a" * 120)
+@example("c😀 =?=:é =a:_a?😀表 .aaaa:é_aü表?=表,表表")
+@example("=?utf-8?q?not_encoded?=")
+def test_encoded_words_have_at_most_75_characters_and_read_as_meant(name: str) -> None:
+    text = RichText(name, ())
+    notified = dispatch()
+    notified = replace(notified, texts={notified.first.notification_id: text})
+    sender = MailSettings(f"{'Größe ' * 20}<tocsin@acme.example>", "https://tocsin.acme.example")
+    wire = flatten_message(render_mail(notified, sender, now_ms=NOW_MS))
+    head = wire.partition(b"\r\n\r\n")[0]
+    words = _ENCODED_WORD.findall(head)
+    assert max(map(len, words)) <= 75
+    assert all(len(line) <= 76 for line in head.split(b"\r\n") if b"=?" in line)
+    sent_by = str(make_header(decode_header(message_from_bytes(wire)["From"])))
+    assert sent_by == f"{'Größe ' * 20}<tocsin@acme.example>"
+    if expected := clean_line(name, limit=150):
+        assert message_from_bytes(wire, policy=default)["Subject"] == expected

@@ -13,6 +13,7 @@ from email.message import EmailMessage
 from email.policy import SMTP, Policy
 from email.utils import format_datetime, parseaddr
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
@@ -66,8 +67,15 @@ class _AddressesHeader(UnstructuredHeader, BaseHeader):
 class _SubjectHeader(UnstructuredHeader, BaseHeader):
     """The subject, in encoded words that are read as what was written.
 
-    Python's own folding makes words of more than 75 characters, and of some texts loses or adds blanks beside them.
+    Python's own folding makes words of more than 75 characters, and of some texts loses or adds blanks beside them; its
+    parser decodes what an asset's name holds.
     """
+
+    @classmethod
+    def parse(cls, value: str, kwds: dict[str, Any]) -> None:  # Any: as in the base class
+        """Keep the text as it is written."""
+        super().parse(value, kwds)
+        kwds["decoded"] = value
 
     def fold(self, *, policy: Policy) -> str:
         """Return the header in lines of at most 76 characters, but for words of ASCII that are longer."""

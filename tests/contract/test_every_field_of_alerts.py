@@ -77,7 +77,7 @@ FIELDS: dict[str, str | Refused] = {
     "provider": Refused(alert(provider="system"), "provider"),
     "alertType": "unit/server/alerts/test_alert_types.py::test_an_alert_is_about_what_its_type_offers_and_nothing_else",
     "enabled": f"{PAGE}::test_the_api_operations_answer",
-    "batchSize": "unit/flow/schedule/test_decide.py::test_webhooks_gather_if_somebody_has_set_a_batch_size",
+    "batchSize": "acceptance/worker/test_webhook_arrays.py::test_a_batch_size_alone_sends_objects",
     "retries": f"{ATTEMPTS}::test_a_message_is_tried_once_and_as_often_again_as_retries_say",
     "pollInterval": (
         "store/test_pacing.py::test_the_first_goes_out_at_once_and_what_follows_within_the_interval_together"
@@ -125,8 +125,8 @@ FIELDS: dict[str, str | Refused] = {
     "config.endpoint": f"{PAGE}::test_every_channel_of_the_page_delivers",
     **dict.fromkeys(("config.headers", "config.queryParams", "config.httpMethod"), CHANNEL),
     # entity/events/authentication
-    "config.authType.type": f"{AUTH}::test_a_bearer_token_is_sent_and_signs_and_the_newest_secret_is_it",
-    "config.authType.secretKey": f"{AUTH}::test_a_bearer_token_is_sent_and_signs_and_the_newest_secret_is_it",
+    "config.authType.type": f"{AUTH}::test_a_bearer_secret_signs_and_is_not_sent",
+    "config.authType.secretKey": f"{AUTH}::test_a_bearer_secret_signs_and_is_not_sent",
     **dict.fromkeys(
         (f"config.authType.{key}" for key in ("tokenUrl", "clientId", "clientSecret", "scope")),
         f"{AUTH}::test_a_token_is_fetched_once_and_kept_until_it_expires",

@@ -539,6 +539,16 @@ WRONG: dict[str, tuple[Json, str]] = {
     "authentication without a type": (authenticated(secretKey="s"), "config.authType.type"),
     "bearer without a secret": (authenticated(type="bearer"), "config.authType.secretKey: bearer needs a secretKey"),
     "bearer token that no header carries": (authenticated(type="bearer", secretKey="ü"), "config.authType.secretKey"),
+    "sending a secret as text": (authenticated(type="bearer", secretKey="s", sendSecret="yes"), "authType.sendSecret"),
+    "sending the secret of oauth2": (authenticated(**OAUTH, sendSecret=True), "config.authType.sendSecret"),
+    "batches by what there is not": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "batchBy": "day"}}]),
+        "destinations[0].config.batchBy: must be all or none",
+    ),
+    "batches of a chat": (
+        alert(destinations=[{**HOOK, "type": "MsTeams", "config": {"endpoint": "http://x.y", "batchBy": "all"}}]),
+        "destinations[0].config.batchBy: is for destinations of type Webhook",
+    ),
     "a secret for no authentication": (authenticated(type="none", secretKey="s"), "config.authType.secretKey"),
     "oauth2 without a secret": (authenticated(**OAUTH | {"clientSecret": ""}), "config.authType.clientSecret"),
     "oauth2 without a token URL": (authenticated(**OAUTH | {"tokenUrl": "ftp://x"}), "config.authType.tokenUrl"),

@@ -15,6 +15,9 @@ from tocsin.model.entity import Document, EntityReference, WireModel
 
 DEFAULT_BATCH_SIZE = 100
 
+BATCH_BY_ALL = "all"
+"""The ``batchBy`` of a webhook that gets arrays of events of all types."""
+
 CONNECT_S = (1, 30)
 """Least and most seconds that ``timeout`` may grant for a connection."""
 
@@ -161,8 +164,8 @@ class DestinationConfig(WireModel):
     """Where a destination sends to; which keys count depends on its channel.
 
     Source: ``events/emailAlertConfig.json`` and ``entity/events/webhook.json``, plus the seed's
-    ``secretKey`` and our ``payloadFormat``, ``bodyTemplate``, ``compression``, ``verification``, ``botToken``,
-    ``signingSecret`` and ``channel``. Secrets are masked in what is read back.
+    ``secretKey`` and our ``payloadFormat``, ``bodyTemplate``, ``compression``, ``verification``, ``batchBy``,
+    ``botToken``, ``signingSecret`` and ``channel``. Secrets are masked in what is read back.
     """
 
     receivers: tuple[str, ...] = ()
@@ -179,6 +182,7 @@ class DestinationConfig(WireModel):
     body_template: str | None = None
     compression: str | None = None
     verification: str | None = None
+    batch_by: str | None = None
     bot_token: str | None = None
     signing_secret: str | None = None
     channel: str | None = None
@@ -196,6 +200,11 @@ class Destination(WireModel):
     config: DestinationConfig = Field(default_factory=DestinationConfig)
     notify_downstream: bool = False
     downstream_depth: int | None = Field(default=None, ge=1)
+
+    @property
+    def sends_arrays(self) -> bool:
+        """Return whether it is a webhook that gets arrays of events, and not one event per request."""
+        return self.type is Channel.WEBHOOK and self.config.batch_by == BATCH_BY_ALL
 
 
 def bot_of(token: str) -> str:
@@ -248,8 +257,8 @@ class EventSubscription(WireModel):
 
     @property
     def sends_arrays(self) -> bool:
-        """Return whether its webhooks get arrays: somebody has set a batch size other than 1 and the default one."""
-        return self.batch_size not in (1, DEFAULT_BATCH_SIZE)
+        """Return whether a webhook of its gets arrays, for which it gathers notifications."""
+        return any(one.sends_arrays for one in self.destinations)
 
     @property
     def is_critical(self) -> bool:

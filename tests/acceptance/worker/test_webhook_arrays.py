@@ -46,10 +46,25 @@ async def sent(dispatch: Dispatch, endpoint: Endpoint, **config: object) -> Outc
         return await channel.send(dispatch, destination(url, **config), now_ms=NOW_MS)
 
 
-async def test_an_alert_with_a_batch_size_sends_arrays_of_what_it_gathers(sqlite_engine: Engine) -> None:
+async def test_a_batch_size_alone_sends_objects(sqlite_engine: Engine) -> None:
     company, endpoint = SmallCompany(sqlite_engine), Endpoint()
     async with receiver(endpoint.answer) as url:
         hook = {"category": "External", "type": "Webhook", "config": {"endpoint": url}}
+        alert = company.alert("objects", [hook], "fieldChanged == 'description'")
+        size = [{"op": "add", "path": "/batchSize", "value": 10}]
+        company.writes.patch("eventsubscription", Key.by_id(alert), size, actor=SYSTEM)
+        for number in range(3):
+            company.describe("orders", f"text {number}", by="cem")
+        notify_all(sqlite_engine, now_ms=SystemClock().now_ms())
+        async with working(sqlite_engine):
+            await until(lambda: statuses(sqlite_engine) == {"delivered": 3})
+    assert [type(json.loads(body)) for _, body in endpoint.arrived] == [dict] * 3
+
+
+async def test_a_webhook_that_asks_for_arrays_gets_what_the_alert_gathers(sqlite_engine: Engine) -> None:
+    company, endpoint = SmallCompany(sqlite_engine), Endpoint()
+    async with receiver(endpoint.answer) as url:
+        hook = {"category": "External", "type": "Webhook", "config": {"endpoint": url, "batchBy": "all"}}
         alert = company.alert("arrays", [hook], "fieldChanged == 'description'")
         size = [{"op": "add", "path": "/batchSize", "value": 3}]
         company.writes.patch("eventsubscription", Key.by_id(alert), size, actor=SYSTEM)

@@ -76,9 +76,18 @@ async def sent(to: Destination, *times_ms: int, allow: tuple[str, ...] = LOOPBAC
         return [await channel.send(dispatch(), to, now_ms=now_ms) for now_ms in times_ms or (NOW_MS,)]
 
 
-async def test_a_bearer_token_is_sent_and_signs_and_the_newest_secret_is_it() -> None:
+async def test_a_bearer_secret_signs_and_is_not_sent() -> None:
     async with opened() as site:
-        bearer = {"type": "bearer", "secretKey": "new old"}
+        for more in ({}, {"sendSecret": False}):
+            to = destination(f"{site.url}/hook", auth_type={"type": "bearer", "secretKey": "new old", **more})
+            assert isinstance((await sent(to))[0], Delivered)
+    assert site.authorizations == [None, None]
+    assert all(is_signed(body, head, "old") for body, head in zip(site.bodies, site.headers, strict=True))
+
+
+async def test_a_bearer_token_is_sent_if_asked_for_and_signs_and_the_newest_secret_is_it() -> None:
+    async with opened() as site:
+        bearer = {"type": "bearer", "secretKey": "new old", "sendSecret": True}
         assert isinstance((await sent(destination(f"{site.url}/hook", auth_type=bearer)))[0], Delivered)
         own = {"AUTHORIZATION": "Basic eA=="}
         await sent(destination(f"{site.url}/hook", auth_type=bearer, headers=own))

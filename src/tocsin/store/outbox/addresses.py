@@ -39,7 +39,7 @@ class Routes:
                 destination=destination,
                 retries=subscription.retries,
                 batch_size=subscription.batch_size,
-                sends_arrays=subscription.sends_arrays,
+                sends_arrays=destination.sends_arrays,
                 closed_because=_closed(subscription, destination),
                 waits_because=waits_because,
                 template=template,

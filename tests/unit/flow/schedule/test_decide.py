@@ -64,12 +64,19 @@ def test_what_a_real_time_alert_gathers() -> None:
         assert decided(**at_once) == Now()
 
 
-@pytest.mark.parametrize(("size", "gathers"), [(None, False), (1, False), (2, True), (50, True), (100, False)])
-def test_webhooks_gather_if_somebody_has_set_a_batch_size(size: int | None, gathers: bool) -> None:
-    one = alert() if size is None else alert(batchSize=size)
+@pytest.mark.parametrize(
+    ("size", "batch_by", "gathers"),
+    [(10, None, False), (50, "none", False), (100, "all", True), (2, "all", True), (1, "all", False)],
+)
+def test_webhooks_gather_if_they_ask_for_arrays_whatever_the_batch_size(
+    size: int, batch_by: str | None, gathers: bool
+) -> None:
+    config = {"endpoint": "http://x.y", **({"batchBy": batch_by} if batch_by else {})}
+    hook = {"id": "d", "category": "External", "type": "Webhook", "config": config}
+    one = alert(batchSize=size, destinations=[hook])
     decided = decide(timing_of(one), None, 5, subscription_id="a", gathering=Gathering.ARRAYS)
     assert decided == (Paced("alert:a", 60_000) if gathers else Now())
-    assert one.sends_arrays is gathers
+    assert one.sends_arrays is (batch_by == "all")
 
 
 def test_a_critical_alert_gathers_nothing() -> None:

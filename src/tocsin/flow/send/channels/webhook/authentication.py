@@ -1,5 +1,6 @@
-"""Authentication of requests to webhooks and chats: none, a bearer token, or OAuth 2.0 client credentials.
+"""Authentication of requests to webhooks and chats: none, a bearer secret, or OAuth 2.0 client credentials.
 
+A bearer secret signs, as in OpenMetadata; it is sent only if ``sendSecret`` asks for it: whoever sees it can sign.
 Source: OpenMetadata 1.13 ``entity/events/authentication``. Next: ``flow/send/channels/webhook/access_tokens.py``.
 """
 
@@ -25,7 +26,10 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "bearer": ("secretKey",),
     "oauth2": ("tokenUrl", "clientId", "clientSecret"),
 }
-_OPTIONAL = {"oauth2": ("scope",)}
+SENDING = "sendSecret"
+"""The key of a bearer authentication that sends the secret as a token, besides signing with it."""
+
+_OPTIONAL = {"oauth2": ("scope",), "bearer": (SENDING,)}
 _SECRET = frozenset(key for keys in _REQUIRED.values() for key in keys)
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
@@ -58,6 +62,8 @@ def check_authentication(config: DestinationConfig, place: str) -> None:
             raise InvalidInput(f"{kind} needs a {key}", field=f"{at}.{key}")
     for key in sorted(auth.keys() - {"type", *_REQUIRED[kind], *_OPTIONAL.get(kind, ())}):
         raise InvalidInput(f"is not a key of {kind}", field=f"{at}.{key}")
+    if not isinstance(auth.get(SENDING, False), bool):
+        raise InvalidInput("must be true or false", field=f"{at}.{SENDING}")
     check_credentials(auth, at)
     if kind == "oauth2":
         _check_beside_client(config, auth.get("scope"), place)
@@ -89,9 +95,9 @@ def _check_beside_client(config: DestinationConfig, scope: object, place: str) -
 
 
 def bearer_of(config: DestinationConfig) -> str | None:
-    """Return the token of a bearer authentication, its newest secret; None for any other authentication."""
+    """Return the token of a bearer authentication that sends it, its newest secret; None for any other."""
     auth = config.auth_type or {}
-    secrets = secrets_in(auth.get("secretKey")) if auth.get("type") == "bearer" else ()
+    secrets = secrets_in(auth.get("secretKey")) if auth.get("type") == "bearer" and auth.get(SENDING) else ()
     return secrets[0] if secrets else None
 
 

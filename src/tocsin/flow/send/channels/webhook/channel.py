@@ -16,7 +16,7 @@ from tocsin.flow.send.channels.webhook.bodies import GZIP
 from tocsin.flow.send.channels.webhook.filling import check_templates
 from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.flow.send.dispatch import Sender
-from tocsin.model.subscription import Category, Channel, Destination, Gathering
+from tocsin.model.subscription import BATCH_BY_ALL, Category, Channel, Destination, Gathering
 from tocsin.settings import Settings
 
 
@@ -34,6 +34,8 @@ def _check(destination: Destination, place: str) -> None:
         raise InvalidInput("must be gzip or none, or omitted", field=f"{place}.compression")
     if config.verification not in (None, "none", CHALLENGE):
         raise InvalidInput("must be challenge or none, or omitted", field=f"{place}.verification")
+    if config.batch_by not in (None, "none", BATCH_BY_ALL):
+        raise InvalidInput("must be all or none, or omitted", field=f"{place}.batchBy")
     for name, value in config.headers.items():
         check_header(name, value, place)
     check_authentication(config, place)
@@ -59,7 +61,7 @@ WEBHOOK = ChannelType(
     open_sender=_opened,
     config_keys=frozenset(
         "endpoint headers query_params http_method secret_key auth_type payload_format body_template compression "
-        "verification".split()
+        "verification batch_by".split()
     ),
     secret_maps=(
         ("headers", frozenset({"accept", "accept-language", "content-type", "user-agent"})),

@@ -1,0 +1,94 @@
+"""Tests of the migration that lets stored alerts send as before: keys for bearer secrets that are sent, and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from tests.conftest import KEY
+from tests.postgres import Cluster
+from tests.store.catalogues import company
+
+from tocsin.flow.send.channels.webhook.authentication import authorization_of
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+from tocsin.settings import Settings
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.engine import open_engine
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.fsck.inspection import inspect
+from tocsin.store.schema import migrate
+from tocsin.store.vault import use_vault
+
+BEFORE = "0024_curated"
+MASK = "*********"
+IDS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(3)]
+BEARER = {"endpoint": "https://example.org/", "authType": {"type": "bearer", "secretKey": MASK}}
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """Return an empty store of the revision before, with a key."""
+    url = f"sqlite:///{tmp_path / 'older.db'}"
+    if request.param == "postgresql":
+        cluster: Cluster = request.getfixturevalue("postgres")
+        cluster.run("CREATE DATABASE sent_before")
+        url = cluster.url("sent_before")
+    engine = open_engine(url)
+    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
+    migrate(engine, BEFORE)
+    yield engine
+    engine.dispose()
+    if request.param == "postgresql":
+        cluster.run("DROP DATABASE sent_before")
+
+
+def stored(engine: Engine, name: str, batch_size: int | None, *configs: Document) -> str:
+    """Store an alert as older versions did, with a long history; return its id."""
+    shop = company(engine)
+    destinations = [
+        {"id": one, "category": "External", "type": "Webhook", "config": config}
+        for one, config in zip(IDS, configs, strict=False)
+    ]
+    request: Document = {"name": name, "alertType": "Notification", "description": "long " * 2_000}
+    request |= {"destinations": destinations} | ({} if batch_size is None else {"batchSize": batch_size})
+    alert_id = str(shop.writes.create("eventsubscription", request, actor=SYSTEM).document["id"])
+    kept = {
+        one: {"endpoint": config["endpoint"], "authType": {"secretKey": "s"}}
+        for one, config in zip(IDS, configs, strict=False)
+        if "authType" in config
+    }
+    Subscriptions(engine).keep_secrets(alert_id, kept)
+    moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://example.org/"}
+    renamed = {"op": "add", "path": "/displayName", "value": name.upper()}
+    shop.writes.patch("eventsubscription", Key.by_id(alert_id), [moved, renamed], actor=SYSTEM)
+    return alert_id
+
+
+def test_stored_alerts_send_as_before_and_say_so(older: Engine) -> None:
+    plain = {"endpoint": "https://example.org/hook"}
+    both = stored(older, "both", 10, BEARER, plain)
+    migrate(older)
+    sent = Subscriptions(older).with_secrets(both)
+    assert sent is not None
+    assert [one.sends_arrays for one in sent.destinations] == [True, True]
+    assert [authorization_of(one.config) for one in sent.destinations] == [{"Authorization": "Bearer s"}, {}]
+    events = [logged.event for logged in EventLog(older).read(0, 100) if logged.event.entity_id == both]
+    assert len(events) == 2
+    assert all(
+        one["config"]["batchBy"] == "all" for event in events for one in (event.entity or {}).get("destinations", ())
+    )
+    assert not inspect(older, deep=True).counts
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 100])
+def test_alerts_that_did_neither_stay_as_they_are(older: Engine, batch_size: int | None) -> None:
+    alert_id = stored(older, "plain", batch_size, {"endpoint": "https://example.org/hook"})
+    before = Subscriptions(older).find(alert_id)
+    migrate(older)
+    assert Subscriptions(older).find(alert_id) == before
+    assert not before.sends_arrays

@@ -63,7 +63,7 @@ def without_tests(node: Node, *, keep_reports: bool) -> Node:
             case Has(field=field, values=values) if field in _TEST_VALUES:
                 return has(field, tuple(one for one in values if not _TEST_VALUES[field](one)))
             case _:
-                return NEVER if _reads(leaf, missing) else leaf
+                return NEVER if reads(leaf, missing) else leaf
 
     return replaced(node, rest)
 
@@ -94,11 +94,14 @@ def _result(leaf: Leaf) -> Node:
         case Has(field=field, values=values) if field in _RESULT_VALUES:
             return has(field, tuple(one for one in values if _RESULT_VALUES[field](one)))
         case _:
-            return leaf if _reads(leaf, _RESULTS, counts=True) else NEVER
+            return leaf if reads(leaf, _RESULTS, counts=True) else NEVER
 
 
-def _reads(leaf: Leaf, fields: frozenset[str], *, counts: bool = False) -> bool:
-    """Return whether a leaf reads one of these fields or a result in a document; with ``counts``, or their number."""
+def reads(leaf: Leaf, fields: frozenset[str], *, counts: bool = False) -> bool:
+    """Return whether a leaf reads one of these fields; with ``counts``, or their number.
+
+    With ``testStatus`` a result in a document counts as well.
+    """
     match leaf:
         case Has(field=field):
             return field in fields
@@ -119,8 +122,8 @@ def _is_of(value: Value, fields: frozenset[str], *, counts: bool) -> bool:
         case FieldValue(name=name):
             return name in fields
         case PathValue(root=PathRoot.ENTITY, steps=steps):
-            return bool(steps) and steps[0] in _PATHS
+            return "testStatus" in fields and bool(steps) and steps[0] in _PATHS
         case PathValue(change=path):
-            return bool(path) and str(path).startswith(_PATHS)
+            return "testStatus" in fields and bool(path) and str(path).startswith(_PATHS)
         case _:
             return False

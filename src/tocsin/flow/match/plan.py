@@ -18,6 +18,7 @@ from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, quest
 from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, without_reports
 from tocsin.conditions.test_results import TEST_CASE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.flow.match.actions import actions_by_resources
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import (
@@ -150,7 +151,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
     InvalidInput : it has too many conditions on recipients, or is to send what no condition of it can resolve.
     """
     filtering = subscription.filtering_rules or FilteringRules(resources=())
-    node = conjoined(_chain("rules", filtering.rules), _chain("actions", filtering.actions))
+    node = conjoined(_chain("rules", enumerate(filtering.rules)), _actions(filtering))
     if subscription.trigger.send_resolved:
         node = with_recovery(node)
     resources, node = _with_results(filtering.resources, node)
@@ -193,11 +194,20 @@ def _with_results(resources: tuple[str, ...], node: Node) -> tuple[tuple[str, ..
     return (*resources, TEST_CASE), disjoined(conjoined(_about(resources), others), of_tests)
 
 
-def _chain(key: str, rules: Sequence[FilteringRule]) -> Node:
-    """Return ``rules`` joined left to right, AND binding tighter than OR; always, when there are none."""
+def _actions(filtering: FilteringRules) -> Node:
+    """Return the actions, those of each resource for itself (``flow/match/actions.py``)."""
+    together = actions_by_resources(filtering) or {tuple(range(len(filtering.actions))): []}
+    nodes = {chosen: _chain("actions", [(index, filtering.actions[index]) for index in chosen]) for chosen in together}
+    if len(nodes) == 1:
+        return next(iter(nodes.values()))
+    return disjoined(*(conjoined(_about(resources), nodes[chosen]) for chosen, resources in together.items()))
+
+
+def _chain(key: str, rules: Iterable[tuple[int, FilteringRule]]) -> Node:
+    """Return rules, with their positions, joined left to right, AND before OR; always, when there are none."""
     alternatives: list[list[Node]] = [[]]
-    for index, rule in enumerate(rules):
-        if index and rule.prefix_condition is PrefixCondition.OR:
+    for index, rule in rules:
+        if alternatives[-1] and rule.prefix_condition is PrefixCondition.OR:
             alternatives.append([])
         alternatives[-1].append(_ruled(f"filteringRules.{key}[{index}].condition", rule))
     return disjoined(*(conjoined(*together) for together in alternatives))

@@ -21,7 +21,7 @@ from tocsin.conditions.relations import questions_of
 from tocsin.conditions.test_results import TEST_CASE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
-from tocsin.flow.match.producers import PRODUCERS
+from tocsin.flow.match.producers import PRODUCERS, possible
 from tocsin.logic import ALWAYS, conjoined, leaves
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, nearest
@@ -179,8 +179,11 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
 
 
 def _within(plan: Plan, node: Node) -> Node:
-    """Return ``node`` without what only tests have, if the alert is not about them."""
-    return node if {ALL_RESOURCES, TEST_CASE} & set(plan.resources) else without_tests(node, keep_reports=True)
+    """Return ``node`` without what none of the alert's resources has, and only tests if it is not about them."""
+    if ALL_RESOURCES in plan.resources:
+        return node
+    of_resources = possible(node, plan.resources)
+    return of_resources if TEST_CASE in plan.resources else without_tests(of_resources, keep_reports=True)
 
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tocsin.flow.match.actions import ACTIONS, ANY_ACTIONS
 from tocsin.flow.match.plan import ALL_RESOURCES
 from tocsin.flow.match.remarks import Remark, RemarkKind, of_alert
 from tocsin.model.entity import Document
@@ -37,24 +38,12 @@ _NOTIFIED: dict[str, tuple[str, ...]] = {
 }
 
 _OBSERVED = ("filterByFqn", "filterByDomain", "filterByOwner", "filterByUpdaterIsBot", "filterByTag", "filterByTier")
-_ACTIONS: dict[str, tuple[str, ...]] = {
-    "table": ("GetTableSchemaChanges", "GetTableMetricsUpdates"),
-    "topic": ("GetTopicSchemaChanges",),
-    "container": ("GetContainerSchemaChanges", "GetSchemaChanges"),
-    "pipeline": ("GetPipelineStatusUpdates",),
-    "ingestionPipeline": ("GetIngestionPipelineStatusUpdates",),
-    "testCase": ("GetTestCaseStatusUpdates", "GetTestCaseStatusUpdatesUnderSuite"),
-    "testSuite": ("GetTestSuiteStatusUpdates",),
-    **dict.fromkeys(("storedProcedure", "dashboardDataModel", "searchIndex", "apiEndpoint"), ("GetSchemaChanges",)),
-    **dict.fromkeys(("dashboard", "mlmodel"), ("GetSchemaChanges",)),
-}
-_ANY_ACTIONS = ("GetOwnershipChanges", "GetTagChanges")
 
 
 def offers(alert_type: AlertType) -> list[Document]:
     """Return upstream's ``events/filterResourceDescriptor.json`` for each resource an alert of this type can have."""
     if alert_type is AlertType.OBSERVABILITY:
-        return [_offer(name, _observed(name), (*_ACTIONS[name], *_ANY_ACTIONS)) for name in OBSERVED]
+        return [_offer(name, _observed(name), (*ACTIONS[name], *ANY_ACTIONS)) for name in OBSERVED]
     resources = RESOURCES_OF.get(alert_type, RESOURCES)
     return [_offer(name, _NOTIFIED.get(name, (*_GENERAL, *_OURS)), ()) for name in resources]
 

@@ -195,6 +195,18 @@ def test_a_change_of_nothing_but_a_secret_is_a_version_and_resumes_what_is_stopp
     assert not inspect(sqlite_engine, deep=True).counts
 
 
+def test_receivers_may_be_named_by_their_fqn(served: Served, administrator: httpx.Client) -> None:
+    served.person("dana.whitlock", email="dana@example.org")[1].close()
+    to = {"category": "Users", "type": "Email", "config": {"receivers": ['"dana.whitlock"']}}
+    made = administrator.post("/events/subscriptions", json=alert(destinations=[to]))
+    assert made.status_code == 201, made.text
+    assert made.json()["destinations"][0]["config"]["receivers"] == ["dana.whitlock"]
+    again = administrator.put("/events/subscriptions", json=alert(destinations=[to])).json()
+    assert (again["version"], again["destinations"]) == (0.1, made.json()["destinations"])
+    unknown = alert(name="Other", destinations=[{**to, "config": {"receivers": ['"dana.whitley"']}}])
+    assert administrator.post("/events/subscriptions", json=unknown).status_code == 400
+
+
 def test_a_mask_without_a_secret_is_refused(administrator: httpx.Client) -> None:
     masked = {**HOOK, "config": {"endpoint": "http://127.0.0.1:9/", "secretKey": MASK}}
     answer = administrator.post("/events/subscriptions", json=alert(destinations=[masked]))

@@ -33,6 +33,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.operands import Nothing, Operand
 from tocsin.conditions.parse import parse
+from tocsin.conditions.paths import unquoted
 from tocsin.conditions.patterns import MAX_STEPS
 from tocsin.conditions.relations import MEMBER, RELATIONS, question
 from tocsin.conditions.syntax import (
@@ -333,7 +334,8 @@ def _asked(written: Method) -> Node:
         raise refused(says, written.at, expected=(wanted,))
     (argument,) = written.arguments
     if written.name == MEMBER:
-        return disjoined(*(Personal(question(MEMBER, team)) for team in _texts(f"user.{MEMBER}", "team", argument)))
+        teams = map(unquoted, _texts(f"user.{MEMBER}", "team", argument))
+        return disjoined(*(Personal(question(MEMBER, team)) for team in teams))
     if not isinstance(argument, Name) or (argument.name != "entity" and argument.name not in ENTITY_TYPES):
         near = nearest(argument.name, ("entity", *ENTITY_TYPES)) if isinstance(argument, Name) else None
         raise refused(f"user.{written.name} takes {wanted}", argument.at, expected=(wanted,), suggestion=near)

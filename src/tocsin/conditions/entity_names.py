@@ -14,6 +14,7 @@ from enum import StrEnum
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.operands import ALIASES, PERSON
 from tocsin.conditions.parse import MAX_BYTES, parse
+from tocsin.conditions.paths import unquoted
 from tocsin.conditions.relations import MEMBER
 from tocsin.conditions.syntax import (
     Call,
@@ -98,6 +99,8 @@ REMEMBERED: frozenset[str] = frozenset(
     {*_VALUES, *_SERVICES, "classification", "glossary", "database", "databaseSchema", "testSuite", "role"}
 )
 """Types whose names conditions use to say where or about whom, so that the loss of one has to be told."""
+_NAMED_PLAINLY = frozenset({*PEOPLE, *_SERVICES})
+"""Types that conditions compare by names without quotes, though they may be written with them, as FQNs are."""
 _NAME_KEYS = ("name", "fullyQualifiedName")
 _ANYTHING = frozenset({"*", "all"})
 """Arguments of functions that stand for every name."""
@@ -216,7 +219,8 @@ def _named(
     words = written.words if isinstance(written, LiteralList) else (written,)
     for word in words if types else ():
         if isinstance(word, Word) and isinstance(word.value, str) and word.value not in _ANYTHING:
-            yield EntityName(types, word.value, word.at, comparing, is_recipient)
+            is_plain = comparing is Comparing.EXACT and _NAMED_PLAINLY.issuperset(types)
+            yield EntityName(types, unquoted(word.value) if is_plain else word.value, word.at, comparing, is_recipient)
 
 
 def _types_of(written: Written) -> Types:

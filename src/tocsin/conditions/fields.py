@@ -16,7 +16,7 @@ from itertools import chain
 from tocsin.conditions import documents
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR, derived_changes, reduced
 from tocsin.conditions.nodes import Has, Kind, Node, Scalar
-from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes
+from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes, unquoted
 from tocsin.logic import NEVER
 from tocsin.model.change import (
     LATE,
@@ -183,6 +183,10 @@ def may_repeat(name: str) -> bool:
     return name in CHANGE_SETS or is_taken(name) or (name in FIELDS and FIELDS[name].may_repeat)
 
 
+_PLAIN_NAMES = frozenset({"owners", "userName", "mentions", "service"})
+"""Fields that hold names without quotes."""
+
+
 def canonical(name: str, value: Scalar) -> str:
     """Return ``value`` as facts about the field ``name`` write it: a status in lower case, a truth value as a word."""
     if isinstance(value, bool):
@@ -193,8 +197,12 @@ def canonical(name: str, value: Scalar) -> str:
 
 
 def has(name: str, values: tuple[Scalar, ...]) -> Node:
-    """Return the node "the field ``name`` equals, or holds, one of ``values``"."""
-    wanted = tuple(sorted({canonical(name, value) for value in values}))
+    """Return the node "the field ``name`` equals, or holds, one of ``values``".
+
+    A person, team or service may be named by its FQN, which is in quotes where the name holds a dot.
+    """
+    plain = (unquoted(value) if name in _PLAIN_NAMES and isinstance(value, str) else value for value in values)
+    wanted = tuple(sorted({canonical(name, value) for value in plain}))
     return Has(name, wanted) if wanted else NEVER
 
 

@@ -294,3 +294,18 @@ def test_the_example_of_every_relation_is_right(name: str) -> None:
 
 def test_a_negation_of_what_is_true_or_false_may_be_compared() -> None:
     assert checked("!isBot == true") == checked("!(isBot == true)")
+
+
+@pytest.mark.parametrize(
+    ("quoted", "plain"),
+    [
+        ("""owners == '"dana.whitlock"'""", "owners == 'dana.whitlock'"),
+        ("""matchUpdatedBy('"dana.whitlock"')""", "matchUpdatedBy('dana.whitlock')"),
+        ("""matchConversationUser({'"dana.whitlock"'})""", "matchConversationUser({'dana.whitlock'})"),
+        ("""service != '"my.service"'""", "service != 'my.service'"),
+        ("""user.isMemberOf('"my.team"')""", "user.isMemberOf('my.team')"),
+        ("""'"dana.whitlock"' in owners""", "owners.contains('dana.whitlock')"),
+    ],
+)
+def test_people_teams_and_services_may_be_quoted_as_in_their_fqns(quoted: str, plain: str) -> None:
+    assert checked(quoted) == checked(plain)

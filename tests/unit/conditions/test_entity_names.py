@@ -79,3 +79,10 @@ def test_arguments_of_named_filters_name_what_their_conditions_name() -> None:
             condition = condition.replace("${" + argument + "}", f"'{argument}'")
         named |= {one.text: one.types for one in entity_names(condition) if one.text in row.arguments}
     assert named == OF_ARGUMENT
+
+
+def test_a_quoted_name_of_a_person_or_team_follows_a_rename() -> None:
+    condition = """owners == '"data.team"' && domains == '"data.team"'"""
+    assert [name.text for name in entity_names(condition)] == ["data.team", '"data.team"']
+    renamed = with_renamed(condition, lambda name: "data" if "team" in name.types else None)
+    assert renamed == """owners == 'data' && domains == '"data.team"'"""

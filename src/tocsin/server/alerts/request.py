@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from tocsin.conditions.paths import unquoted
 from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, plan_of
@@ -220,12 +221,22 @@ def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id:
         if not isinstance(destination, dict):
             raise InvalidInput("must be an object", field=f"destinations[{index}]")
         plain = {key: value for key, value in destination.items() if key != "statusDetails" and value is not None}
+        plain = _with_plain_receivers(plain)
         same = next((one for one in free if _is_same(plain, one)), None)
         if same is not None:
             free.remove(same)
         named.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
     _check_ids([one["id"] for one in named])
     return named
+
+
+def _with_plain_receivers(destination: Document) -> Document:
+    """Return a destination whose receivers are names, where it names people and teams by FQN: ``"dana.whitlock"``."""
+    config = destination.get("config")
+    if not isinstance(config, dict) or not isinstance(receivers := config.get("receivers"), list):
+        return destination
+    names = [unquoted(one) if isinstance(one, str) else one for one in receivers]
+    return {**destination, "config": {**config, "receivers": names}}
 
 
 def _check_ids(ids: Sequence[object]) -> None:

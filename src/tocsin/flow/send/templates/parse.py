@@ -311,7 +311,12 @@ class _Words:
 
 
 def path_of(word: TagToken) -> Path:
-    """Return the path that a word spells: ``../entity.[first name]``, ``@root.event``."""
+    """Return the path that a word spells: ``../entity.[first name]``, ``@root.event``.
+
+    Raises
+    ------
+    InvalidTemplate : ``this`` stands within it
+    """
     rest, up = word.text, 0
     is_private = rest.startswith("@")
     rest = rest[1:] if is_private else rest

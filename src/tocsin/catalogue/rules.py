@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tocsin.catalogue.governance.custom_properties import check_extension, forget_values
-from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels
+from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels, with_shown_labels
 from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import expanded, with_query_name
 from tocsin.catalogue.lineage import edges
@@ -47,8 +47,9 @@ class CatalogueRules(Rules):
                 return draft_of(resolver, kind, with_query_name(kind.name, request))
 
     def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[PatchOperation]) -> Document:
-        """Show a team or a person with the parents, teams and domains that are computed."""
-        return teams.as_patched(record.transaction, document, old, operations)
+        """Show in labels what their tags say, and of teams and people the parents, teams and domains worked out."""
+        shown = with_shown_labels(record.transaction, document, operations)
+        return teams.as_patched(record.transaction, shown, old, operations)
 
     def complete(
         self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document

@@ -66,6 +66,7 @@ SERVER_KEPT = frozenset(
         "version",
         "updatedAt",
         "updatedBy",
+        "impersonatedBy",
         "fullyQualifiedName",
         "changeDescription",
         "incrementalChangeDescription",

@@ -7,11 +7,12 @@ Source: OpenMetadata's ``TagLabelUtil`` and ``EntityRepository.validateTags``. N
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
+from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
@@ -56,6 +57,25 @@ def with_checked_labels(
         catalogue.check_alone([name_of(label) for label in labels], known)
         labels += catalogue.derived(labels)
     return kept
+
+
+def with_shown_labels(transaction: Transaction, document: Document, operations: Sequence[PatchOperation]) -> Document:
+    """Return the document with its labels as readers see them, if a patch is about labels.
+
+    They say what their tags say, and the derived ones are those of today.
+    """
+    if not any(map(_is_about_labels, operations)) or not carries_labels(document):
+        return document
+    shown: Document = relabelled(document, _plain)
+    catalogue = _Tags(transaction)
+    for labels in label_lists(shown):
+        labels[:] = [catalogue.described(label) for label in (*labels, *catalogue.derived(labels))]
+    return shown
+
+
+def _is_about_labels(operation: PatchOperation) -> bool:
+    paths = (operation.get("path"), operation.get("from"))
+    return any(isinstance(path, str) and (path == "" or "tags" in path.split("/")) for path in paths)
 
 
 def _check_certifying(document: Document, old: Document) -> None:
@@ -132,6 +152,10 @@ class _Tags:
             if term is not None:
                 made |= {one["tagFQN"]: one for one in derived_from(label, term.document, given)}
         return list(made.values())
+
+    def described(self, label: Document) -> Document:
+        tag = self._get(name_of(label)) if label.get("source") in TYPES else None
+        return label if tag is None else label | {key: tag.document[key] for key in OF_THE_TAG if key in tag.document}
 
     def _get(self, name: Name) -> Stored | None:
         if name not in self.found:

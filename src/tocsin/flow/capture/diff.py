@@ -32,6 +32,9 @@ Path = tuple[str, ...]
 Value = Any  # Any: a JSON value of whatever field is compared
 
 
+_DERIVED = "serviceType"
+"""Key that everything under a service takes from it: it follows without a change of its own."""
+
 ORDER = "memberOrder"
 """Key of an event's derived fields that holds the positions of new members."""
 
@@ -83,11 +86,11 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
     found = _Found()
     kept, nested = _kept(entity_type), _nested(entity_type)
     for key in _keys(old, new):
-        if key in kept:
-            continue
         before, after = old.get(key), new.get(key)
-        if key in BOOKKEEPING:
+        if key in BOOKKEEPING or (key == _DERIVED and key in kept):
             found.is_stored |= not _is_equal(before, after)
+            continue
+        if key in kept:
             continue
         if key == "extension":
             _fields(found, (key,), before or {}, after or {})
@@ -124,7 +127,7 @@ def _by_identity(rule: MemberList, members: list[Document]) -> list[Document]:
 def _kept(entity_type: str) -> frozenset[str]:
     """Return the keys that the server fills in by itself."""
     kind = ENTITY_TYPES[entity_type]
-    return SERVER_KEPT.union(kind.ancestors, () if kind.is_service else ("serviceType",))
+    return SERVER_KEPT.union(kind.ancestors, () if kind.is_service else (_DERIVED,))
 
 
 @cache

@@ -1,8 +1,9 @@
 """JSON Patch (RFC 6902) of entities, applied to the document that a client has read.
 
 A client that read ``owners: []`` sends ``/owners/0``, so lists that a document omits when empty are added before the
-patch and removed after it (those of members by ``normalize.py``). The amount an operation would copy is checked
-first, because a short patch can double the document with every line.
+patch and removed after it (those of members by ``normalize.py``). Paths that end in ``/href`` are ignored: addresses
+are made for every answer. The amount an operation would copy is checked first, because a short patch can double the
+document with every line.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ def apply(
     TooLarge : there are too many operations, they copy too much, or the document would be too large.
     """
     patched = _in_place(_with_empty_lists(entity_type, _copied(document)), operations, bounds)
+    for operation in operations:
+        if _empties_description(entity_type, operation):
+            _remove_empty(patched, operation["path"])
     return {key: value for key, value in patched.items() if key in document or value not in ([], {})}
 
 
@@ -58,6 +62,8 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
     patched, left, had_bytes = document, bounds.document_bytes, size_of(document)
     try:
         for operation in operations:
+            if _is_about(operation, "href"):
+                continue
             if _is_copy(operation):
                 left -= _copied_bytes(patched, operation)
             if left < 0:
@@ -72,6 +78,26 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
     check_depth(patched)
     bounds.check_size(patched, had_bytes=had_bytes)
     return patched
+
+
+def _is_about(operation: object, key: str) -> bool:
+    """Return whether an operation is about the value of this key, at any depth; not about a custom property."""
+    path = operation.get("path") if isinstance(operation, dict) else None
+    return isinstance(path, str) and path.endswith(f"/{key}") and not path.startswith("/extension/")
+
+
+def _empties_description(entity_type: str, operation: PatchOperation) -> bool:
+    """Return whether an operation sets a description to an empty text, which removes it where it may be missing."""
+    if not _is_about(operation, "description") or operation.get("value") != "":
+        return False
+    return operation["path"] != "/description" or "description" not in ENTITY_TYPES[entity_type].required
+
+
+def _remove_empty(document: Document, path: str) -> None:
+    """Remove what is at a path, if a later operation has left it there, and empty."""
+    holder = resolve_pointer(document, path.rpartition("/")[0], None)
+    if isinstance(holder, dict) and holder.get("description") == "":
+        del holder["description"]
 
 
 def _is_copy(operation: object) -> bool:

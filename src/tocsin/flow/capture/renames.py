@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture import nested_references
 from tocsin.flow.capture.normalize import check_required
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.prepare import draft_of, inherited
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
@@ -23,6 +24,8 @@ from tocsin.model.labels import SOURCES, relabelled
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Draft, Key, Stored, Written
+
+_SERVICE_TYPE = "serviceType"
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,23 @@ def put(record: Record, old: Stored, fields: Document, *, since: Stored | None =
             return rename(record, old, draft)
     kind = ENTITY_TYPES[old.entity_type]
     place = {key: old.document[key] for key in kind.upward if key in old.document}
-    return change(record, record.resolver(), old, fields | place, since=since)
+    fields = _with_service_type(record, old, fields | place)
+    return change(record, record.resolver(), old, fields, since=since)
+
+
+def _with_service_type(record: Record, old: Stored, fields: Document) -> Document:
+    """Return the fields with the type of the service that an entity is under, whatever a request says."""
+    kind, known = ENTITY_TYPES[old.entity_type], old.document.get(_SERVICE_TYPE)
+    field = kind.parent_field(old.document)
+    if _SERVICE_TYPE not in kind.keys or kind.is_service or field is None:
+        return fields
+    if known is not None and fields.get(_SERVICE_TYPE) == known:
+        return fields
+    reference = old.document[field]
+    parent = record.transaction.find(reference["type"], Key.by_id(reference["id"]), Hold.SHARED)
+    taken = inherited(kind, field, parent) if parent else {}
+    others = {key: value for key, value in fields.items() if key != _SERVICE_TYPE}
+    return others | {key: taken[key] for key in (_SERVICE_TYPE,) if key in taken}
 
 
 def rename(record: Record, old: Stored, draft: Draft) -> Written:

@@ -17,7 +17,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
-from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.list_identity import MEMBER_LISTS
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Draft, Key, Stored, Written, missing
@@ -85,7 +85,16 @@ def change(
         check_restore(record.permit, old, record.transaction)
     written = record.change(old, whole | live, event_type, fqn=fqn, since=since)
     record.rules.after_write(record, old.entity_type, written.document, old.document)
+    if kind.is_service and written.document.get("serviceType") != old.document.get("serviceType"):
+        _hand_down(record, written.document, old)
     return written
+
+
+def _hand_down(record: Record, service: Document, old: Stored) -> None:
+    """Give everything under a service its new type, which is no change of theirs."""
+    for entity in record.transaction.descendants(types_below(old.entity_type), old.fqn):
+        if entity.document.get("serviceType") == old.document.get("serviceType"):
+            record.change(entity, entity.document | {"serviceType": service["serviceType"]})
 
 
 def belong(record: Record, entity: tuple[str, Key], field: str, member: Document, *, belongs: bool) -> Written:

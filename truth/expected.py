@@ -18,8 +18,9 @@ from truth.calls import address_of
 from truth.facts import Event, Facts, facts_of
 from truth.history import Key
 from truth.predicted import surprises as surprises_of
-from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script, is_bot
+from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script
 from truth.steps import ADMIN, DropAlert, Principal, Remove, RemoveUser, SetAlert, Step, SwitchAlert
+from truth.values import is_bot
 from truth.world import World
 
 ALL = 10**9

@@ -8,7 +8,8 @@ from __future__ import annotations
 from truth.alert_list import OWN_ALERTS
 from truth.calls import Caller, address_of
 from truth.history import Json
-from truth.script import HIDDEN, READERS, VAULT, Script, is_bot
+from truth.script import HIDDEN, READERS, VAULT, Script
+from truth.values import is_bot
 
 _PASSWORD = "a long password of {}"  # noqa: S105  of people who live for one replay
 

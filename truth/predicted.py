@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
 from truth.facts import Event
-from truth.history import Json, Key
+from truth.history import Key
 from truth.steps import (
     Change,
     DropAlert,
@@ -39,12 +39,11 @@ from truth.steps import (
     Step,
     SwitchAlert,
 )
+from truth.values import differs
 from truth.world import World
 
 Made = tuple[str, Key]
 """Type of an event, and type and FQN of the entity it is about."""
-
-_UNORDERED = ("tags", "domains")
 
 
 def surprises(step: Step, events: Sequence[Event], world: World) -> Iterator[str]:
@@ -80,14 +79,8 @@ def _make_many(step: MakeMany, world: World) -> Iterator[Made]:
 @events_of.register
 def _change(step: Change, world: World) -> Iterator[Made]:
     known = world.document(step.key)
-    if any(_differs(key, known.get(key), value) for key, value in step.values.items()):
+    if any(differs(key, known.get(key), value) for key, value in world.written(step).items()):
         yield "entityUpdated", step.key
-
-
-def _differs(key: str, one: Json | None, other: Json | None) -> bool:
-    if key in _UNORDERED and one and other:
-        return sorted(map(repr, one)) != sorted(map(repr, other))
-    return (one or None) != (other or None)
 
 
 @events_of.register

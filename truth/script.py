@@ -48,6 +48,7 @@ from truth.steps import (
     Step,
     SwitchAlert,
 )
+from truth.values import is_bot
 from truth.world import World
 
 READERS = tuple(f"reader_{number}" for number in range(1, 7))
@@ -88,11 +89,6 @@ class Script:
     founding: tuple[Step, ...]
     alerts: dict[str, list[Alert]]
     steps: tuple[Step, ...]
-
-
-def is_bot(name: str) -> bool:
-    """Say whether a pseudonym of the history names a bot."""
-    return name.startswith("bot_")
 
 
 def script_of(history: History, seed: int) -> Script:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
 from truth.history import Json, Key
-from truth.steps import Change as ChangeStep
 from truth.steps import (
+    BULK,
+    PUT,
     DropAlert,
     Edge,
     EditPost,
@@ -39,6 +40,8 @@ from truth.steps import (
     Step,
     SwitchAlert,
 )
+from truth.steps import Change as ChangeStep
+from truth.values import differs, is_bot
 
 ABOVE = {
     "database": "databaseService",
@@ -54,11 +57,23 @@ ABOVE = {
 
 @dataclass
 class Entity:
-    """What is known of an entity: its document by keys, who follows it, whether it is soft-deleted."""
+    """What is known of an entity: its document by keys, who follows it, whether it is soft-deleted.
+
+    ``of_people`` are the keys that a person wrote last.
+    """
 
     document: Json
     followers: set[str] = field(default_factory=set)
     is_deleted: bool = False
+    of_people: set[str] = field(default_factory=set)
+
+    def write(self, actor: str, values: Json) -> None:
+        """Set values; None removes a key."""
+        for key in [key for key, value in values.items() if differs(key, self.document.get(key), value)]:
+            self.of_people.discard(key) if is_bot(actor) else self.of_people.add(key)
+        self.document.update(values)
+        for key in [key for key, value in self.document.items() if value is None]:
+            del self.document[key]
 
 
 @dataclass
@@ -167,6 +182,14 @@ class World:
             for relation, one, other in ((self.downstream, source, product), (self.upstream, product, source)):
                 relation[one].discard(other) if is_gone else relation[one].add(other)
 
+    def written(self, step: ChangeStep) -> Json:
+        """Return the values that a step sets: a bot's PUT, alone or in bulk, leaves those that a person wrote last."""
+        known = self.entities.get(step.key)
+        if known is None or step.by not in (PUT, BULK) or not is_bot(step.actor):
+            return step.values
+        kept = {key for key in known.of_people if known.document.get(key)}
+        return {key: value for key, value in step.values.items() if key not in kept}
+
     @singledispatchmethod
     def apply(self, step: Step) -> None:
         """Do what a step does to the catalogue; what alerts say is in ``truth/alert_list.py``."""
@@ -174,7 +197,8 @@ class World:
 
     @apply.register
     def _make(self, step: Make) -> None:
-        self.entities[step.key] = Entity(dict(step.document))
+        self.entities[step.key] = made = Entity({})
+        made.write(step.actor, step.document)
         if step.key[0] == "team":
             for above in step.document.get("parents", ()):
                 self.teams_below[above["name"]].append(step.key[1])
@@ -189,10 +213,7 @@ class World:
 
     @apply.register
     def _change(self, step: ChangeStep) -> None:
-        document = self.entities[step.key].document
-        document.update(step.values)
-        for key in [key for key, value in document.items() if value is None]:
-            del document[key]
+        self.entities[step.key].write(step.actor, self.written(step))
 
     @apply.register
     def _remove(self, step: Remove) -> None:
@@ -287,9 +308,7 @@ class World:
             one.followers.discard(step.user)
             for name in ("owners", "users"):
                 left = [reference for reference in one.document.get(name, ()) if reference["name"] != step.user]
-                one.document[name] = left
-                if not left:
-                    del one.document[name]
+                one.write(step.actor, {name: left or None})
         self.mutes = {one for one in self.mutes if one[0] != step.user}
 
     def naming(self, user: str) -> list[Key]:

@@ -21,10 +21,13 @@ def strong_tag(document: Document) -> str:
 
     It depends on the version and on what changes without one: the order of members, and bookkeeping.
     """
+    parts = _unversioned(document)
+    return _tag(document, orjson.dumps(parts, option=orjson.OPT_SORT_KEYS) if parts else b"")
+
+
+def _tag(document: Document, more: bytes = b"") -> str:
     text = f"{document['version']}-{document['updatedAt']}".encode()
-    if parts := _unversioned(document):
-        text += orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
-    return f'"{hashlib.sha256(text).hexdigest()[:16]}"'
+    return f'"{hashlib.sha256(text + more).hexdigest()[:16]}"'
 
 
 def _unversioned(holder: Document) -> list[Any]:  # Any: names, and bookkeeping
@@ -50,6 +53,9 @@ def weak_tag(document: Document) -> str:
 
 
 def holds(if_match: str, document: Document) -> bool:
-    """Return whether an ``If-Match`` header (``*``, one tag or a list of them) names this state."""
+    """Return whether an ``If-Match`` header (``*``, one tag or a list of them) names this state.
+
+    Clients of 1.13 make the strong tag themselves, from version and time alone; theirs holds as well.
+    """
     wanted = {tag.strip() for tag in if_match.split(",")}
-    return "*" in wanted or bool(wanted & {strong_tag(document), weak_tag(document)})
+    return "*" in wanted or bool(wanted & {strong_tag(document), _tag(document), weak_tag(document)})

@@ -65,7 +65,10 @@ def make_archive() -> None:
             return
         making = _FOLDER / "making.jsa"
         making.unlink(missing_ok=True)
-        _run_once(f"{_ALWAYS} -XX:ArchiveClassesAtExit={making}")
+        try:
+            _run_once(f"{_ALWAYS} -XX:ArchiveClassesAtExit={making}")
+        except subprocess.TimeoutExpired:  # a busy machine: without an archive, Spark starts slowly, and works
+            return
         making.rename(_ARCHIVE)
         _MADE_FOR.write_text(wanted)
 

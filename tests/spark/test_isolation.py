@@ -20,7 +20,7 @@ from tocsin.conditions.check import checked
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.plan_cost import check_cost
 from tocsin.flow.resolve.portions import MatchedEvent
-from tocsin.jobs.isolation import Processing, SetAside, TimeLimitExceeded, isolating, within
+from tocsin.jobs.isolation import CONTROL, Processing, SetAside, TimeLimitExceeded, isolating, within
 from tocsin.jobs.match_stream import streaming, warm_up
 from tocsin.jobs.resolving import Notify, Resolving
 from tocsin.model.audit_finding import FindingKind
@@ -240,11 +240,18 @@ def test_no_alert_is_set_aside_for_a_fault_of_the_store_that_only_some_meet(spar
     assert batch.done == []
 
 
+def test_alerts_are_set_aside_though_no_other_matches_if_the_event_can_be_read(spark: SparkSession) -> None:
+    batch = Batch(spark, "b", "c")
+    processing = replace(batch.processing(), rehearse=lambda _index: 0)
+    _, aside = isolating(processing, _index(), limit_s=60)
+    assert [one.subscription_id for one in aside] == ["b", "c"]
+
+
 @pytest.mark.parametrize("own", [frozenset(), frozenset({"c"})])
 def test_no_alert_is_set_aside_for_what_all_that_match_or_our_own_fail_at(
     spark: SparkSession, own: frozenset[str]
 ) -> None:
-    batch = Batch(spark, "b", "c")
+    batch = Batch(spark, "b", "c", CONTROL.subscription_id)
     processing = replace(batch.processing(), own=own, rehearse=lambda _index: len(own))
     with pytest.raises(PySparkException):
         isolating(processing, _index(), limit_s=60)

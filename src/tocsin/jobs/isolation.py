@@ -4,7 +4,7 @@ A condition may be slow on a single event, or fail when Spark plans, compiles or
 the alerts in halves, without effect, until each part passes or is a single alert; the micro-batch is processed without
 those. Alerts that pass alone and fail or are slow together are left out, the costliest first, until the rest passes.
 Nothing is set aside for a failure that matching nothing has as well, that names the store or the disk, or that Tocsin's
-own alerts or all matching ones have.
+own alerts have. If all alerts that match fail, ``CONTROL`` tells whether they or the events are to blame.
 Next: ``catalogue/alerts/findings.py``, which disables the alerts and notifies their owners.
 """
 
@@ -25,6 +25,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tocsin.conditions.check import checked
+from tocsin.flow.match.plan import ALL_RESOURCES, Plan
 from tocsin.jobs.intervals import brief
 from tocsin.model.audit_finding import FindingKind
 from tocsin.spark.match import Index
@@ -42,6 +44,9 @@ _OF_STORE = re.compile(r"\b(sqlalchemy|sqlite3|psycopg)\.")
 _TAGS = itertools.count(1)
 _LOG = structlog.get_logger(__name__)
 T = TypeVar("T")
+
+CONTROL = Plan("control", (ALL_RESOURCES,), checked("!(entity.name == '')"), created_at_ms=0)
+"""An alert that reads the document of every event and matches it."""
 
 STOPPED = (Py4JError, PySparkException, RecursionError)
 """How Spark fails at what an alert asks: in parsing, planning, compiling or executing it."""
@@ -165,15 +170,21 @@ def _failing(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsid
         )
         # The fault of a store or disk may have begun, or be over, in between.
         is_sure = not trials.met_fault and trials.reason(nothing) is None
-        return failing if is_sure and _are_to_blame(batch, index, [one.subscription_id for one in failing]) else []
+        names = [one.subscription_id for one in failing]
+        may_be_events = trial is batch.rehearse or trials.reason(nothing.changed((), [CONTROL])) is not None
+        are_to_blame = is_sure and _are_to_blame(batch, index, names, may_be_events=may_be_events)
+        return failing if are_to_blame else []
     return []
 
 
-def _are_to_blame(batch: Processing[T], index: Index, failing: Sequence[str]) -> bool:
-    """Return whether some alerts fail for what they ask: not if Tocsin's own fail as well, or all that match do."""
+def _are_to_blame(batch: Processing[T], index: Index, failing: Sequence[str], *, may_be_events: bool) -> bool:
+    """Return whether some alerts fail for what they ask: not if Tocsin's own fail as well.
+
+    If it may be a fault of the events, others must match and pass.
+    """
     if not batch.own.isdisjoint(failing):
         return False
-    return len(failing) == 1 or batch.rehearse(index.changed(failing, ())) > 0
+    return len(failing) == 1 or not may_be_events or batch.rehearse(index.changed(failing, ())) > 0
 
 
 class _Trials:

@@ -159,6 +159,7 @@ def test_a_hostile_statement_is_refused(lake: LakeSql, sql: str) -> None:
     [
         ("SELECT * FROM events", "There is no table or view events; query change_events."),
         ("SHOW TABLES", "Only queries are allowed, without show tables. docs/lake.md lists"),
+        ("SELECT current_timestamp(9)", "Spark refuses the query: [FEATURE_NOT_ENABLED]"),
         ("SELECT current_user", "Queries cannot use current_user. docs/lake.md lists"),
     ],
 )
@@ -266,6 +267,8 @@ def test_sparks_own_examples_of_the_functions_pass(lake: LakeSql, spark: SparkSe
             try:
                 lake.checked(sql)
             except InvalidInput as error:
+                if "Spark refuses" in error.message:  # an example of what is not switched on
+                    continue
                 refused.append((name, sql, error.message))
             except PySparkException:  # an example of an error
                 continue

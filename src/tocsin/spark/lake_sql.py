@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from tocsin.errors import InvalidInput, TooLarge
@@ -66,9 +67,16 @@ class LakeSql:
         if _class_of(parsed) == "DescribeRelation" and _name_of(parsed.relation()) == [VIEW]:
             return None
         self._check_parsed(parsed)
-        frame = self.session.sql(sql)
+        frame = self._analysed(sql)
         self._check_analysed(frame._jdf.queryExecution().analyzed(), may_grow=may_grow)
         return frame
+
+    def _analysed(self, sql: str) -> DataFrame:
+        try:
+            return self.session.sql(sql)
+        except Py4JJavaError as error:  # an error that PySpark does not know; nothing but the query has run yet
+            reason = str(error.java_exception.getMessage()).partition("\n")[0]
+            raise InvalidInput(f"Spark refuses the query: {reason}") from error
 
     def _check_parsed(self, parsed: Node) -> None:
         nodes = list(self._plans(parsed))

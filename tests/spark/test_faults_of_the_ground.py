@@ -146,8 +146,7 @@ def test_the_disk_of_the_checkpoint_is_full(spark: SparkSession, sqlite_engine: 
                 file.write(b"\1" * 512)
         for number in range(3):
             company.describe("orders", f"while full {number}", by="dia")
-        until(lambda: "disk_full" in heard.begun, within_s=120)
-        assert [one.waits_for for one in heard.health()] == ["disk_full"]
+        until(lambda: [one.waits_for for one in heard.health()] == ["disk_full"], within_s=120)
         ballast.unlink()
         until(lambda: caught_up(sqlite_engine), within_s=120)
         until(lambda: [one.waits_for for one in heard.health()] == [None], within_s=30)

@@ -34,7 +34,7 @@ class RuleEffect(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule; ``resources`` empty means all of them. ``document`` is the rule as it was written."""
+    """One rule; ``resources``, in lower case, empty means all of them. ``document`` is the rule as it was written."""
 
     name: str
     effect: RuleEffect
@@ -45,7 +45,7 @@ class Rule:
 
     def is_about(self, resource: str, operation: Operation) -> bool:
         """Return whether the rule applies to this operation on this type of entity."""
-        if self.resources and resource not in self.resources:
+        if self.resources and resource.lower() not in self.resources:
             return False
         return any(includes(granted, operation) for granted in self.operations)
 
@@ -92,7 +92,7 @@ def _rule(document: Document) -> Rule:
         name=document["name"],
         effect=RuleEffect(document["effect"]),
         operations=frozenset(_operation(one) for one in document["operations"]),
-        resources=frozenset() if any(_is_all(one) for one in resources) else frozenset(resources),
+        resources=frozenset() if any(_is_all(one) for one in resources) else frozenset(map(str.lower, resources)),
         condition=checked(text) if text else ALWAYS,
         document=document,
     )
@@ -149,9 +149,8 @@ def _known_operation(name: str, place: str) -> str:
 
 
 def _known_resource(name: str, resources: Collection[str], place: str) -> str:
-    if _is_all(name):
-        return ALL_RESOURCES
-    if name not in resources:
+    """Return the name as it was written, whatever its case."""
+    if not _is_all(name) and name.lower() not in map(str.lower, resources):
         raise InvalidInput(f"unknown resource {name!r}{hint(name, resources)}", field=f"{place}.resources")
     return name
 

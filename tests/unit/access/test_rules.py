@@ -10,8 +10,9 @@ from tests.unit.access.people import rule
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
 from tocsin.access.language import checked
 from tocsin.access.resources import RESOURCES
-from tocsin.access.rules import checked_rules
+from tocsin.access.rules import checked_rules, policy_of
 from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 
 
@@ -67,10 +68,18 @@ def test_the_nearest_operation_and_resource_are_named() -> None:
         checked_rules({"name": "P", "rules": [rule("allow", "All", on="tabel")]}, RESOURCES)
 
 
-def test_a_rule_gets_its_full_name_and_one_spelling_for_all() -> None:
+def test_a_rule_gets_its_full_name_and_keeps_its_resources_as_they_are_written() -> None:
     (made,) = checked_rules({"name": "My.Policy", "rules": [rule("deny", "*", on="All")]}, RESOURCES)
     assert made["fullyQualifiedName"] == '"My.Policy".deny * All None'
-    assert (made["operations"], made["resources"]) == (["All"], ["all"])
+    assert (made["operations"], made["resources"]) == (["All"], ["All"])
+
+
+@pytest.mark.parametrize("resource", ["Table", "TABLE", "table", "All", "*"])
+def test_resources_are_named_in_any_case(resource: str) -> None:
+    rules = checked_rules({"name": "P", "rules": [rule("deny", "ViewAll", on=resource)]}, RESOURCES)
+    (made,) = policy_of({"id": "p", "name": "P", "rules": rules}).rules
+    assert made.is_about("table", Operation.VIEW_BASIC)
+    assert made.is_about("eventSubscription", Operation.VIEW_BASIC) == (resource in ("All", "*"))
 
 
 def test_the_default_policies_are_well_formed_and_roles_name_them() -> None:

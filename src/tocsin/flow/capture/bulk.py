@@ -16,7 +16,6 @@ from tocsin.flow.capture.authorization import Permits, everything, in_place
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError
-from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.capture.upsert import create, kind_of, put
 from tocsin.flow.capture.write import Ids, Record, Rules
 from tocsin.model import fqn
@@ -161,5 +160,5 @@ def _probable_fqns(kind: EntityType, requests: Sequence[Document]) -> Iterator[s
         parent = next((request[place.field] for place in kind.places if request.get(place.field)), None)
         if parent is None and (kind.may_stand_alone or not kind.places):
             yield fqn.quote(name)
-        elif isinstance(parent, str) and not is_uuid(parent):
+        elif isinstance(parent, str):
             yield fqn.child(f"{parent}.{kind.infix}" if kind.infix else parent, name)

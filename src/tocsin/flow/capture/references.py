@@ -72,7 +72,7 @@ class Resolver:
         ------
         NotFound : there is no such live entity
         """
-        found = self.transaction.reference(entity_type, key_of(given))
+        found = self._reference(entity_type, given)
         if found is None or found.get("deleted"):
             raise missing(entity_type, key_of(given))
         self._check_view(entity_type, str(found["id"]))
@@ -85,10 +85,9 @@ class Resolver:
         ------
         NotFound : there is no such live entity
         """
-        key = key_of(given)
-        found = self.transaction.find(entity_type, key, Hold.SHARED)
-        if found is None or found.deleted:
-            raise missing(entity_type, key)
+        found = self._live(entity_type, given)
+        if found is None:
+            raise missing(entity_type, key_of(given))
         check_view(self.permit, found)
         return found
 
@@ -106,12 +105,12 @@ class Resolver:
             raise InvalidInput(
                 f"{place.field} must be a {' or a '.join(place.types)}, not a {named}", field=place.field
             )
-        key = key_of(given)
         for entity_type in (named,) if named else place.types:
-            found = self.transaction.find(entity_type, key, Hold.SHARED)
-            if found is not None and not found.deleted:
+            found = self._live(entity_type, given)
+            if found is not None:
                 check_view(self.permit, found)
                 return found
+        key = key_of(given)
         raise NotFound(f"{named or ' or '.join(place.types)} {key} not found", entity_type=place.types[0], fqn=key.fqn)
 
     def _check_view(self, entity_type: str, entity_id: str) -> None:
@@ -130,7 +129,15 @@ class Resolver:
                 return reference
         if self.strict:
             return self.one(wanted, given)
-        return self.transaction.reference(wanted, key_of(given)) or given
+        return self._reference(wanted, given) or given
+
+    def _live(self, entity_type: str, given: Given) -> Stored | None:
+        found = (self.transaction.find(entity_type, key, Hold.SHARED) for key in keys_of(given))
+        return next((one for one in found if one is not None and not one.deleted), None)
+
+    def _reference(self, entity_type: str, given: Given) -> Document | None:
+        found = (self.transaction.reference(entity_type, key) for key in keys_of(given))
+        return next((one for one in found if one is not None), None)
 
 
 def reference_to(stored: Stored) -> Document:
@@ -146,6 +153,17 @@ def reference_to(stored: Stored) -> Document:
 def is_uuid(text: str) -> bool:
     """Return whether a text is an id rather than a name."""
     return _UUID.fullmatch(text) is not None
+
+
+def keys_of(given: Given) -> tuple[Key, ...]:
+    """Return by what a given reference is looked up, in this order: a name may look like an id.
+
+    Raises
+    ------
+    InvalidInput : the value is no reference
+    """
+    key = key_of(given)
+    return (key, Key.by_name(given)) if isinstance(given, str) and is_uuid(given) else (key,)
 
 
 def key_of(given: Given) -> Key:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tocsin.errors import Forbidden, InvalidInput
-from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.match.cascade import path_between
 from tocsin.flow.match.plan import plan_of
 from tocsin.model.entity import Document, EntityReference
@@ -77,7 +76,7 @@ def _found(
         raise InvalidInput("must be a reference to an alert: its id or name", field=place)
     name = next((one for key in ("id", "fullyQualifiedName", "name") if isinstance(one := asked.get(key), str)), "")
     by_name = {one.name: one for one in known.values()}
-    alert = known.get(name) or kept.get(name) if is_uuid(name) else by_name.get(name)
+    alert = known.get(name) or kept.get(name) or by_name.get(name)
     if alert is None:
         raise InvalidInput(f"unknown alert {name!r}; {meant(name, sorted(by_name))}", field=place)
     return alert

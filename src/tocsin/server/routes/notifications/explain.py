@@ -5,12 +5,13 @@ Next: ``server/alerts/explanations.py``.
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import NotFound
+from tocsin.flow.capture.references import keys_of
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.stored import Key, missing
@@ -24,7 +25,6 @@ from tocsin.server.routes.entities.crud import found
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 router = APIRouter(tags=["events"])
 
@@ -59,17 +59,15 @@ def explain_event(
 
 
 def _alert(named: str, caller: Caller) -> EventSubscription | None:
-    key = Key.by_id(named.lower()) if _ID.fullmatch(named) else Key.by_name(named)
-    try:
-        document = found(ROW, key, caller)
-    except NotFound:
-        return None
-    return caller.parts.subscriptions.find(document["id"])
+    for key in keys_of(named):
+        with suppress(NotFound):
+            return caller.parts.subscriptions.find(found(ROW, key, caller)["id"])
+    return None
 
 
 def _person(named: str, caller: Caller) -> Person:
     people = caller.parts.people
-    person = people.by_id(named.lower()) if _ID.fullmatch(named) else people.by_name(named)
+    person = people.by_id(named.lower()) or people.by_name(named)
     if person is None:
         raise missing("user", Key.by_name(named))
     return person

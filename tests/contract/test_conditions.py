@@ -87,3 +87,5 @@ def test_functions_are_listed_and_unknown_types_of_alert_refused(administrator: 
     names = administrator.get("/events/subscriptions/resources").json()["data"]
     assert "filterByFqn" in next(one for one in names if one["name"] == "table")["supportedFilters"]
     assert administrator.get("/events/subscriptions/Loud/resources").status_code == 400
+    for spelt in ("notification", "NOTIFICATION", "ACTIVITY_FEED"):
+        assert administrator.get(f"/events/subscriptions/{spelt}/resources").status_code == 200

@@ -68,8 +68,10 @@ def list_resources(alert_type: PathText, caller: Asked) -> Response:
 
 
 def _alert_type(text: str) -> AlertType:
-    if text in tuple(AlertType):
-        return AlertType(text)
+    """Return the type of alert that a path names, in any case."""
+    named = next((one for one in AlertType if one.lower() == text.replace("_", "").lower()), None)
+    if named is not None:
+        return named
     raise InvalidInput(f"unknown type of alert {text!r}; {meant(text, tuple(AlertType))}", field="alertType")
 
 

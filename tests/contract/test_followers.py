@@ -65,6 +65,25 @@ def test_unfollowing_names_who_left(alice: tuple[str, httpx.Client], orders: Jso
     assert client.get(f"/tables/{orders['id']}/followers").json() == {"data": []}
 
 
+def test_what_is_taken_back_of_a_deleted_asset_stays_so_when_it_is_restored(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    path = f"/tables/{orders['id']}"
+    assert client.put(f"{path}/followers/{user_id}").is_success
+    assert client.put(f"{path}/vote", json={"updatedVoteType": "votedUp"}).is_success
+    assert administrator.delete(path).is_success
+    assert client.put(f"{path}/vote", json={"updatedVoteType": "votedDown"}).status_code == 404
+    for answer in (
+        client.put(f"{path}/vote", json={"updatedVoteType": "unVoted"}),
+        client.delete(f"{path}/followers/{user_id}"),
+    ):
+        assert (answer.status_code, answer.json()["eventType"]) == (200, "entityUpdated")
+    assert administrator.put("/tables/restore", json={"id": orders["id"]}).is_success
+    after = client.get(f"{path}?fields=votes,followers").json()
+    assert (after["followers"], after["votes"]["upVotes"]) == ([], 0)
+
+
 def test_only_an_administrator_follows_for_somebody_else(
     served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
 ) -> None:

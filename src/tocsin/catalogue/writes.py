@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tocsin.catalogue.feed.votes import vote
+from tocsin.catalogue.feed.votes import TAKEN_BACK, vote
 from tocsin.catalogue.governance.custom_properties import with_property
 from tocsin.catalogue.lineage import edges
 from tocsin.catalogue.observations import runs
@@ -44,18 +44,20 @@ class Writes(EntityWrites):
         )
 
     def unfollow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
-        """Make a user no follower of a live entity. Raises as ``follow``."""
+        """Make a user no follower of an entity, soft-deleted or not. Raises as ``follow``."""
         key = Key.by_id(entity_id)
-        return self.on_live(
+        return self.on_stored(
             entity_type, key, lambda record, entity: unfollow(record, entity, user_id), actor=actor, hold=Hold.SHARED
         )
 
     def vote(self, entity_type: str, entity_id: str, wanted: object, *, actor: Actor) -> Written:
-        """Take the actor's vote on a live entity. Raises as ``catalogue/feed/votes.py``."""
+        """Take the actor's vote on a live entity, or take it back, of a soft-deleted one as well.
+
+        Raises as ``catalogue/feed/votes.py``.
+        """
         key = Key.by_id(entity_id)
-        return self.on_live(
-            entity_type, key, lambda record, entity: vote(record, entity, actor.id, wanted), actor=actor
-        )
+        write = self.on_stored if wanted == TAKEN_BACK else self.on_live
+        return write(entity_type, key, lambda record, entity: vote(record, entity, actor.id, wanted), actor=actor)
 
     def put_property(self, type_id: str, wanted: Document, *, actor: Actor) -> Written:
         """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""

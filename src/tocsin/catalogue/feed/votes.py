@@ -17,7 +17,8 @@ from tocsin.model.stored import Stored, Written
 KIND = "votes"
 """As what votes are attached to an entity: the ids of who voted, by the side they took."""
 
-_SIDES = {"votedUp": "upVoters", "votedDown": "downVoters", "unVoted": None}
+TAKEN_BACK = "unVoted"
+_SIDES = {"votedUp": "upVoters", "votedDown": "downVoters", TAKEN_BACK: None}
 
 
 def vote(record: Record, entity: Stored, user_id: str, wanted: object) -> Written:

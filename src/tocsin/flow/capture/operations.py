@@ -242,6 +242,23 @@ class EntityWrites:
         """
         return self._write(lambda record: work(record, _live(record, entity_type, key, hold)), actor)
 
+    def on_stored(
+        self,
+        entity_type: str,
+        key: Key,
+        work: Callable[[Record, Stored], Written],
+        *,
+        actor: Actor,
+        hold: Hold = Hold.CHANGE,
+    ) -> Written:
+        """Do a piece of work on an entity, which may be soft-deleted: what people take back of their own.
+
+        Raises
+        ------
+        NotFound : there is no such entity.
+        """
+        return self._write(lambda record: work(record, _found(record, entity_type, key, hold)), actor)
+
     def replace(self, entity_type: str, fqn: str, state: Document, at_ms: int, *, actor: Actor) -> Written:
         """Replace the entity by a complete recorded state: omitted keys are removed. Its parent need not exist."""
 

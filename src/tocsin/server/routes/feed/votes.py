@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
+from tocsin.catalogue.feed.votes import TAKEN_BACK
 from tocsin.model.stored import Key
 from tocsin.server.http.request import Asked, DocumentBody, PathId, Row, answer
 from tocsin.server.routes.entities.crud import found
@@ -16,6 +17,7 @@ router = APIRouter(tags=["followers"])
 @router.put("/{entity_id}/vote")
 def vote(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Vote on the entity: ``{"updatedVoteType": "votedUp"}``, ``votedDown``, or ``unVoted``."""
-    found(row, Key.by_id(str(entity_id)), caller)
-    written = caller.parts.writes.vote(row.name, str(entity_id), body.get("updatedVoteType"), actor=caller.actor)
+    wanted = body.get("updatedVoteType")
+    found(row, Key.by_id(str(entity_id)), caller, include="all" if wanted == TAKEN_BACK else "non-deleted")
+    written = caller.parts.writes.vote(row.name, str(entity_id), wanted, actor=caller.actor)
     return answer(event_of(row, written, caller))

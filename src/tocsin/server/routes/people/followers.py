@@ -62,8 +62,8 @@ def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Respo
 
 @of_asset.delete("/{user_id}")
 def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
-    """Remove a follower."""
-    found(row, Key.by_id(str(entity_id)), caller)
+    """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back."""
+    found(row, Key.by_id(str(entity_id)), caller, include="all")
     _check_oneself(str(user_id), caller)
     written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
     return answer(event_of(row, written, caller))

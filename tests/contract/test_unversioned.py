@@ -130,7 +130,6 @@ def _made(client: httpx.Client, at: str) -> tuple[str, str]:
     [
         ("sourceHash", "8fd2c80e42536e4faf2784b2eaf2c636"),
         ("lifeCycle", {"accessed": {"timestamp": 5}}),
-        ("processedLineage", True),
     ],
 )
 def test_bookkeeping_is_stored(administrator: httpx.Client, key: str, value: Json) -> None:

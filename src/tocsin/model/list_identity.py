@@ -88,7 +88,7 @@ SERVER_KEPT = frozenset(
 
 
 BOOKKEEPING = frozenset(
-    {"lifeCycle", "sourceHash", "processedLineage", "lastLoginTime", "lastActivityTime", "votes", "usageSummary"}
+    {"lifeCycle", "sourceHash", "lastLoginTime", "lastActivityTime", "votes", "usageSummary"}
 )
 """Keys by which connectors and the server keep books of an entity: changed alone, they make no version and no event.
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def until(question: Callable[[], bool], *, within_s: float = 30.0, every_s: float = 0.02) -> None:
+def until(question: Callable[[], bool], *, within_s: float = 60.0, every_s: float = 0.02) -> None:
     """Return as soon as ``question`` answers True; fail after ``within_s`` seconds."""
     deadline = time.monotonic() + within_s
     while not question():

@@ -196,12 +196,17 @@ def canonical(name: str, value: Scalar) -> str:
     return str(value).lower() if kind_of(name) is Kind.STATUS else str(value)
 
 
+def _name_in(text: str) -> str:
+    """Return the name that a text quotes, or the text itself: no name is empty."""
+    return unquoted(text) or text
+
+
 def has(name: str, values: tuple[Scalar, ...]) -> Node:
     """Return the node "the field ``name`` equals, or holds, one of ``values``".
 
     A person, team or service may be named by its FQN, which is in quotes where the name holds a dot.
     """
-    plain = (unquoted(value) if name in _PLAIN_NAMES and isinstance(value, str) else value for value in values)
+    plain = (_name_in(value) if name in _PLAIN_NAMES and isinstance(value, str) else value for value in values)
     wanted = tuple(sorted({canonical(name, value) for value in plain}))
     return Has(name, wanted) if wanted else NEVER
 

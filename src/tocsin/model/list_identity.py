@@ -87,9 +87,7 @@ SERVER_KEPT = frozenset(
 """Keys the server writes by itself; a difference in them is no change made by anyone."""
 
 
-BOOKKEEPING = frozenset(
-    {"lifeCycle", "sourceHash", "lastLoginTime", "lastActivityTime", "votes", "usageSummary"}
-)
+BOOKKEEPING = frozenset({"lifeCycle", "sourceHash", "lastLoginTime", "lastActivityTime", "votes", "usageSummary"})
 """Keys by which connectors and the server keep books of an entity: changed alone, they make no version and no event.
 
 Votes and usage are reported on routes of their own, whose events have no version.

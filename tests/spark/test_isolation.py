@@ -251,7 +251,7 @@ def test_alerts_are_set_aside_though_no_other_matches_if_the_event_can_be_read(s
 def test_no_alert_is_set_aside_for_what_all_that_match_or_our_own_fail_at(
     spark: SparkSession, own: frozenset[str]
 ) -> None:
-    batch = Batch(spark, "b", "c", CONTROL.subscription_id)
+    batch = Batch(spark, "b", "c", CONTROL)
     processing = replace(batch.processing(), own=own, rehearse=lambda _index: len(own))
     with pytest.raises(PySparkException):
         isolating(processing, _index(), limit_s=60)

@@ -45,8 +45,8 @@ _TAGS = itertools.count(1)
 _LOG = structlog.get_logger(__name__)
 T = TypeVar("T")
 
-CONTROL = Plan("control", (ALL_RESOURCES,), checked("!(entity.name == '')"), created_at_ms=0)
-"""An alert that reads the document of every event and matches it."""
+CONTROL = "control"
+"""Id of the alert that reads the document of every event and matches it."""
 
 STOPPED = (Py4JError, PySparkException, RecursionError)
 """How Spark fails at what an alert asks: in parsing, planning, compiling or executing it."""
@@ -171,10 +171,14 @@ def _failing(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsid
         # The fault of a store or disk may have begun, or be over, in between.
         is_sure = not trials.met_fault and trials.reason(nothing) is None
         names = [one.subscription_id for one in failing]
-        may_be_events = trial is batch.rehearse or trials.reason(nothing.changed((), [CONTROL])) is not None
+        may_be_events = trial is batch.rehearse or trials.reason(nothing.changed((), [_control()])) is not None
         are_to_blame = is_sure and _are_to_blame(batch, index, names, may_be_events=may_be_events)
         return failing if are_to_blame else []
     return []
+
+
+def _control() -> Plan:
+    return Plan(CONTROL, (ALL_RESOURCES,), checked("!(entity.name == '')"), created_at_ms=0)
 
 
 def _are_to_blame(batch: Processing[T], index: Index, failing: Sequence[str], *, may_be_events: bool) -> bool:

@@ -22,7 +22,6 @@ from tocsin.catalogue.quality.case_placement import check_purpose, place_case, p
 from tocsin.catalogue.templates.texts import with_checked_texts
 from tocsin.catalogue.templates.uses import check_assigned, check_unused
 from tocsin.conditions.entity_names import PEOPLE
-from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.prepare import checked, draft_of
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record, Rules
@@ -46,10 +45,10 @@ class CatalogueRules(Rules):
             case _:
                 return draft_of(resolver, kind, with_query_name(kind.name, request))
 
-    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[PatchOperation]) -> Document:
+    def shown(self, record: Record, document: Document, old: Stored, paths: Collection[str]) -> Document:
         """Show in labels what their tags say, and of teams and people the parents, teams and domains worked out."""
-        shown = with_shown_labels(record.transaction, document, operations)
-        return teams.as_patched(record.transaction, shown, old, operations)
+        shown = with_shown_labels(record.transaction, document, paths)
+        return teams.as_patched(record.transaction, shown, old, paths)
 
     def complete(
         self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document

@@ -107,13 +107,11 @@ def test_a_command_that_needs_an_extra_says_which(wheel: Path, arguments: tuple[
     assert f"pip install 'tocsin[{extra}]'" in line
 
 
-def test_pins_hold_names_and_versions_only() -> None:
+def test_pins_hold_names_versions_and_hashes_only() -> None:
     lines = [line for pins in (ROOT / "requirements").glob("*.txt") for line in pins.read_text().splitlines()]
-    unpinned = [
-        line
-        for line in lines
-        if not re.fullmatch(r"[\w.-]+==[\w.]+( ; python_version < \"[\d.]+\")?( +# via .*)?|#.*|", line)
-    ]
+    pin = r"[\w.-]+==[\w.]+( ; python_version < \"[\d.]+\")?( \\)?"
+    below = r" +(--hash=sha256:\w{64}( \\)?|# via .*)"
+    unpinned = [line for line in lines if not re.fullmatch(f"{pin}|{below}|#.*|", line)]
     assert unpinned == []
     assert not [line for line in lines if "://" in line or " /" in line]
 

@@ -7,12 +7,11 @@ Source: OpenMetadata's ``TagLabelUtil`` and ``EntityRepository.validateTags``. N
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
@@ -59,12 +58,12 @@ def with_checked_labels(
     return kept
 
 
-def with_shown_labels(transaction: Transaction, document: Document, operations: Sequence[PatchOperation]) -> Document:
-    """Return the document with its labels as readers see them, if a patch is about labels.
+def with_shown_labels(transaction: Transaction, document: Document, paths: Iterable[str]) -> Document:
+    """Return the document with its labels as readers see them, if a patch of ``paths`` is about labels.
 
     They say what their tags say, and the derived ones are those of today.
     """
-    if not any(map(_is_about_labels, operations)) or not carries_labels(document):
+    if not any(map(_is_about_labels, paths)) or not carries_labels(document):
         return document
     shown: Document = relabelled(document, _plain)
     catalogue = _Tags(transaction)
@@ -73,9 +72,8 @@ def with_shown_labels(transaction: Transaction, document: Document, operations: 
     return shown
 
 
-def _is_about_labels(operation: PatchOperation) -> bool:
-    paths = (operation.get("path"), operation.get("from"))
-    return any(isinstance(path, str) and (path == "" or "tags" in path.split("/")) for path in paths)
+def _is_about_labels(path: str) -> bool:
+    return path == "" or "tags" in path.split("/")
 
 
 def _check_certifying(document: Document, old: Document) -> None:

@@ -7,11 +7,10 @@ Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.flow.capture.upsert import belong, change
 from tocsin.flow.capture.write import Record
@@ -78,10 +77,8 @@ def _check_address(transaction: Transaction, email: str | None, old: Document) -
         raise Conflict(f"email: {email} is already used by the user {other['name']}{gone}")
 
 
-def as_patched(
-    transaction: Transaction, document: Document, subject: Stored, given: Sequence[PatchOperation]
-) -> Document:
-    """Return a team or a person as its readers see it, for operations to be applied to: with what is worked out."""
+def as_patched(transaction: Transaction, document: Document, subject: Stored, paths: Iterable[str]) -> Document:
+    """Return a team or a person as its readers see it, for a patch of ``paths``: with what is worked out."""
     if subject.entity_type not in ("team", "user"):
         return document
     shown = dict(document)
@@ -91,14 +88,13 @@ def as_patched(
     if not document.get(above) and not (above == "parents" and document["name"] == ORGANIZATION):
         root = transaction.reference("team", Key.by_name(ORGANIZATION))
         shown |= {above: [root]} if root else {}
-    if subject.entity_type == "team" and any(_speaks_of("children", one) for one in given):
+    if subject.entity_type == "team" and any(_speaks_of("children", path) for path in paths):
         shown["children"] = transaction.teams.children(subject.id)
     return shown
 
 
-def _speaks_of(key: str, operation: PatchOperation) -> bool:
-    paths = (operation.get("path"), operation.get("from"))
-    return any(isinstance(path, str) and (path == "" or path.split("/")[1:2] == [key]) for path in paths)
+def _speaks_of(key: str, path: str) -> bool:
+    return path == "" or path.split("/")[1:2] == [key]
 
 
 def _type(team: Document) -> str:

@@ -49,6 +49,12 @@ def applied(document: Document, operations: Sequence[PatchOperation], bounds: Bo
     return _in_place(_copied(document), operations, bounds)
 
 
+def paths_of(operations: Sequence[PatchOperation]) -> frozenset[str]:
+    """Return the paths that these operations name; what is malformed is refused when it is applied."""
+    named = (one.get(key) for one in operations if isinstance(one, dict) for key in ("path", "from"))
+    return frozenset(path for path in named if isinstance(path, str))
+
+
 def is_light(document: Document, operations: Sequence[PatchOperation]) -> bool:
     """Return whether applying these operations takes so little time that others can wait for it."""
     if len(operations) > _LIGHT_OPERATIONS or any(_is_copy(one) for one in operations):

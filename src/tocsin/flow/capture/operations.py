@@ -123,12 +123,13 @@ class EntityWrites:
         InvalidInput : the patch does not fit, or leaves something malformed.
         """
         patching, redaction = _Patching(entity_type, operations, self.bounds), Redaction(self._ids.event())
+        paths = json_patch.paths_of(operations)
 
         def work(record: Record) -> Written:
             old = _live(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
-            shown = self.rules.shown(record, record.as_read(old), old, operations)
+            shown = self.rules.shown(record, record.as_read(old), old, paths)
             hidden = hidden_in(shown, record.permit, record.transaction)
             document = redaction.restore(patching.of(redaction.hide(shown, hidden)))
             fields = patched(ENTITY_TYPES[entity_type], old, document)

@@ -16,7 +16,6 @@ from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys, size_of
 from tocsin.flow.capture.curation import curated_after
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
-from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hidden
@@ -53,8 +52,8 @@ class Rules:
         """Return the checked document and FQN that a request to create or put asks for; None: those of its parent."""
         return None
 
-    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[PatchOperation]) -> Document:
-        """Return an entity as its readers see it, for the operations of a patch to be applied to."""
+    def shown(self, record: Record, document: Document, old: Stored, paths: Collection[str]) -> Document:
+        """Return an entity as its readers see it, as far as a patch names ``paths`` of it."""
         return document
 
     def complete(

@@ -117,9 +117,8 @@ def _members(step: Members, world: World) -> Iterator[Made]:
 
 
 @events_of.register
-def _rename_tag(step: RenameTag, world: World) -> Iterator[Made]:
+def _rename_tag(step: RenameTag, _world: World) -> Iterator[Made]:
     yield "entityUpdated", ("tag", step.renamed)
-    yield from (("entityUpdated", key) for key in world.tagged(step.tag))
 
 
 @events_of.register

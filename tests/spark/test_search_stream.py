@@ -148,3 +148,28 @@ def test_a_rebuild_makes_the_same_index_from_the_catalogue(
     assert made.removed == 1
     assert found(store_engine, "when") == ["pg.store.public.orders"]
     assert found(store_engine, "revenue") == []
+
+
+def test_what_carries_a_renamed_label_is_found_by_its_new_name(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.put("classification", {"name": "PII", "description": "x"})
+    company.put("tag", {"name": "Old", "classification": "PII", "description": "x"})
+    label = {"tagFQN": "PII.Old", "source": "Classification"}
+    for name in ("orders", "revenue"):
+        tagged = [{"op": "add", "path": "/tags", "value": [label]}]
+        company.writes.patch("table", Key.by_id(company.ids[name]), tagged, actor=SYSTEM)
+    rename = [{"op": "replace", "path": "/name", "value": "New"}]
+    describe = [{"op": "replace", "path": "/description", "value": "after the rename"}]
+    with running(spark, store_engine, tmp_path / "checkpoint"):
+        until(lambda: caught_up(store_engine), within_s=90)
+        assert found(store_engine, "tag:PII.Old") == ["pg.store.public.orders", "pg.store.public.revenue"]
+        company.writes.patch("tag", Key.by_name("PII.Old"), rename, actor=SYSTEM)
+        company.writes.patch("tag", Key.by_name("PII.New"), describe, actor=SYSTEM)
+        until(lambda: caught_up(store_engine), within_s=90)
+    assert found(store_engine, "tag:PII.Old") == []
+    assert found(store_engine, "tag:PII.New") == ["pg.store.public.orders", "pg.store.public.revenue"]
+    followed = state(store_engine)
+    rebuild(spark, store_engine, url_of(store_engine), lambda *_: None)
+    assert state(store_engine) == followed

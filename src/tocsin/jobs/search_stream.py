@@ -1,15 +1,18 @@
 """Second streaming query of the pipeline: updates the search index from the log.
 
 Log -> entries (``spark/search.py``) -> the last of each entity -> store. A micro-batch may be repeated: an entry
-replaces only entries of an earlier offset. The query has its own checkpoint and progress, so that neither query waits
+replaces only entries of an earlier offset. What carries a renamed label has no event of its own; it is read from the
+catalogue when the event of the rename comes. The query has its own checkpoint and progress, so that neither query waits
 for the other, and a longer trigger interval, so that notifications come first. Next: ``jobs/search_rebuild.py``.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
@@ -21,8 +24,9 @@ from tocsin.clock import Clock, SystemClock
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
-from tocsin.spark.search import entries, last_of, search_events
-from tocsin.spark.session import interpreting
+from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
+from tocsin.spark.search import entries, last_of, search_events, stored
+from tocsin.spark.session import interpreting, register_source
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
@@ -30,6 +34,9 @@ from tocsin.store.search.writes import Entry, SearchWrites
 
 QUERY_NAME = "search_stream"
 """Names the query, its checkpoint and its row of progress."""
+
+ENTITIES_PER_READ = 5_000
+"""Carriers of renamed labels that are read and stored together."""
 
 _LOG = structlog.get_logger(__name__)
 
@@ -39,6 +46,9 @@ class EntryStore(Protocol):
 
     def put(self, entries: Sequence[Entry]) -> int:
         """Store entries that are newer than the stored ones; return how many there were."""
+
+    def relabelled_cuts(self, after: int, through: int, every: int) -> list[str]:
+        """Return every so-manieth id, and the last one, of what events between two offsets gave new names of labels."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +91,14 @@ def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
 
 def _start(parts: SearchParts, done: int) -> StreamingQuery:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
+    register_source(parts.session, CatalogueSource)
+    carriers = _Carriers(parts, done)
 
     def indexed(batch: DataFrame, batch_id: int) -> None:
         rows = last_of(batch).toArrow().to_pylist()
-        count = parts.entries.put(rows) if rows else 0
+        count = 0
+        if rows:
+            count = parts.entries.put(rows) + carriers.index(max(row["log_offset"] for row in rows))
         _LOG.debug("batch_indexed", batch_id=batch_id, entries=count)
 
     return (
@@ -95,3 +109,22 @@ def _start(parts: SearchParts, done: int) -> StreamingQuery:
         .option("checkpointLocation", parts.checkpoint)
         .start()
     )
+
+
+class _Carriers:
+    """Index of what carries renamed labels; ``done`` is the offset through which every rename has reached it."""
+
+    def __init__(self, parts: SearchParts, done: int) -> None:
+        self._parts, self._done = parts, done
+
+    def index(self, through: int) -> int:
+        """Index what the renames up to an offset gave new names of labels; return how many entries are new."""
+        parts, count = self._parts, 0
+        options = {"url": parts.source_options["url"], "logOffset": str(through)}
+        options["relabelled"] = json.dumps([self._done, through])
+        cuts = parts.entries.relabelled_cuts(self._done, through, ENTITIES_PER_READ)
+        for ids in pairwise(["", *cuts]):
+            frame = parts.session.read.format(CATALOGUE_FORMAT).options(**options, ranges=json.dumps([ids])).load()
+            count += parts.entries.put(entries(stored(frame)).toArrow().to_pylist())
+        self._done = through
+        return count

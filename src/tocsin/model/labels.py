@@ -5,16 +5,20 @@ A label names its tag by FQN. Next: ``flow/capture/removal.py``, ``flow/capture/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import orjson
 
+from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 
 Value = Any  # Any: a JSON value at any depth of a document
 Relabel = Callable[[Document], Document | None]
 """Returns the replacement of a label, or None for none."""
+
+LabelNames = Mapping[tuple[str, str], str]
+"""New FQN of a tag or term by what a label says of it: its source and its FQN."""
 
 SOURCES = {"tag": "Classification", "glossaryTerm": "Glossary"}
 """Per type that can be put on things as a label: what such a label calls its source."""
@@ -78,6 +82,19 @@ def relabelled(value: Value, relabel: Relabel) -> Value:
         return value
     made = {key: _under(key, held, relabel) for key, held in value.items()}
     return {key: held for key, held in made.items() if key != CERTIFICATION or held is not None}
+
+
+def renamed(document: Document, new_names: LabelNames) -> Document:
+    """Return a document whose labels have their new names; the document is not changed."""
+
+    def relabel(label: Document) -> Document:
+        fqn = new_names.get((str(label.get("source", "")), label["tagFQN"]))
+        if fqn is None:
+            return label
+        return label | {"tagFQN": fqn} | ({"name": names.split(fqn)[-1]} if "name" in label else {})
+
+    made: Document = relabelled(document, relabel)
+    return made
 
 
 def _under(key: str, held: Value, relabel: Relabel) -> Value:

@@ -12,6 +12,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import INHERITED_KEYS
+from tocsin.model.labels import LabelNames
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,15 @@ class Stored:
     def deleted(self) -> bool:
         """Whether it is soft-deleted."""
         return bool(self.document.get("deleted"))
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """New names of labels that a rename at ``at_ms`` gave to what carries them; ``root_id`` is what was renamed."""
+
+    root_id: str
+    at_ms: int
+    names: LabelNames
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ CATALOGUE_FORMAT = "tocsin_catalogue"
 _ROWS_PER_ARROW_BATCH = 2_000
 
 _RANGE = "SELECT CAST({mark} AS BIGINT), id, entity_type, document FROM entity WHERE id > {mark} AND id <= {mark}"
+_RELABELLED = " AND id IN (SELECT entity_id FROM relabelling WHERE log_offset > {mark} AND log_offset <= {mark})"
 
 STORED = StructType(
     [
@@ -45,7 +46,8 @@ class IdRange(InputPartition):
 class CatalogueSource(DataSource):
     """The entities of the catalogue.
 
-    Options: ``url`` (a SQLAlchemy address), ``ranges`` (a JSON list of pairs of ids), ``logOffset``.
+    Options: ``url`` (a SQLAlchemy address), ``ranges`` (a JSON list of pairs of ids), ``logOffset``; ``relabelled`` (a
+    JSON pair of offsets) leaves only those whose labels an event after the first, up to the second, gave new names.
     """
 
     @classmethod
@@ -68,6 +70,7 @@ class CatalogueReader(DataSourceReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         given = {key.lower(): value for key, value in options.items()}
         self._url, self._log_offset = given["url"], int(given["logoffset"])
+        self._relabelled = tuple(json.loads(given.get("relabelled", "[]")))
         self._ranges = [IdRange(after, through) for after, through in json.loads(given["ranges"])]
 
     def partitions(self) -> list[InputPartition]:
@@ -77,10 +80,11 @@ class CatalogueReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the entities of one range."""
         wanted = cast(IdRange, partition)
-        statement = _RANGE.format(mark="?" if is_sqlite(self._url) else "%s")
+        statement = _RANGE + (_RELABELLED if self._relabelled else "")
+        statement = statement.format(mark="?" if is_sqlite(self._url) else "%s")
         schema = to_arrow_schema(STORED)
         with closing(connect(self._url)) as connection:
-            cursor = connection.execute(statement, (self._log_offset, wanted.after, wanted.through))
+            cursor = connection.execute(statement, (self._log_offset, wanted.after, wanted.through, *self._relabelled))
             while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
                 yield _to_arrow(rows, schema)
 

@@ -15,7 +15,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import Path, value_at
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.labels import CERTIFICATION
+from tocsin.model.labels import CERTIFICATION, LabelNames
 from tocsin.model.list_identity import MEMBER_LISTS
 
 Value = Any  # Any: a JSON value
@@ -68,6 +68,20 @@ def curated_in(entity_type: str, states: Iterable[tuple[Document, bool]]) -> fro
         curated = curated_after(entity_type, curated, (before, state), is_bot=is_bot) or frozenset()
         before = state
     return curated
+
+
+def relabelled_paths(
+    entity_type: str, document: Document, curated: frozenset[str] | None, new_names: LabelNames
+) -> frozenset[str] | None:
+    """Return the same paths after labels of ``document`` have got new names."""
+    if not curated:
+        return curated
+    renamed = {
+        fqn.join(path): fqn.join((*path[:-1], new_names[label["source"], label["tagFQN"]]))
+        for path, label in values_of(entity_type, document).items()
+        if path[-2:-1] == ("tags",) and (label.get("source"), label["tagFQN"]) in new_names
+    }
+    return frozenset(renamed.get(path, path) for path in curated)
 
 
 def kept(old: Document, new: Document, paths: Collection[Path]) -> Document:

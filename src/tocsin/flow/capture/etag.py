@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from tocsin.model.entity import Document
+from tocsin.model.labels import labels_of
 from tocsin.model.list_identity import BOOKKEEPING, MEMBER_LISTS
 
 _NESTING = frozenset({"messageSchema", "requestSchema", "responseSchema", "dataModel"})
@@ -19,9 +20,9 @@ _NESTING = frozenset({"messageSchema", "requestSchema", "responseSchema", "dataM
 def strong_tag(document: Document) -> str:
     """Return the strong entity tag of a document, quotation marks included.
 
-    It depends on the version and on what changes without one: the order of members, and bookkeeping.
+    It depends on the version and on what changes without one: the order of members, bookkeeping, the names of labels.
     """
-    parts = _unversioned(document)
+    parts = [*_unversioned(document), *sorted({label["tagFQN"] for label in labels_of(document)})]
     return _tag(document, orjson.dumps(parts, option=orjson.OPT_SORT_KEYS) if parts else b"")
 
 

@@ -18,7 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
 from tocsin.model.report import IncidentStep, Line, StoredReport
-from tocsin.model.stored import CapturedEvent, Key, Stored
+from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
 
@@ -338,12 +338,16 @@ class Transaction(Protocol):
         """Return what an entity at this place inherits if it has nothing of its own."""
         ...
 
+    def relabel(self, old: Stored, new: Stored, relabelling: Relabelling) -> None:
+        """Replace an entity by one whose labels have new names, without a version; remember which they were."""
+        ...
+
     def version(self, entity_id: str, number: Decimal) -> Document | None:
-        """Return the document of one version of an entity, or None if it has no such version."""
+        """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
         ...
 
     def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
-        """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""
+        """Return every version of an entity, oldest first, and whether a bot wrote it; labels have names of now."""
         ...
 
     def remember_curated(self, entity_id: str, curated: frozenset[str]) -> None:

@@ -7,6 +7,7 @@ The inverse of ``flow/capture/diff.py``: applying a difference to the old state 
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -24,6 +25,7 @@ from tocsin.model.change import (
 )
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.labels import LabelNames, renamed
 from tocsin.model.list_identity import MEMBER_LISTS, MemberList
 
 _STAMPED = ("version", "updatedAt", "updatedBy", "changeDescription")
@@ -55,8 +57,10 @@ def applied(document: Document, change: ChangeDescription, order: Order | None =
     return made
 
 
-def versions(events: Iterable[LoggedEvent]) -> list[Document]:
+def versions(events: Iterable[LoggedEvent], relabellings: Iterable[tuple[int, LabelNames]] = ()) -> list[Document]:
     """Return every version of one entity, rebuilt from its events in log order, oldest first.
+
+    ``relabellings`` are the new names of its labels, each with the offset of the event that gave them, oldest first.
 
     Events without a version (a follower, a test result, a run, an edge) and the hard delete
     are skipped. An event with the same versions as another extends that version; one that leads back removes the
@@ -64,6 +68,7 @@ def versions(events: Iterable[LoggedEvent]) -> list[Document]:
     """
     made: dict[Decimal, Document] = {}
     document: Document = {}
+    waiting = deque(relabellings)
     for logged in events:
         event = logged.event
         change, before, after = event.change_description, event.previous_version, event.current_version
@@ -71,6 +76,8 @@ def versions(events: Iterable[LoggedEvent]) -> list[Document]:
             continue
         if before is None:
             document = {"deleted": False} if "deleted" in ENTITY_TYPES[event.entity_type].keys else {}
+        while waiting and waiting[0][0] <= logged.offset:
+            document = renamed(document, waiting.popleft()[1])
         document = applied(document, change, logged.derived.get(ORDER))
         if before is not None and before > after:
             made.pop(before, None)

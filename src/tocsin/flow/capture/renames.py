@@ -1,7 +1,7 @@
 """Renaming and moving of entities, with their descendants and all references by name.
 
-In one transaction, the entity, its descendants and every asset that carries one of them as a label each get a version
-and an event. References by id show the new names without a change. Next: ``flow/capture/operations.py``.
+In one transaction, the entity and its descendants each get a version and an event. What refers to one of them, or
+carries it as a label, shows the new name without either. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture import nested_references
+from tocsin.flow.capture.curation import relabelled_paths
 from tocsin.flow.capture.normalize import check_required
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.prepare import draft_of, inherited
@@ -20,20 +21,21 @@ from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
-from tocsin.model.labels import SOURCES, relabelled
+from tocsin.model.labels import SOURCES, LabelNames, labels_of
+from tocsin.model.labels import renamed as with_new_labels
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.model.phrases import with_article
-from tocsin.model.stored import Draft, Key, Stored, Written
+from tocsin.model.stored import Draft, Key, Relabelling, Stored, Written
 
 _SERVICE_TYPE = "serviceType"
 
 
 @dataclass(frozen=True)
 class _Renaming:
-    """The new names: FQN by id, and by what a label says (its source and its tag)."""
+    """The new names: FQN by id, and by what a label says."""
 
     by_id: Mapping[str, str]
-    by_label: Mapping[tuple[str, str], str]
+    by_label: LabelNames
 
 
 def is_moved(old: Stored, document: Document) -> bool:
@@ -97,14 +99,15 @@ def rename(record: Record, old: Stored, draft: Draft) -> Written:
     under = record.transaction.descendants(types_below(old.entity_type), old.fqn)
     affected = [old, *under]
     renaming = _renaming(affected, old.fqn, draft.fqn)
-    resolver = record.resolver()
-    written = change(record, resolver, old, _renamed(draft.document, renaming), fqn=draft.fqn)
+    carriers = _relabel(record, old, renaming.by_label)
+    before = carriers.get(old.id, old)
+    written = change(record, record.resolver(), before, _renamed(draft.document, renaming), fqn=draft.fqn)
     after = {old.id: replace(old, fqn=draft.fqn, document=written.document)}
-    for entity in under:
+    for entity in (carriers.get(one.id, one) for one in under):
         fqn = renaming.by_id[entity.id]
         done = record.change(entity, _renamed(entity.document | _upward(entity, after), renaming), fqn=fqn)
         after[entity.id] = replace(entity, fqn=fqn, document=done.document)
-    _rename_referrers(record, affected, renaming)
+    _rename_referrers(record, renaming)
     record.rules.after_renaming(record, [(entity, renaming.by_id[entity.id]) for entity in affected])
     return replace(written, cascaded=tuple(captured.event for captured in record.events[1:]))
 
@@ -148,25 +151,34 @@ def _upward(entity: Stored, after: Mapping[str, Stored]) -> Document:
     return inherited(kind, field, parent) if field and parent else {}
 
 
-def _rename_referrers(record: Record, affected: list[Stored], renaming: _Renaming) -> None:
-    tags = sorted({tag for _, tag in renaming.by_label})
-    for entity in record.transaction.referring(list(renaming.by_id), tags):
-        renamed = _renamed(entity.document, renaming)
-        if entity.id in renaming.by_id or renamed == entity.document:
+def _relabel(record: Record, root: Stored, new_names: LabelNames) -> dict[str, Stored]:
+    """Give every label of these its new name, without a version; return what carries one, by id, as it is now."""
+    carriers: dict[str, Stored] = {}
+    for entity in record.transaction.referring([], sorted({tag for _, tag in new_names})) if new_names else ():
+        said = {(label.get("source", ""), label["tagFQN"]) for label in labels_of(entity.document)}
+        names = {label: new_names[label] for label in said & new_names.keys()}
+        if not names:
             continue
-        record.permit.check_kept(entity.entity_type, entity.document, renamed)
-        if record.change(entity, renamed).event is None:  # it only points: the same entity by another name
-            record.transaction.update(entity, replace(entity, document=renamed))
+        document = with_new_labels(entity.document, names)
+        record.permit.check_kept(entity.entity_type, entity.document, document)
+        curated = relabelled_paths(entity.entity_type, entity.document, entity.curated, names)
+        carriers[entity.id] = replace(entity, document=document, curated=curated)
+        record.transaction.relabel(entity, carriers[entity.id], Relabelling(root.id, record.at_ms, names))
+    return carriers
+
+
+def _rename_referrers(record: Record, renaming: _Renaming) -> None:
+    for entity in record.transaction.referring(list(renaming.by_id), []):
+        document = _renamed(entity.document, renaming)
+        if entity.id in renaming.by_id or document == entity.document:
+            continue
+        record.permit.check_kept(entity.entity_type, entity.document, document)
+        record.transaction.update(entity, replace(entity, document=document))
 
 
 def _renamed(document: Document, renaming: _Renaming) -> Document:
     """Return a document that calls everything by its new name."""
-
-    def relabel(label: Document) -> Document:
-        fqn = renaming.by_label.get((label.get("source", ""), label["tagFQN"]))
-        return label if fqn is None else _named(label | {"tagFQN": fqn}, fqn)
-
-    renamed: Document = relabelled(document, relabel) if renaming.by_label else dict(document)
+    renamed = with_new_labels(document, renaming.by_label) if renaming.by_label else dict(document)
     for key in REFERENCE_LISTS.keys() & renamed.keys():
         renamed[key] = [_pointed(reference, renaming) for reference in renamed[key] or ()]
     for key in REFERENCES.keys() & renamed.keys():
@@ -178,9 +190,5 @@ def _pointed(reference: object, renaming: _Renaming) -> object:
     fqn = renaming.by_id.get(reference.get("id", "")) if isinstance(reference, dict) else None
     if fqn is None or not isinstance(reference, dict):
         return reference
-    return _named(reference | {"fullyQualifiedName": fqn}, fqn)
-
-
-def _named(named: Document, fqn: str) -> Document:
-    """Return a reference or a label with the name that ends its FQN, if it says a name at all."""
-    return named | {"name": names.split(fqn)[-1]} if "name" in named else named
+    name = {"name": names.split(fqn)[-1]} if "name" in reference else {}
+    return reference | {"fullyQualifiedName": fqn} | name

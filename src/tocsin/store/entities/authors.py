@@ -13,6 +13,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.store.documents import curated_text, from_text
+from tocsin.store.entities.label_names import new_names, with_new_names
 from tocsin.store.entities.tables import former_name
 from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.tables import entity, entity_version, person
@@ -21,12 +22,13 @@ _VERSION, _FORMER = entity_version.c, former_name.c
 
 
 def states(connection: Connection, entity_id: str) -> Iterator[tuple[Document, bool]]:
-    """Yield the document of every version of an entity, oldest first, and whether a bot wrote it."""
+    """Yield every version of an entity, oldest first, and whether a bot wrote it; labels have their names of now."""
     bots: dict[str, bool] = {}
     texts = Texts(connection)
+    later = new_names(connection, [entity_id]).get(entity_id, [])
     query = select(*VERSION_TEXT).where(_VERSION.entity_id == entity_id).order_by(_VERSION.version_tenths)
     for row in connection.execute(query).all():
-        document = from_text(texts.of(row))
+        document = with_new_names(from_text(texts.of(row)), later)
         author = str(document.get("updatedBy"))
         if author not in bots:
             bots[author] = author == SYSTEM.name or _is_bot(connection, author, texts)

@@ -15,6 +15,7 @@ from tocsin.store import tables
 from tocsin.store.documents import from_text, tenths_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.counts import Totals
+from tocsin.store.entities.label_names import as_called
 from tocsin.store.entities.versions import VersionPage, VersionsAsked, versions_in
 from tocsin.store.entities.write import by_value, called, lookups
 from tocsin.store.snapshots import VERSION_TEXT, Texts
@@ -46,7 +47,7 @@ class History:
             return self._id_of(connection, entity_type, key)
 
     def as_of(self, entity_type: str, key: Key, at_ms: int) -> Document:
-        """Return the version of an entity that was valid at a moment.
+        """Return the version of an entity that was valid at a moment, its labels under their names of that moment.
 
         By name it is the entity that has this name now; by id it may be one that is gone for good.
 
@@ -59,10 +60,12 @@ class History:
             found = _newest(connection, entity_id, _VERSION.updated_at_ms <= at_ms)
             if found is None or _gone_at_ms(connection, entity_id, at_ms):
                 raise NotFound(f"{entity_type} {key} did not exist at {at_ms}")
-        return found
+            return as_called(connection, found, at_ms=at_ms)
 
     def version(self, entity_type: str, key: Key, number: str) -> Document:
         """Return one version of an entity, which may be gone if it is named by id; ``number`` is written ``0.3``.
+
+        Its labels have their names of now.
 
         Raises
         ------
@@ -73,10 +76,12 @@ class History:
             found = _newest(connection, entity_id, _VERSION.version_tenths == tenths_of(number))
             if found is None:
                 raise NotFound(f"{called(connection, entity_id)} has no version {number}")
-        return found
+            return as_called(connection, found)
 
     def newest(self, entity_type: str, key: Key, *, before: str | None = None) -> Document:
         """Return the newest version of an entity, or the newest one below the version ``before``.
+
+        Its labels have their names of now.
 
         Raises
         ------
@@ -89,7 +94,7 @@ class History:
             )
             if found is None:
                 raise NotFound(f"{called(connection, entity_id)} has no version before {before}")
-        return found
+            return as_called(connection, found)
 
     def _id_of(self, connection: Connection, entity_type: str, key: Key) -> str:
         column, values = lookups(entity_type, key)

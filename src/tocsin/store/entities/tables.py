@@ -1,8 +1,8 @@
-"""Tables of entity references in documents, and of former names, in addition to ``store/tables.py``."""
+"""Tables of entity references in documents, and of names in the past, in addition to ``store/tables.py``."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, String, Table, Text
+from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text
 
 from tocsin.store.tables import METADATA
 
@@ -30,4 +30,19 @@ former_name = Table(
 """One row per FQN that an entity had before it was renamed, moved or deleted for good; the last one to have it.
 
 Of what is deleted, only the types that conditions name (``conditions/entity_names.REMEMBERED``).
+"""
+
+relabelling = Table(
+    "relabelling",
+    METADATA,
+    Column("entity_id", String(36), primary_key=True),
+    Column("log_offset", BigInteger, primary_key=True),
+    Column("version_tenths", Integer, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("names", Text, nullable=False),
+    Index(None, "log_offset"),
+)
+"""One row per (entity, rename of labels that it carried): its version then, and each label's source, old and new FQN.
+
+``log_offset`` is that of the event of what was renamed. Kept as long as the entity's versions.
 """

@@ -21,7 +21,7 @@ from tocsin.model.entity import Document, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
-from tocsin.model.stored import CapturedEvent, Key, Stored
+from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
 from tocsin.model.thread import THREAD
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
@@ -29,10 +29,11 @@ from tocsin.store.alerts.editors import SqlAlertEditors
 from tocsin.store.alerts.incidents import SqlAlertIncidents
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
-from tocsin.store.entities import authors, changes, past_relations, projections
+from tocsin.store.entities import authors, changes, label_names, past_relations, projections
 from tocsin.store.entities import names as former_names
 from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
+from tocsin.store.entities.label_names import RelabellingRows
 from tocsin.store.entities.past_relations import Relation, RelationChanges
 from tocsin.store.eventlog import log
 from tocsin.store.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
@@ -73,6 +74,7 @@ class SqlTransaction:
         self._opened = connection
         self.touched: set[str] = set()
         self._relations = RelationChanges()
+        self._relabelled = RelabellingRows()
         self._remembered: dict[str, list[Relation]] = {}
         self._parts: dict[str, list[dict[str, object]]] = {}
 
@@ -218,13 +220,15 @@ class SqlTransaction:
         return heritage_on(self._connection, [(entity_type, fqn)]).get((entity_type, fqn), {})
 
     def version(self, entity_id: str, number: Decimal) -> Document | None:
-        """Return the document of one version of an entity, or None if it has no such version."""
+        """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
         kept = tables.entity_version.c
         query = select(*VERSION_TEXT).where(
             kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number)
         )
         row = self._run(query).one_or_none()
-        return None if row is None else from_text(Texts(self._connection).of(row))
+        return (
+            None if row is None else label_names.as_called(self._connection, from_text(Texts(self._connection).of(row)))
+        )
 
     def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
         """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""
@@ -239,6 +243,7 @@ class SqlTransaction:
         kept = tables.entity_version.c
         is_it = and_(kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number))
         self._run(delete(tables.entity_version).where(is_it))
+        label_names.version_rewritten(self._connection, entity_id, version_to_tenths(number))
 
     def insert(self, new: Stored) -> None:
         """Add an entity and its first version."""
@@ -249,6 +254,13 @@ class SqlTransaction:
         """Replace an entity; a new version is kept when the version number differs."""
         self.touched.add(new.entity_type)
         changes.write(self._connection, [EntityChange(old, new)], self._relations)
+
+    def relabel(self, old: Stored, new: Stored, relabelling: Relabelling) -> None:
+        """Replace an entity by one whose labels have new names, without a version; remember which they were."""
+        self.update(old, new)
+        projections.write(self._connection, [(old, new)])
+        rules_revision.note(self._connection, old, new)
+        self._relabelled.add(new, relabelling)
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
         """Look up who has to do with these entities, which are about to be erased together."""
@@ -324,6 +336,7 @@ class SqlTransaction:
         """Append events, and record their offsets in the other rows that this transaction has written."""
         events = list(zip(log.append(connection, captured), (one.event for one in captured), strict=True))
         self._relations.write(connection, events)
+        self._relabelled.write(connection, events)
         for at, event in events:
             if event.entity_type == THREAD:
                 place_parts(connection, event.entity_id, at)

@@ -18,6 +18,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Stored
 from tocsin.store.documents import Row, entity_row
 from tocsin.store.entities import projections
+from tocsin.store.entities.label_names import NewNames, new_names, with_new_names
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.tables import entity, entity_version
@@ -32,13 +33,15 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
     while rows := _next(connection, after):
         after = rows[-1]["id"]
         readable: list[Stored] = []
+        renamed_labels = new_names(connection, [row["id"] for row in rows])
         for row in rows:
             stored = stored_of(row)
             if stored is None:
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, a {row['entity_type']}")
                 continue
             try:
-                found = [*_columns(row, stored), *_newest(row, stored, texts)]
+                later = renamed_labels.get(stored.id, [])
+                found = [*_columns(row, stored), *_newest(row, stored, texts, later)]
                 projections.projected(stored)
             except DAMAGED as error:
                 what = f"its document, a {row['entity_type']}, or one of its columns: {error!r}"
@@ -82,8 +85,11 @@ def _columns(row: Row, stored: Stored) -> Iterator[Finding]:
         yield Finding(Damage.WRONG_COLUMN, where, f"{row['fqn']}: {', '.join(wrong)}", stored.id)
 
 
-def _newest(row: Row, stored: Stored, texts: Texts) -> Iterator[Finding]:
-    """Compare with the version of the same number: equal, but for what is written without raising a version."""
+def _newest(row: Row, stored: Stored, texts: Texts, later: Sequence[NewNames]) -> Iterator[Finding]:
+    """Compare with the version of the same number: equal, but for what is written without raising a version.
+
+    ``later`` are the new names of the entity's labels.
+    """
     where, version = f"entity {stored.id}", row["version_tenths"] / 10
     if row["kept_document"] is None:
         yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} has no version {version}")
@@ -93,7 +99,10 @@ def _newest(row: Row, stored: Stored, texts: Texts) -> Iterator[Finding]:
         document = None if kept == row["document"] else orjson.loads(kept)
     except DAMAGED:
         return  # the check of versions reports it
-    if isinstance(document, dict) and not diff(stored.entity_type, document, stored.document).is_empty():
+    if not isinstance(document, dict):
+        return
+    document = with_new_names(document, later)
+    if not diff(stored.entity_type, document, stored.document).is_empty():
         changed = ", ".join(diff(stored.entity_type, document, stored.document).paths())
         yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} differs from version {version}: {changed}")
 

@@ -18,6 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.store.documents import from_text
+from tocsin.store.entities.label_names import new_names
 from tocsin.store.eventlog.log import LOGGED, logged_of
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.snapshots import VERSION_TEXT, Texts
@@ -63,7 +64,8 @@ def _differences(connection: Connection, entity_id: str, logged: list[LoggedEven
     texts = Texts(connection)
     stored = [from_text(texts.of(row)) for row in connection.execute(query)]
     try:
-        made = versions(logged)
+        later = new_names(connection, [entity_id]).get(entity_id, [])
+        made = versions(logged, [(one.log_offset, one.names) for one in later])
     except (ValueError, KeyError, TypeError) as refused:
         yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"its events are inconsistent: {refused}")
         return

@@ -20,7 +20,7 @@ from tocsin.store.tables import METADATA
 
 _BY_PARTS = {"yield_per": 1_000}
 _MOST_PAGES = 100
-_JSON = frozenset({"derived", "details", "document", "reasons"})
+_JSON = frozenset({"derived", "details", "document", "names", "reasons"})
 """Columns that hold JSON, in whichever table."""
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, te
 from tocsin.search.fields import WORD_COLUMNS
 from tocsin.store import tables
 from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.entities.label_names import relabelled_ids
 from tocsin.store.search.tables import search_entry, search_gone
 
 Entry = Mapping[str, Any]  # Any: the columns of spark/search.py's entries
@@ -102,6 +103,12 @@ class SearchWrites:
         at_cut = or_(numbered.c.place % every == 0, numbered.c.place == whole)
         with reading(self._engine) as connection:
             return list(connection.execute(select(numbered.c.id).where(at_cut).order_by(numbered.c.id)).scalars())
+
+    def relabelled_cuts(self, after: int, through: int, every: int) -> list[str]:
+        """Return every so-manieth id, and the last one, of what events between two offsets gave new names of labels."""
+        with reading(self._engine) as connection:
+            ids = relabelled_ids(connection, after, through)
+        return [*ids[every - 1 : -1 : every], *ids[-1:]]
 
     def count(self) -> int:
         """Return how many entries there are."""

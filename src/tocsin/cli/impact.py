@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from tocsin.cli.assets import OfType, find_asset
-from tocsin.cli.output import AsJson, console, show_json
+from tocsin.cli.output import AsJson, console, names_of, show_json
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
@@ -90,8 +90,7 @@ def _line(asset: Document) -> Text:
         line.append(f"  columns {', '.join(name.removeprefix(start) for name in asset['affectedColumns'])}")
     elif asset.get("basis") == "table":
         line.append("  column lineage unknown", style="dim")
-    owners = ", ".join(owner["name"] for owner in asset["owners"])
-    line.append(f"  owners: {owners}" if owners else "  no owner", style="dim")
+    line.append(f"  owners: {names_of(asset['owners'])}" if asset["owners"] else "  no owner", style="dim")
     return line
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.output import AsJson, show_facts, show_json, show_rows
+from tocsin.cli.output import AsJson, names_of, show_facts, show_json, show_rows
 from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.model.entity import Document
@@ -98,14 +98,14 @@ def _row(one: Document) -> Document:
         "status": one["status"],
         "alert": one["alert"].get("name"),
         "asset": one["entity"].get("fullyQualifiedName") or one["entity"]["id"],
-        "assignee": (one["assignee"] or {}).get("name"),
+        "assignee": names_of([one["assignee"]]) if one["assignee"] else None,
         "opened": _time(one["openedAt"]),
     }
 
 
 def _moment(one: Document) -> Document:
     who = (one.get("user") or {}).get("name")
-    assigned = f" to {one['assignee'].get('name')}" if "assignee" in one else ""
+    assigned = f" to {names_of([one['assignee']])}" if "assignee" in one else ""
     what = f"{one['kind']}{assigned}"
     return {"when": _time(one["timestamp"]), "who": who, "what": what, "comment": one.get("comment")}
 

@@ -38,6 +38,11 @@ def show_json(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def names_of(references: Sequence[Mapping[str, object]]) -> str:
+    """Return the names of people and teams as one text, with a note for each who is deleted."""
+    return ", ".join(f"{one.get('name')}{' (deleted)' if one.get('deleted') else ''}" for one in references)
+
+
 def show_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
     """Print ``rows``, which all have the same keys: as a table, or as a JSON list.
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from tocsin.clock import to_datetime
 from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import PossibleRecipient
+from tocsin.flow.resolve.candidates import Stop
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.flow.send.channels.table import phrase_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.message import MessageStatus
+from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.phrases import counted
@@ -231,8 +233,23 @@ def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
 def _left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
     """Return why the people whom the alerts reach were not notified; ``otherwise`` if there are none."""
     matched = [one for trace in alerts if trace.match.matched for one in trace.reached]
+    if matched and all(_is_deleted(one) for one in matched):
+        return _nobody_else(matched)
     stops = dict.fromkeys(stop.says for one in matched for stop in one.obstacles())
     return _listed(list(stops)) or ("no notification is stored, although there should be one" if matched else otherwise)
+
+
+def _is_deleted(one: PossibleRecipient) -> bool:
+    obstacles = one.obstacles()
+    return bool(obstacles) and all(stop.kind == Stop.DELETED.value for stop in obstacles)
+
+
+def _nobody_else(gone: Sequence[PossibleRecipient]) -> str:
+    """Return that an alert reaches only people who are deleted."""
+    names = list(dict.fromkeys(one.name for one in gone))
+    is_owned = all(way.reason.kind == ReasonKind.OWNER for one in gone for way in one.ways)
+    who = "nobody owns it" if is_owned else "nobody is among the recipients"
+    return f"{who}: {_listed(names)} {'is' if len(names) == 1 else 'are'} deleted"
 
 
 def _no_recipient(alerts: Sequence[AlertTrace]) -> str:

@@ -4,7 +4,8 @@
 import { call } from "./api.js";
 
 const when = (ms) => new Date(ms).toLocaleString();
-const nameOf = (one) => one.displayName || one.fullyQualifiedName || one.name || one.id;
+const nameOf = (one) =>
+  (one.displayName || one.fullyQualifiedName || one.name || one.id) + (one.deleted ? " (deleted)" : "");
 
 // Fills the page of an incident; `say` shows a message.
 export async function showIncident(make, place, name, say) {

@@ -254,8 +254,11 @@ function followButton(collection, asset) {
 }
 
 function named(label, references) {
-  const names = (references || []).map((one) => one.displayName || one.name).join(", ");
-  return make("p", { class: "soft", text: `${label}: ${names || "nobody"}` });
+  const of = (some) => some.map((one) => one.displayName || one.name).join(", ");
+  const present = of((references || []).filter((one) => !one.deleted));
+  const deleted = of((references || []).filter((one) => one.deleted));
+  const note = deleted ? ` (deleted: ${deleted})` : "";
+  return make("p", { class: "soft", text: `${label}: ${present || "nobody"}${note}` });
 }
 
 function columns(members) {

@@ -11,7 +11,7 @@ from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, StepKi
 from tocsin.model.entity import Document
 from tocsin.server.http.request import Caller
 
-_NAMES = ("name", "fullyQualifiedName", "displayName")
+_SHOWN = ("name", "fullyQualifiedName", "displayName", "deleted")
 
 
 def subjects_of(incident: AlertIncident) -> tuple[Document, Document]:
@@ -74,7 +74,7 @@ def _named(references: Sequence[Document], caller: Caller) -> dict[str, Document
     seen = caller.visibility.sees(references)
     known = caller.parts.standing.of({one["id"] for one in references if one["id"] in seen})
     return {
-        one["id"]: one | {key: document[key] for key in _NAMES if key in document}
+        one["id"]: one | {key: document[key] for key in _SHOWN if document.get(key)}
         for one in references
         for document in (known.get(one["id"], ("", {}))[1],)
     }

@@ -45,7 +45,7 @@ def presented(
     whole = caller.visibility.trimmed(whole)
     views = [shown(row, one, caller.root, fields=fields) | extra for one, extra in zip(whole, extras, strict=True)]
     _describe(views, caller)
-    _mark_deleted(views, caller)
+    mark_deleted([view[key] for view in views for key in REFERENCE_LISTS.keys() & view.keys() if view[key]], caller)
     if caller.actor.is_bot and secrets.parts_of(row):
         return _with_secrets(row, views, caller)
     return [as_permitted(row, view, caller, document) for view, document in zip(views, documents, strict=True)]
@@ -168,9 +168,8 @@ def _with_owners_domains(alerts: Sequence[Document], caller: Caller) -> list[Doc
     return found
 
 
-def _mark_deleted(views: Sequence[Document], caller: Caller) -> None:
-    """Say of those who are deleted softly that they are, wherever a list names them."""
-    lists = [view[key] for view in views for key in REFERENCE_LISTS.keys() & view.keys() if view[key]]
+def mark_deleted(lists: Sequence[list[Document]], caller: Caller) -> None:
+    """Say of those who are deleted softly that they are, in lists of references."""
     named = {one["id"] for references in lists for one in references if isinstance(one, dict) and "id" in one}
     gone = caller.parts.catalogue.deleted_among(named) if named else frozenset()
     for references in lists if gone else ():

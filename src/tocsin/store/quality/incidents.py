@@ -19,6 +19,7 @@ from tocsin.model.entity import Document
 from tocsin.model.report import IncidentStep
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible
+from tocsin.store.chunks import chunked
 from tocsin.store.cursors import ReportPage, ReportWindow, place_of, place_text
 from tocsin.store.documents import REFERENCE, from_text, reference_of, to_text
 from tocsin.store.engine import is_sqlite, reading
@@ -36,6 +37,10 @@ _STEP = (
     _ROW.document,
     _ROW.assignee_id,
 )
+
+
+_PEOPLE = ("assignee", "resolvedBy", "updatedBy")
+"""Keys of a step and of its details that name a user or team."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,23 @@ class IncidentLog:
 
     def _steps(self, query: Select[Any]) -> list[Document]:  # Any: SQLAlchemy's tuple of columns
         with reading(self._engine) as connection:
-            return [with_test_case(from_text(text), reference_of(*case)) for text, *case in connection.execute(query)]
+            steps = [with_test_case(from_text(text), reference_of(*case)) for text, *case in connection.execute(query)]
+            _update_people(connection, steps)
+        return steps
+
+
+def _update_people(connection: Connection, steps: list[Document]) -> None:
+    """Replace whoever a step names by who they are now; who is deleted for good stays as they were."""
+    holders = [holder for step in steps for holder in (step, step.get("testCaseResolutionStatusDetails") or {})]
+    named = {holder[key]["id"] for holder in holders for key in _PEOPLE if isinstance(holder.get(key), dict)}
+    people: dict[str, Document] = {}
+    for some in chunked(sorted(named)):
+        rows = connection.execute(select(*REFERENCE).where(_ENTITY.id.in_(some)))
+        people |= {row.id: reference_of(*row) for row in rows}
+    for holder in holders:
+        for key in _PEOPLE:
+            if isinstance(holder.get(key), dict):
+                holder[key] = holder[key] | people.get(holder[key]["id"], {})
 
 
 def _steps_with_cases() -> Select[Any]:  # Any: SQLAlchemy's tuple of columns

@@ -23,6 +23,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import require, seen
 from tocsin.server.entities.response import addressed
+from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.entities.crud import found
 from tocsin.server.routes.lineage.edges import row_of_type
@@ -101,6 +102,7 @@ def _answered(caller: Caller, asked: _Question) -> Document:
     reached = [one for one in walk.reached if one.asset["id"] in visible]
     uses = used_columns(walk.edges, asked.columns) if asked.columns else None
     owners = reader.owners(visible - {asked.root["id"]})
+    mark_deleted(list(owners.values()), caller)
     people = reader.people(owner for some in owners.values() for owner in some)
     shown = [_shown(caller, one, owners, visible) | _use(one, uses) for one in reached]
     return {

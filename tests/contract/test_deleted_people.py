@@ -1,0 +1,133 @@
+"""Tests of people who are deleted softly: they stay in the data, shown as deleted, and are nobody's recipient."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import made
+from tests.contract.test_alert_incidents import case
+from tests.contract.test_explain import Person, alert, describe, explained, own, person
+from tests.notifying import notify_all
+from tests.serving import Json
+
+__all__ = ["case", "person"]  # fixtures
+
+ABOUT = "<#E::table::warehouse.shop.public.orders::description>"
+INCIDENTS = "/dataQuality/testCases/testCaseIncidentStatus"
+
+
+@pytest.fixture
+def ann(person: Person, administrator: httpx.Client, orders: Json) -> str:
+    """Owner and follower of the table, and member of a team that reviews a glossary."""
+    ann, _ = person("ann")
+    own(administrator, orders, ann)
+    assert administrator.put(f"/tables/{orders['id']}/followers", json=ann).status_code == 200
+    made(administrator, "/teams", name="crew", teamType="Group", users=[ann])
+    return ann
+
+
+def remove(client: httpx.Client, user_id: str) -> None:
+    assert client.delete(f"/users/{user_id}").status_code == 200
+
+
+def restore(client: httpx.Client, user_id: str) -> None:
+    assert client.put("/users/restore", json={"id": user_id}).status_code == 200
+
+
+def references(client: httpx.Client, orders: Json) -> list[bool]:
+    """Return whether the owner, the follower and the member are shown as deleted."""
+    table = client.get(f"/tables/{orders['id']}", params={"fields": "owners,followers"}).json()
+    team = client.get("/teams/name/crew", params={"fields": "users"}).json()
+    return [one.get("deleted", False) for one in (*table["owners"], *table["followers"], *team["users"])]
+
+
+def test_references_say_who_is_deleted_until_they_are_restored(
+    administrator: httpx.Client, orders: Json, ann: str
+) -> None:
+    remove(administrator, ann)
+    assert references(administrator, orders) == [True, True, True]
+    restore(administrator, ann)
+    assert references(administrator, orders) == [False, False, False]
+
+
+def test_nobody_is_notified_until_they_are_restored(
+    administrator: httpx.Client, orders: Json, ann: str, sqlite_engine: Engine
+) -> None:
+    alert(administrator, "Owned")
+    remove(administrator, ann)
+    event = describe(administrator, orders, "Nobody's.")
+    notify_all(sqlite_engine)
+    answer = explained(administrator, event, subscription="Owned")
+    assert answer["answer"] == "Nobody was notified: Owned matched, but nobody owns it: ann is deleted."
+    assert answer["disagreements"] == []
+    restore(administrator, ann)
+    event = describe(administrator, orders, "Ann's.")
+    notify_all(sqlite_engine)
+    notified = explained(administrator, event, subscription="Owned")["notified"]["data"]
+    assert [one["recipientId"] for one in notified] == [ann]
+
+
+def test_followers_who_are_all_deleted_are_named(
+    administrator: httpx.Client, orders: Json, ann: str, person: Person, sqlite_engine: Engine
+) -> None:
+    ben, _ = person("ben")
+    administrator.put(f"/tables/{orders['id']}/followers", json=ben)
+    alert(administrator, "Followed", destinations=[{"category": "Followers", "type": "ActivityFeed"}])
+    for one in (ann, ben):
+        remove(administrator, one)
+    event = describe(administrator, orders, "Unseen.")
+    notify_all(sqlite_engine)
+    said = explained(administrator, event, subscription="Followed")["answer"]
+    assert said == "Nobody was notified: Followed matched, but nobody is among the recipients: ann, ben are deleted."
+
+
+def test_open_tasks_and_incidents_say_so(administrator: httpx.Client, case: Json, ann: str) -> None:
+    to_ann = {"id": ann, "type": "user"}
+    details = {"type": "RequestDescription", "assignees": [to_ann]}
+    task = made(administrator, "/feed", about=ABOUT, message="What is it?", type="Task", taskDetails=details)
+    step = {
+        "testCaseReference": case["fullyQualifiedName"],
+        "testCaseResolutionStatusType": "Assigned",
+        "testCaseResolutionStatusDetails": {"assignee": to_ann},
+    }
+    assert administrator.post(INCIDENTS, json=step).status_code == 200
+    assert administrator.put("/incidents/INC-1/assign", json={"assignee": to_ann}).status_code == 200
+
+    def deleted() -> list[bool]:
+        thread = administrator.get(f"/feed/{task['id']}").json()
+        (latest,) = administrator.get(INCIDENTS, params={"latest": "true"}).json()["data"]
+        incident = administrator.get("/incidents/INC-1").json()
+        assignees = [
+            *thread["task"]["assignees"],
+            latest["testCaseResolutionStatusDetails"]["assignee"],
+            incident["assignee"],
+            *(one["assignee"] for one in incident["timeline"] if "assignee" in one),
+        ]
+        return [one.get("deleted", False) for one in assignees]
+
+    assert deleted() == [False] * 4
+    remove(administrator, ann)
+    assert deleted() == [True] * 4
+    restore(administrator, ann)
+    assert deleted() == [False] * 4
+
+
+def test_nothing_is_assigned_to_who_is_deleted(administrator: httpx.Client, orders: Json, case: Json, ann: str) -> None:
+    remove(administrator, ann)
+    to_ann = {"id": ann, "type": "user"}
+    details = {"type": "RequestDescription", "assignees": [to_ann]}
+    task = {"about": ABOUT, "message": "What is it?", "type": "Task", "taskDetails": details}
+    step = {
+        "testCaseReference": case["fullyQualifiedName"],
+        "testCaseResolutionStatusType": "Assigned",
+        "testCaseResolutionStatusDetails": {"assignee": to_ann},
+    }
+    answers = [
+        administrator.post("/feed", json=task),
+        administrator.post(INCIDENTS, json=step),
+        administrator.put("/incidents/INC-1/assign", json={"assignee": to_ann}),
+        administrator.put(f"/tables/{orders['id']}/followers", json=ann),
+        administrator.post("/teams", json={"name": "new", "teamType": "Group", "users": [ann]}),
+    ]
+    assert [answer.status_code for answer in answers] == [404, 404, 404, 400, 404]

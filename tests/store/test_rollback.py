@@ -6,13 +6,14 @@ from decimal import Decimal
 
 import pytest
 from sqlalchemy import Engine
-from tests.store.catalogues import JANE, ORDERS, Company, add_tags, company
+from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound, PreconditionFailed
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rollback import RolledBack
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
+from tocsin.store.fsck.inspection import inspect
 
 _FIRST = Decimal("0.1")
 
@@ -134,3 +135,16 @@ def test_an_alert_does_not_go_back_because_versions_hold_no_secrets(shop: Compan
     shop.writes.create("eventsubscription", alert, actor=JANE)
     with pytest.raises(InvalidInput, match="secrets"):
         shop.writes.rollback("eventsubscription", Key.by_name("a"), _FIRST, actor=JANE)
+
+
+def test_nothing_comes_back_before_its_parent(shop: Company, store_engine: Engine) -> None:
+    shop.patch(("add", "/description", "x"))
+    shop.writes.delete("databaseSchema", Key.by_name(SCHEMA), actor=JANE, recursive=True)
+    end = shop.log.readable_end()
+    for attempt in (_back, lambda shop: shop.writes.restore("table", shop.ids["orders"], actor=JANE)):
+        with pytest.raises(InvalidInput, match="is deleted; restore it first"):
+            attempt(shop)
+    assert shop.log.readable_end() == end
+    assert inspect(store_engine, deep=True).findings == []
+    shop.writes.restore("databaseSchema", shop.get("databaseSchema", SCHEMA)["id"], actor=JANE)
+    assert "description" not in _back(shop).written.document

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from tocsin.catalogue.sheets.cells import parted, people
 from tocsin.catalogue.sheets.child_cells import (
     PROCEDURE_SETTERS,
     SETTERS,
@@ -17,7 +18,8 @@ from tocsin.catalogue.sheets.child_cells import (
     procedure_cells,
     team_cells,
 )
-from tocsin.catalogue.sheets.import_row import Setters, fill, outcome, put, rewritten
+from tocsin.catalogue.sheets.import_row import Setters, fill, put, rewritten
+from tocsin.catalogue.sheets.row_links import RowLinks, import_rows
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
@@ -108,22 +110,39 @@ def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list
 
 
 def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
-    """Change an entity's children to match the rows, each with its own event; rejected rows are skipped."""
-    reported: set[str] = set()
-    return [outcome(record, row, partial(_import_one, record, parent, row, reported)) for row in rows]
+    """Change an entity's children to match the rows, each with its own event; rejected rows are skipped.
+
+    A team is written after its parents and owners, whatever the order of the rows. Of new teams that own each other,
+    one has two events.
+    """
+    links = RowLinks(_team_name, partial(_unknown_teams, record.transaction), frozenset({"Owner"}))
+    reported: dict[str, Row] = {}
+    return import_rows(record, rows, partial(_import_one, record, parent, reported), links)
 
 
-def _import_one(record: Record, parent: Stored, row: Row, reported: set[str]) -> str:
+def _team_name(row: Row) -> str | None:
+    return fqn.quote(row.values["name"]) if "name" in row.values else None
+
+
+def _unknown_teams(transaction: Transaction, row: Row) -> Iterator[str]:
+    """Yield the FQNs of teams that a row names and that are not there."""
+    try:
+        owners = [one["fullyQualifiedName"] for one in people(row.values.get("Owner", "")) if one["type"] == "team"]
+        names = [*owners, *(fqn.join(fqn.split(name)) for name in parted(row.values.get("parents", "")))]
+    except InvalidInput:
+        return
+    yield from (name for name in names if transaction.reference("team", Key.by_name(name)) is None)
+
+
+def _import_one(record: Record, parent: Stored, reported: dict[str, Row], row: Row) -> str:
     if row.problem is not None:
         raise InvalidInput(row.problem)
     child = CHILDREN[parent.entity_type]
     name = row.values["name"]
     full = fqn.quote(name) if child == "team" else fqn.child(parent.fqn, name)
-    if full in reported:
+    if reported.setdefault(full, row).cells is not row.cells:
         raise InvalidInput(f"{child} {full} appears twice")
-    message = bring_child(record, parent, (child, full), row)
-    reported.add(full)
-    return message
+    return bring_child(record, parent, (child, full), row)
 
 
 def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> str:

@@ -18,7 +18,8 @@ from tocsin.catalogue.sheets.cells import (
     people_cell,
     with_labels,
 )
-from tocsin.catalogue.sheets.import_row import Setter, fill, outcome, put, rewritten
+from tocsin.catalogue.sheets.import_row import Setter, fill, put, rewritten
+from tocsin.catalogue.sheets.row_links import RowLinks, import_rows
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
@@ -63,26 +64,44 @@ def term_rows(terms: Iterable[Document]) -> Iterator[list[str]]:
 def import_terms(record: Record, glossary: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
     """Change a glossary's terms to match the rows, each with its own event; rejected rows are skipped.
 
-    Terms are written after their parents, whatever the order of the rows.
+    Terms are written after their parents and what they are related to, whatever the order of the rows. Of new terms
+    that name each other, each has two events.
     """
-    outcomes: dict[int, Outcome] = {}
-    reported: set[str] = set()
-    for number in sorted(range(len(rows)), key=lambda at: _depth(rows[at])):
-        row = rows[number]
-        outcomes[number] = outcome(record, row, partial(_import_one, record, glossary, row, reported))
-    return [outcomes[number] for number in range(len(rows))]
+    reported: dict[str, Row] = {}
+    places = sorted(range(len(rows)), key=lambda at: _depth(rows[at]))
+    links = RowLinks(
+        partial(_full_name, glossary), partial(_unknown, record.transaction, glossary), frozenset({"relatedTerms"})
+    )
+    made = import_rows(record, [rows[at] for at in places], partial(_import_one, record, glossary, reported), links)
+    outcomes = dict(zip(places, made, strict=True))
+    return [outcomes[at] for at in range(len(rows))]
 
 
-def _import_one(record: Record, glossary: Stored, row: Row, reported: set[str]) -> str:
+def _full_name(glossary: Stored, row: Row) -> str | None:
+    """Return the FQN of a row's term; None if the row cannot say it."""
+    try:
+        return fqn.child(_parent(glossary, row.values["parent"]) or glossary.fqn, row.values["name"])
+    except (InvalidInput, KeyError):
+        return None
+
+
+def _unknown(transaction: Transaction, glossary: Stored, row: Row) -> Iterator[str]:
+    """Yield the FQNs of terms that a row names and that are not there."""
+    related = [_relation(part)[1] for part in parted(row.values.get("relatedTerms", ""))]
+    parent = _parent(glossary, row.values.get("parent", ""))
+    for name in (*related, *((parent,) if parent else ())):
+        if transaction.reference(_TERM, Key.by_name(name)) is None:
+            yield name
+
+
+def _import_one(record: Record, glossary: Stored, reported: dict[str, Row], row: Row) -> str:
     if row.problem is not None:
         raise InvalidInput(row.problem)
     parent = _parent(glossary, row.values.get("parent", ""))
     full = fqn.child(parent or glossary.fqn, row.values["name"])
-    if full in reported:
+    if reported.setdefault(full, row).cells is not row.cells:
         raise InvalidInput(f"term {full} appears twice")
-    message = _bring(record, glossary, (full, parent), row)
-    reported.add(full)
-    return message
+    return _bring(record, glossary, (full, parent), row)
 
 
 def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row: Row) -> str:
@@ -154,10 +173,14 @@ def _related_text(relation: Document) -> str:
     return str(name) if kind == _RELATED else f"{kind}:{name}"
 
 
-def _related(transaction: Transaction, part: str) -> Document:
+def _relation(part: str) -> tuple[str, str]:
+    """Return the relation and the FQN that a part of a cell names."""
     kind, colon, name = part.partition(":")
-    if not (colon and kind.isidentifier()):
-        kind, name = _RELATED, part
+    return (kind, name) if colon and kind.isidentifier() else (_RELATED, part)
+
+
+def _related(transaction: Transaction, part: str) -> Document:
+    kind, name = _relation(part)
     found = transaction.reference(_TERM, Key.by_name(name))
     if found is None or found.get("deleted"):
         raise InvalidInput(f"unknown glossary term {name}")

@@ -105,7 +105,7 @@ class _Step:
 
 
 def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
-    """Change an entity's descendants to match the rows, in their order; rejected rows are skipped."""
+    """Change an entity's descendants to match the rows, parents first; rejected rows are skipped."""
     outcomes: dict[int, Outcome] = {}
     groups: dict[tuple[str, str], list[_Step]] = {}
     reported: set[tuple[str, str]] = set()
@@ -119,7 +119,7 @@ def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outc
         else:
             reported.add((step.kind, step.full))
             groups.setdefault(step.group, []).append(step)
-    for steps in groups.values():
+    for steps in (groups[kind, full] for kind, full in sorted(groups, key=lambda group: _PARTS[group[0]])):
         outcomes |= _written(record, steps)
     return [outcomes[at] for at in range(len(rows))]
 
@@ -219,7 +219,7 @@ def _bring_columns(transaction: Transaction, table: Document, steps: Sequence[_S
     outcomes: dict[int, Outcome] = {}
     columns: list[Document] = table.setdefault("columns", [])
     found = dict(columns_of(columns))
-    for step in steps:
+    for step in sorted(steps, key=lambda one: len(one.parts)):
         path = step.parts[_PARTS[_TABLE] :]
         try:
             message = _bring_one(transaction, columns, found, (path, step.row))

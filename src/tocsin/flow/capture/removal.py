@@ -90,7 +90,7 @@ def restore(record: Record, target: Stored) -> Written:
     """
     if not target.deleted:
         return Written(target.document, None)
-    _check_above(record, target)
+    check_above(record, target)
     written = _restore_one(record, target)
     return replace(written, cascaded=restore_under(record, target))
 
@@ -138,7 +138,13 @@ def _deletion_of(record: Record, entity: Stored) -> Document | None:
     return record.transaction.attachments.get(entity.id, _DELETION)
 
 
-def _check_above(record: Record, target: Stored) -> None:
+def check_above(record: Record, target: Stored) -> None:
+    """Refuse to restore an entity before what it cannot be without.
+
+    Raises
+    ------
+    InvalidInput : its parent, or the like, is soft-deleted
+    """
     if found := _gone_above(record, target):
         field = ENTITY_TYPES[target.entity_type].parent_field(target.document)
         raise soft_deleted(found.entity_type, found.fqn, field=field)

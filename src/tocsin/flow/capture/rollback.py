@@ -51,7 +51,7 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
 
     Raises
     ------
-    InvalidInput : the entity is an alert, whose versions hold no secrets
+    InvalidInput : the entity is an alert, whose versions hold no secrets; or it would be restored before its parent
     """
     kind = ENTITY_TYPES[old.entity_type]
     if kind.name == "eventsubscription":
@@ -65,6 +65,8 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     fields = {key: value for key, value in fields.items() if value is not None}
     fields = _with_own_secrets(record, old, fields, left_out)
     draft = _place(record, kind, old, (fields, left_out))
+    if old.deleted:
+        removal.check_above(record, replace(old, document=draft.document))
     if draft.fqn == old.fqn:
         written = change(record, record.resolver(strict=False), old, draft.document)
     else:

@@ -90,11 +90,11 @@ class Settings(BaseSettings):
         description="OpenMetadata version that `/system/version` states: `1.13.0` or `2.0.0`. OpenMetadata's client "
         "requires its own major and minor version.",
     )
-    event_format: Literal["default", "openmetadata", "tocsin", "cloudEvents"] = Field(
+    event_format: Literal["default", "seed", "openmetadata", "tocsin", "cloudEvents"] = Field(
         default="default",
         description="Format of events for webhooks without a `payloadFormat` and of answers to followers, votes "
-        "and usage: `default`, `openmetadata`, `tocsin` or `cloudEvents`. Strict clients of OpenMetadata require "
-        "`openmetadata`.",
+        "and usage: `default`, `seed`, `openmetadata`, `tocsin` or `cloudEvents`. Strict clients of OpenMetadata "
+        "require `openmetadata`.",
     )
     public_url: str | None = Field(default=None, description="Public address of the server, used in links.")
     consolidate_minutes: float = Field(

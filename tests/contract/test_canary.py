@@ -264,7 +264,7 @@ def _named_edges(aviary: Aviary) -> Iterator[str]:
 
 def _filters(aviary: Aviary) -> Iterator[str]:
     yield "/events?limit=10000"
-    yield from (f"/events?limit=10000&format={shape}" for shape in ("tocsin", "cloudEvents"))
+    yield from (f"/events?limit=10000&format={shape}" for shape in ("default", "seed", "tocsin", "cloudEvents"))
     for one in aviary.every("tables"):
         yield f"/events?limit=10000&entityId={one['id']}"
     for query in ("entityCreated=*", "entityUpdated=table", "entityDeleted=*", "eventType=policyViolation"):

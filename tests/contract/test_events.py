@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import httpx
 import pytest
+from tests import seedschema
 from tests.serving import Json, table
 
 PATCH = {"Content-Type": "application/json-patch+json"}
@@ -31,6 +32,23 @@ def test_the_seeds_shape_is_asked_for(administrator: httpx.Client, orders: Json)
     events = administrator.get("/events?entityCreated=table&format=tocsin").json()["data"]
     assert events[0]["entity"]["name"] == "orders"
     assert len(events[0]["userId"]) == 36
+
+
+@pytest.mark.skipif(not seedschema.is_here(), reason=seedschema.MISSING)
+def test_every_event_can_be_read_as_the_schema_of_the_seed_has_it(administrator: httpx.Client, orders: Json) -> None:
+    describe(administrator, orders, "Orders.")
+    follower = administrator.get("/users/loggedInUser").json()["id"]
+    assert administrator.put(f"/tables/{orders['id']}/followers", json=follower).is_success
+    assert administrator.delete(f"/tables/{orders['id']}").is_success
+    assert administrator.put("/tables/restore", json={"id": orders["id"]}).is_success
+    assert administrator.delete(f"/tables/{orders['id']}?hardDelete=true").is_success
+    validator = seedschema.seed_validator()
+    logged, shown = (administrator.get(f"/events?format={one}").json()["data"] for one in ("default", "seed"))
+    assert {"entityRestored", "entityDeleted"} <= {event["eventType"] for event in logged}
+    for event, document in zip(logged, shown, strict=True):
+        validator.validate(document)
+        assert document["entityId"] == event["entityId"]
+        assert administrator.get(f"/events/{event['id']}?format=seed").json() == document
 
 
 def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:

@@ -219,7 +219,7 @@ def test_a_trial_sends_nothing(administrator: httpx.Client) -> None:
     assert (answer.status_code, "queue" in answer.json()["statusDetails"]["statusInfo"]) == (200, True)
 
 
-@pytest.mark.parametrize("form", ["default", "tocsin", "openmetadata", "cloudEvents"])
+@pytest.mark.parametrize("form", ["default", "seed", "tocsin", "openmetadata", "cloudEvents"])
 def test_the_command_line_and_the_client_empty_a_queue(
     served: Served,
     administrator: httpx.Client,

@@ -27,7 +27,7 @@ from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
 from tocsin.store.page_bytes import BoundedList
 
 Kinds = dict[EventType, frozenset[str] | None]
-Format = Literal["openmetadata", "tocsin", "cloudEvents"]
+Format = Literal["openmetadata", "default", "seed", "tocsin", "cloudEvents"]
 
 UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
     "entity_created": (EventType.ENTITY_CREATED,),

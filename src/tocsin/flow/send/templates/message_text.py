@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from tocsin.errors import InvalidTemplate
-from tocsin.flow.send.channels.webhook.payload import as_seed
+from tocsin.flow.send.channels.webhook.payload import as_default
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.templates.accounts import NOBODY, Payer, TemplateAccounts
 from tocsin.flow.send.templates.budget import LIMITS, Budget
@@ -75,7 +75,7 @@ def rendered(template: Template, entry: Entry, place: MessagePlace) -> RichText:
 
 def context_of(entry: Entry, place: MessagePlace) -> Context:
     """Return what a template can name: upstream's context, and the default text with its reasons."""
-    event, wire = entry.event, as_seed(entry.event)
+    event, wire = entry.event, as_default(entry.event)
     return {
         "event": {key: value for key, value in wire.items() if key != "entity"},
         "entity": wire.get("entity"),

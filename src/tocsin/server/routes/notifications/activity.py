@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden
-from tocsin.flow.send.channels.webhook.payload import as_seed
+from tocsin.flow.send.channels.webhook.payload import as_default
 from tocsin.flow.send.wording import headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -47,7 +47,7 @@ def list_activity(
     page = visible_page(read, lambda some: as_shown(caller.visibility, some), limit)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
     data = [
-        {"event": as_seed(one.event), "title": headline(one.event), "semanticChanges": semantic_changes(one.event)}
+        {"event": as_default(one.event), "title": headline(one.event), "semanticChanges": semantic_changes(one.event)}
         for one in page.entries
     ]
     return answer({"data": data, "paging": paging})

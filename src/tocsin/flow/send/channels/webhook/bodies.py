@@ -13,7 +13,7 @@ from uuid import uuid5
 
 import orjson
 
-from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS, as_cloud_event, as_seed, as_upstream
+from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS, as_cloud_event, as_default, as_seed, as_upstream
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
@@ -78,7 +78,7 @@ def compressed(payload: bytes) -> bytes:
 
 def _rendered(entry: Entry, payload_format: str, source: str) -> _Rendered:
     """Return an event as JSON; one that is too large without its entity, and at worst without its changes."""
-    render = EVENT_FORMATS.get(payload_format, as_seed)
+    render = EVENT_FORMATS.get(payload_format, as_default)
     if not entry.in_brief:
         payload = orjson.dumps(render(entry.event, source))
         if len(payload) <= LIMIT_BYTES:
@@ -88,7 +88,7 @@ def _rendered(entry: Entry, payload_format: str, source: str) -> _Rendered:
         document = render(thin, source)
         if render is as_cloud_event:
             document["dataref"] = address
-        elif render is not as_upstream:  # whose schema has no place for it
+        elif render not in (as_upstream, as_seed):  # whose schemas have no place for it
             document[FULL_EVENT] = address
         payload = orjson.dumps(document)
         if len(payload) <= LIMIT_BYTES:

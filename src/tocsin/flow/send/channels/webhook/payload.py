@@ -1,13 +1,14 @@
 """Webhook payloads: one event in the format that its destination asks for.
 
-The default is the seed's change event; ``tocsin`` adds what each change means; ``openmetadata`` is upstream
-1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in structured mode.
+``seed`` is the change event of seeds/002, as its schema has it; the default adds ids to it, and ``tocsin`` what each
+change means; ``openmetadata`` is upstream 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in
+structured mode.
 Next: ``flow/send/channels/webhook/bodies.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import orjson
@@ -21,7 +22,6 @@ from tocsin.model.member_fqn import with_member_names
 from tocsin.model.secret import change_without_secrets, without_secrets
 
 _SEED_KEYS = [
-    "id",
     "eventType",
     "entityType",
     "entityId",
@@ -34,7 +34,11 @@ _SEED_KEYS = [
     "changeDescription",
     "entity",
 ]
-_UPSTREAM_KEYS = [key for key in _SEED_KEYS if key != "userId"]
+_DEFAULT_KEYS = ["id", *_SEED_KEYS]
+_UPSTREAM_KEYS = [key for key in _DEFAULT_KEYS if key != "userId"]
+_SEED_TYPES = frozenset(
+    {EventType.ENTITY_CREATED, EventType.ENTITY_UPDATED, EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED}
+)
 _OURS = frozenset(
     {
         EventType.POLICY_VIOLATION,
@@ -54,20 +58,30 @@ _OURS = frozenset(
 
 
 def as_seed(event: ChangeEvent, _source: str = "") -> Document:
-    """Return the event as seeds/002 has it: its schema's fields and ``id``; what is unknown is left out.
+    """Return the event as the schema of seeds/002 has it; what is unknown is left out, and so is a user without id.
+
+    Event types that the schema lacks become ``entityUpdated``.
+    """
+    document = _with_entity(event, _SEED_KEYS)
+    if event.event_type not in _SEED_TYPES:
+        document["eventType"] = EventType.ENTITY_UPDATED.value
+    if not _is_uuid(event.user_id or ""):
+        document.pop("userId", None)
+    return document
+
+
+def as_default(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event with the fields of seeds/002, its ``id`` and its own type; what is unknown is left out.
 
     ``idempotencyKey`` is ours. The seed's key, ``entityId:currentVersion``, is the same for all events that make no
     version.
     """
-    wire = _wire(event)
-    if event.entity is not None:
-        wire["entity"] = _named(event)
-    return {key: wire[key] for key in _SEED_KEYS if key in wire} | {"idempotencyKey": event.id}
+    return _with_entity(event, _DEFAULT_KEYS) | {"idempotencyKey": event.id}
 
 
 def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
-    """Return the event as seeds/002 has it and, as ``semanticChanges``, the meaning of each change."""
-    return {**as_seed(event), "semanticChanges": semantic_changes(event)}
+    """Return the event in the default form and, as ``semanticChanges``, the meaning of each change."""
+    return {**as_default(event), "semanticChanges": semantic_changes(event)}
 
 
 def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
@@ -99,17 +113,25 @@ def as_cloud_event(event: ChangeEvent, source: str) -> Document:
         "subject": event.entity_fully_qualified_name or event.entity_id,
         "time": to_datetime(event.timestamp).isoformat().replace("+00:00", "Z"),
         "datacontenttype": "application/json",
-        "data": as_seed(event),
+        "data": as_default(event),
     }
 
 
 EVENT_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
-    "default": as_seed,
+    "default": as_default,
+    "seed": as_seed,
     "tocsin": as_tocsin,
     "openmetadata": as_upstream,
     "cloudEvents": as_cloud_event,
 }
 """What ``payloadFormat`` of a destination and the setting ``event_format`` may say."""
+
+
+def _with_entity(event: ChangeEvent, keys: Sequence[str]) -> Document:
+    wire = _wire(event)
+    if event.entity is not None:
+        wire["entity"] = _named(event)
+    return {key: wire[key] for key in keys if key in wire}
 
 
 def _with_texts(change: Document) -> Document:

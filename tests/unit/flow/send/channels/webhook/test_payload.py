@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft7Validator
+from jsonschema import Draft7Validator, ValidationError
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
+from tests import seedschema
 from tests.unit.flow.send.events import added, change_event, dispatch
 
 from tocsin.flow.send.channels.webhook.bodies import Body, bodies_of
@@ -43,6 +44,21 @@ def upstream() -> Draft7Validator:
 
     schema = exactly((SCHEMAS / "type" / "changeEvent.json").read_text())
     return Draft7Validator(schema, registry=Registry(retrieve=retrieve))
+
+
+@pytest.mark.skipif(not seedschema.is_here(), reason=seedschema.MISSING)
+@pytest.mark.parametrize("event_type", EventType)
+def test_the_seeds_form_is_what_its_schema_has(event_type: EventType) -> None:
+    validator = seedschema.seed_validator()
+    by_a_person = rendered("seed", event_type=event_type)
+    by_nobody = rendered("seed", event_type=event_type, user_id="system", previous_version=None, entity=None)
+    for document in (by_a_person, by_nobody):
+        validator.validate(document)
+    assert (by_a_person["userId"], by_a_person["entity"]["name"]) == ("789e0123-e89b-12d3-a456-426614174222", "orders")
+    assert by_a_person["changeDescription"]["fieldsDeleted"][0]["oldValue"][0]["name"] == "email"
+    assert "userId" not in by_nobody
+    with pytest.raises(ValidationError):
+        validator.validate(rendered(event_type=event_type))
 
 
 def test_our_own_form_says_what_each_change_means() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.serving import Served, running_server
@@ -23,6 +24,18 @@ def served(sqlite_engine: Engine, tmp_path: Path) -> Iterator[Served]:
     with running_server(sqlite_engine, settings) as server:
         load(sqlite_engine, settings, now_ms=SystemClock().now_ms())
         yield server
+
+
+def failed_test(administrator: httpx.Client, fqn: str) -> str:
+    """Let a new test of a table fail, and return the test's FQN."""
+    link = f"<#E::table::{fqn}>"
+    body = {"name": "row_count", "entityLink": link, "testDefinition": "tableRowCountToBeBetween"}
+    case = administrator.post("/dataQuality/testCases", json=body)
+    assert case.status_code == 201, case.text
+    name: str = case.json()["fullyQualifiedName"]
+    result = {"timestamp": SystemClock().now_ms(), "testCaseStatus": "Failed"}
+    assert administrator.post(f"/dataQuality/testCases/testCaseResults/{name}", json=result).is_success
+    return name
 
 
 def test_both_programs_run_as_printed(
@@ -49,11 +62,13 @@ def test_both_programs_run_as_printed(
         patch = [{"op": "add", "path": "/displayName", "value": "Renamed"}]
         headers = {"Content-Type": "application/json-patch+json"}
         answer = administrator.patch(f"/tables/{changed['id']}", json=patch, headers=headers)
-    assert answer.status_code == 200, answer.text
+        assert answer.status_code == 200, answer.text
+        case = failed_test(administrator, changed["fullyQualifiedName"])
     capsys.readouterr()
     names["client"] = OpenMetadata()
     exec(second, names)
     names["client"].close()  # type: ignore[attr-defined]
     printed = capsys.readouterr().out.splitlines()
     assert f"{changed['fullyQualifiedName']}: displayName added" in printed
+    assert f"{case}: test failed" in printed
     assert not [line for line in printed if "followers" in line]

@@ -14,6 +14,8 @@ from tests.contract.test_access import restrict
 from tests.founded import Founded
 from tests.serving import KEY, Json, Served, running_server, table, warehouse
 
+from tocsin.clock import SystemClock
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.settings import Settings
 
 
@@ -39,8 +41,14 @@ def test_following_answers_with_the_change_event(alice: tuple[str, httpx.Client]
     added = event["changeDescription"]["fieldsAdded"][0]
     assert (added["name"], added["newValue"][0]["id"]) == ("followers", user_id)
     assert event["previousVersion"] == event["currentVersion"] == 0.1
-    followers = client.get(path).json()["data"]
-    assert [(one["id"], one["type"], one["name"]) for one in followers] == [(user_id, "user", "alice")]
+    listed = client.get(path).json()
+    assert [(one["id"], one["type"], one["name"]) for one in listed["data"]] == [(user_id, "user", "alice")]
+    assert listed == {
+        "entityType": "table",
+        "entityId": orders["id"],
+        "followers": listed["data"],
+        "data": listed["data"],
+    }
     asked = client.get(f"/tables/{orders['id']}?fields=followers").json()["followers"]
     assert [one["id"] for one in asked] == [user_id]
 
@@ -62,7 +70,8 @@ def test_unfollowing_names_who_left(alice: tuple[str, httpx.Client], orders: Jso
     gone = client.delete(f"/tables/{orders['id']}/followers/{user_id}").json()
     assert gone["changeDescription"]["fieldsDeleted"][0]["name"] == "followers"
     assert client.delete(f"/tables/{orders['id']}/followers/{user_id}").json()["eventType"] == "entityNoChange"
-    assert client.get(f"/tables/{orders['id']}/followers").json() == {"data": []}
+    nobody = {"entityType": "table", "entityId": orders["id"], "followers": [], "data": []}
+    assert client.get(f"/tables/{orders['id']}/followers").json() == nobody
 
 
 def test_what_is_taken_back_of_a_deleted_asset_stays_so_when_it_is_restored(
@@ -180,6 +189,40 @@ def test_activity_lists_the_changes_of_what_one_follows_newest_first(
     _, bob = served.person("bob")
     with bob:
         assert bob.get(f"/users/{user_id}/activity").status_code == 403
+
+
+def test_activity_lists_tests_and_threads_of_followed_tables(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    other = table(administrator, "orders2")
+    assert client.put(f"/tables/{orders['id']}/followers/{user_id}").is_success
+    for asset in (orders, other):
+        link = f"<#E::table::{asset['fullyQualifiedName']}>"
+        body = {"name": "row_count", "entityLink": link, "testDefinition": "tableRowCountToBeBetween"}
+        case = administrator.post("/dataQuality/testCases", json=body)
+        assert case.status_code == 201, case.text
+        result = {"timestamp": SystemClock().now_ms(), "testCaseStatus": "Failed"}
+        fqn = case.json()["fullyQualifiedName"]
+        assert administrator.post(f"/dataQuality/testCases/testCaseResults/{fqn}", json=result).is_success
+        assert administrator.post("/feed", json={"about": link, "message": "Why?"}).is_success
+    seen = client.get(f"/users/{user_id}/activity?eventType=testCaseFailure,threadCreated").json()["data"]
+    assert [one["event"]["eventType"] for one in seen] == ["threadCreated", "testCaseFailure"]
+    assert seen[1]["event"]["entityFullyQualifiedName"] == f"{orders['fullyQualifiedName']}.row_count"
+
+
+def test_governance_and_collections_can_be_followed(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client]
+) -> None:
+    user_id, client = alice
+    glossary = administrator.post("/glossaries", json={"name": "Sales", "description": "d"}).json()
+    path = f"/glossaries/{glossary['id']}"
+    assert client.put(f"{path}/followers/{user_id}").is_success
+    assert client.get(f"{path}?fields=followers").json()["followers"][0]["id"] == user_id
+    assert "followers" not in client.get(f"{path}?fields=*").json()  # OpenMetadata's client refuses the key
+    assert [one["name"] for one in client.get(f"/users/{user_id}/follows").json()["glossaries"]] == ["Sales"]
+    followable = {name for name, row in ENTITY_TYPES.items() if row.is_followable}
+    assert {"apiCollection", "glossaryTerm", "classification", "tag", "testSuite"} <= followable
 
 
 def test_a_server_for_strict_clients_answers_in_upstreams_format(sqlite_engine: Engine, founded: Founded) -> None:

@@ -30,6 +30,9 @@ DATA = words(
 )
 """Keys that nearly every type under a service has."""
 
+FOLLOWERS: Mapping[str, object] = {"followers": {"list": {"use": "entityReference"}}}
+"""Followers of a type whose published schema has none, for ``added``."""
+
 
 @dataclass(frozen=True)
 class Parentage:

@@ -1,11 +1,12 @@
 """Entity types of data assets: dashboards, pipelines, topics, models, containers, indexes, APIs, metrics.
 
-Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
+Source: OpenMetadata 1.13 schemas; a row's ``keys`` are those of its schema and of ``added``.
+Next: ``model/entity_types.py``.
 """
 
 from __future__ import annotations
 
-from tocsin.model.entity_type import COMMON, DATA, EntityType, Parentage, words
+from tocsin.model.entity_type import COMMON, DATA, FOLLOWERS, EntityType, Parentage, words
 
 ROWS = (
     EntityType(
@@ -99,8 +100,9 @@ ROWS = (
     EntityType(
         "apiCollection",
         "apiCollections",
-        keys=((COMMON | DATA) - words("followers sourceUrl")) | words("apiEndpoints endpointURL"),
+        keys=((COMMON | DATA) - words("sourceUrl")) | words("apiEndpoints endpointURL"),
         required=("name", "service"),
+        added=FOLLOWERS,
         places=(Parentage("service", ("apiService",)),),
     ),
     EntityType(

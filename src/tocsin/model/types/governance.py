@@ -6,7 +6,7 @@ Next: ``model/entity_types.py``.
 
 from __future__ import annotations
 
-from tocsin.model.entity_type import COMMON, EntityType, Parentage, words
+from tocsin.model.entity_type import COMMON, FOLLOWERS, EntityType, Parentage, words
 
 _OF_PRODUCTS = {
     "dataProductType": {
@@ -27,9 +27,10 @@ ROWS = (
         "glossaries",
         keys=COMMON
         | words(
-            "dataContract dataProducts disabled entityStatus extension mutuallyExclusive provider reviewers tags "
-            "termCount usageCount votes"
+            "dataContract dataProducts disabled entityStatus extension followers mutuallyExclusive provider reviewers "
+            "tags termCount usageCount votes"
         ),
+        added=FOLLOWERS,
         required=("name", "description"),
         is_renamable=True,
     ),
@@ -39,9 +40,10 @@ ROWS = (
         keys=COMMON
         | words(
             "children childrenCount conceptMappings dataContract dataProducts disabled entityStatus extension "
-            "glossary mutuallyExclusive parent provider references relatedTerms reviewers style synonyms tags "
-            "usageCount votes"
+            "followers glossary mutuallyExclusive parent provider references relatedTerms reviewers style synonyms "
+            "tags usageCount votes"
         ),
+        added=FOLLOWERS,
         required=("name", "description", "glossary"),
         places=(
             Parentage("parent", ("glossaryTerm",)),
@@ -56,8 +58,10 @@ ROWS = (
         "classifications",
         keys=COMMON
         | words(
-            "autoClassificationConfig disabled entityStatus mutuallyExclusive provider reviewers termCount usageCount"
+            "autoClassificationConfig disabled entityStatus followers mutuallyExclusive provider "
+            "reviewers termCount usageCount"
         ),
+        added=FOLLOWERS,
         required=("name", "description"),
         is_renamable=True,
     ),
@@ -67,9 +71,10 @@ ROWS = (
         keys=COMMON
         | words(
             "autoClassificationEnabled autoClassificationPriority children classification dataContract "
-            "dataProducts deprecated disabled entityStatus mutuallyExclusive parent provider recognizers "
+            "dataProducts deprecated disabled entityStatus followers mutuallyExclusive parent provider recognizers "
             "reviewers style usageCount"
         ),
+        added=FOLLOWERS,
         required=("name", "description"),
         places=(
             Parentage("parent", ("tag",)),

@@ -1,11 +1,12 @@
 """Entity types of observability: tests, test suites, alerts and notification templates.
 
-Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
+Source: OpenMetadata 1.13 schemas; a row's ``keys`` are those of its schema and of ``added``.
+Next: ``model/entity_types.py``.
 """
 
 from __future__ import annotations
 
-from tocsin.model.entity_type import COMMON, EntityType, words
+from tocsin.model.entity_type import COMMON, FOLLOWERS, EntityType, words
 
 ROWS = (
     EntityType(
@@ -24,11 +25,12 @@ ROWS = (
         "dataQuality/testSuites",
         keys=(COMMON - words("impersonatedBy"))
         | words(
-            "basic basicEntityReference connection dataContract executable executableEntityReference "
+            "basic basicEntityReference connection dataContract executable executableEntityReference followers "
             "ingestionRunner inherited pipelines reviewers serviceType summary tags testCaseResultSummary "
             "testConnectionResult tests"
         ),
         required=("name",),
+        added=FOLLOWERS,
         separate_keys=words("summary testCaseResultSummary tests"),
     ),
     EntityType(

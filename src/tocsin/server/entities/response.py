@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_type import FOLLOWERS, EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
 from tocsin.model.phrases import meant, with_article
@@ -36,7 +36,7 @@ ALL = "*"
 
 
 def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
-    """Return the fields asked for: a comma list of names, or ``*`` for all.
+    """Return the fields asked for: a comma list of names, or ``*`` for all that OpenMetadata's clients can read.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
     """
     asked = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if ALL in asked:
-        return row.keys
+        return row.keys - (row.added.keys() & FOLLOWERS.keys()) | (asked & row.keys)
     unknown = sorted(asked - row.keys)
     if unknown:
         said = f"{with_article(row.name)} has no field {unknown[0]!r}; {meant(unknown[0], sorted(row.keys))}"

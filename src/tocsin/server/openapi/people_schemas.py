@@ -81,7 +81,7 @@ PEOPLE: dict[str, Document] = {
         },
         dict.fromkeys(("totalAnnouncementCount", "activeAnnouncementCount", "inactiveAnnouncementCount"), COUNT),
     ),
-    "Followers": whole({"data": array(_REFERENCE)}),
+    "Followers": whole({"entityType": TEXT, "entityId": ID, "followers": array(_REFERENCE), "data": array(_REFERENCE)}),
     "Follows": mapping(array(_REFERENCE)) | {"description": "Lists of assets, by collection."},
     "TeamBranch": whole(
         {"id": ID, "name": TEXT, "href": URL, "isJoinable": FLAG, "children": array(ref("TeamBranch"))},

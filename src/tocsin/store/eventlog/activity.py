@@ -1,4 +1,4 @@
-"""Activity feed of a person: recent events of followed entities, newest first.
+"""Activity feed of a person: recent events of followed assets, of their tests and of their threads, newest first.
 
 Next: ``server/routes/people/users.py``.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import Engine, select
+from sqlalchemy import CompoundSelect, Engine, Select, select, union_all
 
 from tocsin.model.change import LoggedEvent
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import LOGGED, logged_of
+from tocsin.store.feed.tables import thread
 from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.snapshots import Texts
-from tocsin.store.tables import change_event, follow
+from tocsin.store.tables import change_event, entity, follow
 
 # What capture derives from an event whose only change is who follows; the text is as store/documents.py writes it.
 _FOLLOWED_ONLY = '%"fieldChanged":["followers"]%'
@@ -37,13 +38,13 @@ class Activity:
     ) -> BoundedList[LoggedEvent]:
         """Return what happened since ``since_ms`` to the assets a user follows, newest first.
 
-        That others follow them too is left out. ``event_types`` narrows to these (none: all); ``below`` is the
-        log offset the last page ended with.
+        Tests of a followed table, and threads about a followed asset, count as the asset does. That others follow
+        the assets too is left out. ``event_types`` narrows to these (none: all); ``below`` is the log offset the last
+        page ended with.
         """
         query = (
             select(*LOGGED)
-            .join(follow, follow.c.entity_id == change_event.c.entity_id)
-            .where(follow.c.user_id == user_id, change_event.c.timestamp_ms >= since_ms)
+            .where(change_event.c.entity_id.in_(_followed(user_id)), change_event.c.timestamp_ms >= since_ms)
             .where(change_event.c.derived.not_like(_FOLLOWED_ONLY))
         )
         if event_types:
@@ -54,3 +55,16 @@ class Activity:
             placed = query.order_by(change_event.c.log_offset.desc()).limit(limit)
             texts = Texts(connection)
             return portion(connection, placed, lambda row: logged_of(row, texts), self._page_bytes)
+
+
+def _followed(user_id: str) -> CompoundSelect[tuple[str]]:
+    """Return the query for the ids of the assets that a user follows, of their tests and of their threads."""
+    mine, table, test = follow.c.user_id == user_id, entity.alias("followed_table").c, entity.alias("test").c
+    tests: Select[tuple[str]] = (
+        select(test.id)
+        .select_from(follow.join(table.id.table, table.id == follow.c.entity_id))
+        .join(test.id.table, (test.fqn > table.fqn + ".") & (test.fqn < table.fqn + "/"))  # "/" comes after "."
+        .where(mine, table.entity_type == "table", test.entity_type == "testCase")
+    )
+    threads = select(thread.c.id).join(follow, follow.c.entity_id == thread.c.about_id).where(mine)
+    return union_all(select(follow.c.entity_id).where(mine), tests, threads)

@@ -35,10 +35,10 @@ router = APIRouter(tags=["followers"])
 
 @of_asset.get("")
 def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
-    """Return the followers of an asset."""
+    """Return the followers of an asset, as ``data`` and as ``followers``."""
     found(row, Key.by_id(str(entity_id)), caller, include="all")
-    users = caller.parts.catalogue.followers(str(entity_id))
-    return answer({"data": [addressed(user, caller.root) for user in users]})
+    users = [addressed(user, caller.root) for user in caller.parts.catalogue.followers(str(entity_id))]
+    return answer({"entityType": row.name, "entityId": str(entity_id), "followers": users, "data": users})
 
 
 @of_asset.put("")

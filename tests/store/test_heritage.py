@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select, update
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
+from tocsin.catalogue.writes import BulkWrites
+from tocsin.model.entity import Document
 from tocsin.model.inheritance import types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Key
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.fsck.inspection import inspect
+from tocsin.store.migrations.versions.v0027_domains_of_products import fill
+from tocsin.store.tables import entity
 
 ENTRY = ("table", ORDERS)
 
@@ -80,3 +85,41 @@ def test_the_owners_who_are_notified_are_the_inherited_ones(shop: Company, store
     assert notified() == [shop.ids["john.doe"]]
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, hard=True)
     assert notified() == [shop.ids["john.doe"]]
+
+
+def _product(shop: Company) -> Document:
+    """Return a data product of a domain below ``commerce``, made by a bulk request."""
+    domain = {"name": "retail", "parent": "commerce", "domainType": "Aggregate", "description": "x"}
+    shop.writes.create("domain", domain, actor=JANE)
+    request = {"name": "parcel", "description": "x", "domains": ["commerce.retail"]}
+    BulkWrites(shop.catalogue, shop.clock).put("dataProduct", [request], actor=JANE)
+    return shop.get("dataProduct", "parcel")
+
+
+def test_a_data_product_inherits_the_owners_of_its_domain(shop: Company, store_engine: Engine) -> None:
+    """Like an asset of its container: on reading, in events, and for recipients at the event's place."""
+    _own(shop, "domain", "commerce", "jane")
+    product = _product(shop)
+    event = shop.log.read(shop.log.readable_end() - 1, 1)[0].event
+    assert event.entity is not None
+    assert [(one["name"], one["inherited"]) for one in event.entity["owners"]] == [("jane", True)]
+    shop.writes.create("domain", {"name": "other", "domainType": "Aggregate", "description": "x"}, actor=JANE)
+    _own(shop, "domain", "other", "john.doe")
+    before = shop.log.readable_end()
+    other = {"type": "domain", "id": shop.get("domain", "other")["id"]}
+    shop.patch(("replace", "/domains", [other]), entity_type="dataProduct", fqn="parcel")
+    found = list(SqlDirectory(store_engine).stakeholders([product["id"]], ReasonKind.OWNER))
+    names = {identity: name for name, identity in shop.ids.items()}
+    spans = {names[one.principal_id]: (one.since_offset <= before, one.until_offset > before) for one in found}
+    assert spans == {"jane": (True, False), "john.doe": (False, True)}
+    assert inspect(store_engine, deep=True).findings == []
+
+
+def test_stored_data_products_get_the_place_of_their_domain(shop: Company, store_engine: Engine) -> None:
+    _product(shop)
+    with store_engine.begin() as connection:
+        is_product = entity.c.entity_type == "dataProduct"
+        kept = connection.execute(select(entity.c.parent_id).where(is_product)).scalars().all()
+        connection.execute(update(entity).where(is_product).values(parent_id=None))
+        connection.exec_driver_sql(fill(connection.dialect.name))
+        assert connection.execute(select(entity.c.parent_id).where(is_product)).scalars().all() == kept != [None]

@@ -16,6 +16,7 @@ from tocsin.flow.resolve.candidates import Stop
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.flow.send.channels.table import phrase_of
 from tocsin.model.change import LoggedEvent
+from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_record import NotificationRecord
@@ -104,13 +105,14 @@ class Explanation:
         if self.person is None:
             return self._of_everybody()
         if self.notified:
-            return _notified(self.person.name, self.notified)
+            return _notified(self.person.name, self.notified, self.logged)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
         named = any(trace.reached or trace.match.matched for trace in self.alerts)
         others = None if named else self._others()
-        return f"No: {others or _why_not(self.alerts, self.person.name, self.alert_count)}.{kept_back}"
+        why_not = others or _why_not(self.alerts, self.person.name, self.alert_count, self.logged)
+        return f"No: {why_not}.{kept_back}"
 
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
@@ -166,10 +168,11 @@ class Explanation:
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
 
 
-def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:
+def _notified(name: str, notified: Sequence[NotificationRecord], logged: LoggedEvent) -> str:
     ways = [f"{phrase_of(one.notification.channel)} {_became(one)}" for one in notified]
     reasons = (reason for one in notified for reason in one.reasons or one.notification.reasons)
-    because = "; ".join(dict.fromkeys(reason.sentence(name) for reason in reasons))
+    is_inherited = inherits_owners(logged.event)
+    because = "; ".join(dict.fromkeys(reason.sentence(name, is_inherited=is_inherited) for reason in reasons))
     return f"Yes: {name} was notified {' and '.join(ways)}, because {because}."
 
 
@@ -199,7 +202,7 @@ def _gathered(record: NotificationRecord) -> str:
     return f"{' as the recipient prefers' if is_preferred else ''}{together}"
 
 
-def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
+def _why_not(alerts: Sequence[AlertTrace], name: str, count: int, logged: LoggedEvent) -> str:
     """Return why a person was not notified: of the alerts that reach them, the reason of the closest one."""
     for trace in alerts:
         if trace.match.matched and trace.reached:
@@ -212,7 +215,7 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
     near = [trace for trace in alerts if trace.reached and not trace.match.matched]
     if near:
         nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
-        because = nearest.reached[0].ways[0].reason.because(name)
+        because = nearest.reached[0].ways[0].reason.because(name, is_inherited=inherits_owners(logged.event))
         return f"{nearest.subscription.name} would have notified {name} because {because}, but it {_missed(nearest)}"
     matching = [trace.subscription.name for trace in alerts if trace.match.matched]
     if matching:

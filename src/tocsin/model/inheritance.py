@@ -1,4 +1,4 @@
-"""Inheritance of owners and domains from the nearest ancestor that has them.
+"""Inheritance of owners and domains from the nearest ancestor that has them; of a data product, from its domain.
 
 Inherited values are computed on reading and when an event is made, marked ``inherited``, and never stored.
 Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/entities/inheritance.py``.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 
 from tocsin.model import fqn as names
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -25,12 +26,16 @@ INHERITED_KEYS = ("owners", "domains")
 
 _UNDER_A_TABLE = ("testCase", "testSuite")
 
+BY_REFERENCE = {"dataProduct": ("domains", "domain")}
+"""Per type that nothing contains: the key whose first reference it inherits from, and the type of that."""
+
 
 @cache
 def types_above(entity_type: str) -> tuple[str, ...]:
     """Return every type that an entity of this type may have as an ancestor."""
     places = ENTITY_TYPES[entity_type].places
     nearest = {one for place in places for one in place.types} | ({"table"} if entity_type in _UNDER_A_TABLE else set())
+    nearest |= {BY_REFERENCE[entity_type][1]} if entity_type in BY_REFERENCE else set()
     found = set(nearest)
     for one in nearest - {entity_type}:
         found |= set(types_above(one))
@@ -38,7 +43,7 @@ def types_above(entity_type: str) -> tuple[str, ...]:
 
 
 def ancestors(entry: Entry) -> Iterator[str]:
-    """Yield the FQNs of an entity's ancestors, the nearest first."""
+    """Yield the FQNs of an entity's ancestors that are in its own, the nearest first."""
     parts = names.split(entry[1])
     for length in range(len(parts) - 1, 0, -1):
         yield names.join(parts[:length])
@@ -47,6 +52,16 @@ def ancestors(entry: Entry) -> Iterator[str]:
 def lacks(kind: EntityType, document: Document) -> bool:
     """Return whether a document may inherit: it has a key of these, with nothing under it, and may have ancestors."""
     return bool(types_above(kind.name)) and any(key in kind.keys and not document.get(key) for key in INHERITED_KEYS)
+
+
+def place_of(entity_type: str, document: Document) -> Entry:
+    """Return the place at which an entity inherits: its own, or one below what it inherits from by reference."""
+    key, above = BY_REFERENCE.get(entity_type, ("", ""))
+    reference = next(iter(document.get(key) or ()), None) if key else None
+    fqn = document["fullyQualifiedName"]
+    if isinstance(reference, dict) and reference.get("fullyQualifiedName"):
+        return above, names.child(reference["fullyQualifiedName"], str(document.get("name")))
+    return entity_type, fqn
 
 
 def nearest(entry: Entry, known: Mapping[str, Heritage]) -> Heritage:
@@ -77,9 +92,15 @@ def with_asked(
         return document
     if all(key not in kind.keys or document.get(key) for key in keys):
         return document
-    return with_inherited(kind, document, find((entity_type, fqn)))
+    return with_inherited(kind, document, find(place_of(entity_type, document)))
 
 
 def own(references: Collection[Document]) -> list[Document]:
     """Return the references without those that somebody read as inherited and sent back."""
     return [one for one in references if not (isinstance(one, dict) and one.get("inherited") is True)]
+
+
+def inherits_owners(event: ChangeEvent) -> bool:
+    """Return whether the owners of an event's entity are inherited."""
+    owners = (event.entity or {}).get("owners")
+    return isinstance(owners, list) and bool(owners) and all(one.get("inherited") is True for one in owners)

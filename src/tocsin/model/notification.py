@@ -63,18 +63,23 @@ class Reason(WireModel):
         """Return the ids of the alert and of its destination that give it."""
         return self.subscription_id, self.destination_id
 
-    def sentence(self, name: str | None = None) -> str:
+    def sentence(self, name: str | None = None, *, is_inherited: bool = False) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
         held = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
         upstream = self.downstream_of or "an asset upstream"
         after = "" if self.downstream_of is None else f"; {upstream} failed first"
-        return f"{self.because(name)} (alert {self.subscription_name}{after}{held})"
+        return f"{self.because(name, is_inherited=is_inherited)} (alert {self.subscription_name}{after}{held})"
 
-    def because(self, name: str | None = None) -> str:
-        """Return the reason without its alert: ``ana owns it``."""
+    def because(self, name: str | None = None, *, is_inherited: bool = False) -> str:
+        """Return the reason without its alert: ``ana owns it``.
+
+        ``is_inherited``: the owners of the changed asset are those of its container.
+        """
         distance = "1 hop" if self.hops == 1 else f"{self.hops} hops"
         asset = "it" if self.hops == 0 else f"{self.via or 'an asset'}, {distance} downstream"
         through = f" through team {self.team}" if self.team else ""
+        if is_inherited and self.kind is ReasonKind.OWNER and self.hops == 0:
+            through += " by inheritance"
         to_reader, about = _SENTENCES[self.kind]
         sentence = to_reader if name is None else about
         return sentence.format(asset=asset, through=through, team=self.team, name=name)

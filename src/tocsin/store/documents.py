@@ -9,6 +9,7 @@ import orjson
 
 from tocsin.model.entity import Document, version_from_tenths, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import BY_REFERENCE
 from tocsin.model.stored import Stored
 from tocsin.store import tables
 
@@ -90,9 +91,12 @@ def version_row(entity: Stored, text: str) -> Row:
 
 
 def parent_of(entity: Stored) -> str | None:
-    """Return the id of the entity's parent, if its document names one."""
-    field = ENTITY_TYPES[entity.entity_type].parent_field(entity.document)
-    parent = entity.document.get(field) if field else None
+    """Return the id of the entity's parent, or of what it inherits from in its place, if its document names one."""
+    if entity.entity_type in BY_REFERENCE:
+        parent = next(iter(entity.document.get(BY_REFERENCE[entity.entity_type][0]) or ()), None)
+    else:
+        field = ENTITY_TYPES[entity.entity_type].parent_field(entity.document)
+        parent = entity.document.get(field) if field else None
     return parent.get("id") if isinstance(parent, dict) else None
 
 

@@ -24,7 +24,7 @@ from tocsin.model.change import LATE, RECORDED, REPORTED_AT, ChangeDescription, 
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.inheritance import lacks, with_inherited
+from tocsin.model.inheritance import lacks, place_of, with_inherited
 from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.people import Actor
 from tocsin.model.stored import CapturedEvent, Draft, Stored, Written
@@ -282,7 +282,7 @@ class Record:
         kind = ENTITY_TYPES[subject.entity_type]
         if not lacks(kind, subject.document):
             return subject.document
-        return with_inherited(kind, subject.document, self.transaction.heritage(subject.entity_type, subject.fqn))
+        return with_inherited(kind, subject.document, self.transaction.heritage(*place_of(kind.name, subject.document)))
 
 
 def last_changed_ms(document: Document) -> int | None:

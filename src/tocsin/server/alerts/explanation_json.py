@@ -19,6 +19,7 @@ from tocsin.flow.send.text_blocks import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
@@ -48,7 +49,7 @@ def on_wire(found: PagedExplanation, *, visibility: Visibility, now_ms: int, sho
     """
     findings = _in_sight(found, visibility)
     explanation = findings.explanation
-    person = explanation.person
+    person, is_inherited = explanation.person, inherits_owners(explanation.logged.event)
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
@@ -59,12 +60,15 @@ def on_wire(found: PagedExplanation, *, visibility: Visibility, now_ms: int, sho
             "hasReached": not explanation.is_in_flight,
             "isRunning": explanation.is_pipeline_running,
         },
-        "alerts": [_alert(trace) for trace in findings.page],
+        "alerts": [_alert(trace, is_inherited=is_inherited) for trace in findings.page],
         "otherAlerts": {"matched": explanation.others_matched},
         "notified": {
             "total": explanation.notified_count,
             "isWhole": not explanation.is_narrowed,
-            "data": [_record(one, shows_answers) for one in explanation.notified[:MOST_PEOPLE]],
+            "data": [
+                _record(one, shows_answers=shows_answers, is_inherited=is_inherited)
+                for one in explanation.notified[:MOST_PEOPLE]
+            ],
         },
         "disagreements": _disagreements(explanation),
     }
@@ -119,8 +123,9 @@ def _event(logged: LoggedEvent) -> Document:
     }
 
 
-def _alert(trace: AlertTrace) -> Document:
+def _alert(trace: AlertTrace, *, is_inherited: bool) -> Document:
     alert = trace.subscription
+    reached = [_reached(one, is_inherited=is_inherited) for one in trace.reached[:MOST_PEOPLE]]
     return {
         "id": alert.id,
         "name": alert.name,
@@ -130,7 +135,7 @@ def _alert(trace: AlertTrace) -> Document:
         "rules": [_rule(rule) for rule in trace.match.rules],
         "obstacles": trace.match.obstacles(),
         "destinations": [f"{one.category.value} by {one.type.value}" for one in alert.destinations],
-        "reached": {"total": len(trace.reached), "data": [_reached(one) for one in trace.reached[:MOST_PEOPLE]]},
+        "reached": {"total": len(trace.reached), "data": reached},
     }
 
 
@@ -166,37 +171,38 @@ def _short(value: object) -> object:
     return value if isinstance(value, bool | int | float) else cut(orjson.dumps(value).decode(), limit=_LONGEST_VALUE)
 
 
-def _reached(one: PossibleRecipient) -> Document:
+def _reached(one: PossibleRecipient, *, is_inherited: bool) -> Document:
     return {
         "id": one.person.id if one.person else None,
         "name": one.name,
         "channel": one.channel,
         "isDue": one.is_due,
-        "ways": [_way(way, one.name) for way in one.ways],
+        "ways": [_way(way, one.name, is_inherited=is_inherited) for way in one.ways],
         "notification": one.record.notification.id if one.record else None,
         "mergedWith": list(one.others),
     }
 
 
-def _way(way: RecipientPath, name: str) -> Document:
+def _way(way: RecipientPath, name: str, *, is_inherited: bool) -> Document:
     obstacle = way.obstacle
     stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
-    return {"reason": _reason(way.reason, name), "stoppedBy": stopped}
+    return {"reason": _reason(way.reason, name, is_inherited=is_inherited), "stoppedBy": stopped}
 
 
-def _reason(reason: Reason, name: str | None = None) -> Document:
-    return {**reason.to_wire(), "sentence": reason.sentence(name)}
+def _reason(reason: Reason, name: str | None = None, *, is_inherited: bool = False) -> Document:
+    return {**reason.to_wire(), "sentence": reason.sentence(name, is_inherited=is_inherited)}
 
 
-def _record(record: NotificationRecord, shows_answers: bool) -> Document:
+def _record(record: NotificationRecord, *, shows_answers: bool, is_inherited: bool) -> Document:
     notification = record.notification
+    reasons = [_reason(one, record.user_name, is_inherited=is_inherited) for one in notification.reasons]
     return {
         "id": notification.id,
         "channel": notification.channel,
         "recipient": notification.address,
         "recipientId": notification.recipient_id,
         "recipientName": record.user_name,
-        "reasons": [_reason(reason, record.user_name) for reason in notification.reasons],
+        "reasons": reasons,
         "dueAt": notification.due_at_ms,
         "createdAt": notification.created_at_ms,
         "isRead": record.read_at_ms is not None,

@@ -14,7 +14,7 @@ from tocsin.flow.capture import secrets
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
-from tocsin.model.inheritance import INHERITED_KEYS, lacks, with_inherited
+from tocsin.model.inheritance import INHERITED_KEYS, lacks, place_of, with_inherited
 from tocsin.model.labels import label_lists
 from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
@@ -145,7 +145,7 @@ def _relate(
 def _with_heritage(row: EntityType, documents: Sequence[Document], caller: Caller) -> list[Document]:
     if row.name == ALERT:
         return _with_owners_domains(documents, caller)
-    entries = {one["id"]: (row.name, one["fullyQualifiedName"]) for one in documents if lacks(row, one)}
+    entries = {one["id"]: place_of(row.name, one) for one in documents if lacks(row, one)}
     found = caller.parts.catalogue.heritage(entries.values()) if entries else {}
     return [
         with_inherited(row, one, found.get(entries[one["id"]], {})) if one["id"] in entries else one

@@ -18,7 +18,7 @@ from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, NEVER, conjoined
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.inheritance import lacks, with_inherited
+from tocsin.model.inheritance import lacks, place_of, with_inherited
 from tocsin.model.secret import without_secrets
 from tocsin.search import parse
 from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles
@@ -219,14 +219,14 @@ def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | No
 def _whole(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) -> dict[str, Document]:
     """Return the documents with the owners and domains that they inherit."""
     lacking = {
-        hit.entity_id: (hit.entity_type, stored[hit.entity_id]["fullyQualifiedName"])
+        hit.entity_id: (ENTITY_TYPES[hit.entity_type], place_of(hit.entity_type, stored[hit.entity_id]))
         for hit in hits
         if hit.entity_id in stored and lacks(ENTITY_TYPES[hit.entity_type], stored[hit.entity_id])
     }
-    heritage = caller.parts.catalogue.heritage(list(lacking.values())) if lacking else {}
+    heritage = caller.parts.catalogue.heritage([place for _, place in lacking.values()]) if lacking else {}
     whole = {
-        entity_id: with_inherited(ENTITY_TYPES[entry[0]], stored[entity_id], heritage.get(entry, {}))
-        for entity_id, entry in lacking.items()
+        entity_id: with_inherited(kind, stored[entity_id], heritage.get(place, {}))
+        for entity_id, (kind, place) in lacking.items()
     }
     return {**stored, **whole}
 

@@ -20,7 +20,7 @@ from tocsin.model.alert_incident import PREFIX
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.inheritance import Entry, Heritage, lacks, with_asked, with_inherited
+from tocsin.model.inheritance import Entry, Heritage, lacks, place_of, with_asked, with_inherited
 from tocsin.store.alerts.tables import alert_incident
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text
@@ -115,16 +115,16 @@ def _gone(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subjec
 
 
 def _with_heritage(connection: Connection, found: dict[str, Subject]) -> dict[str, Subject]:
-    entries = {
-        one: (entity_type, document["fullyQualifiedName"])
+    places = {
+        one: place_of(entity_type, document)
         for one, (entity_type, document) in found.items()
         if lacks(ENTITY_TYPES[entity_type], document)
     }
-    heritage = heritage_on(connection, set(entries.values())) if entries else {}
-    inherited = {
-        one: (entry[0], with_inherited(ENTITY_TYPES[entry[0]], found[one][1], heritage.get(entry, {})))
-        for one, entry in entries.items()
-    }
+    heritage = heritage_on(connection, set(places.values())) if places else {}
+    inherited = {}
+    for one, place in places.items():
+        entity_type, document = found[one]
+        inherited[one] = entity_type, with_inherited(ENTITY_TYPES[entity_type], document, heritage.get(place, {}))
     return found | inherited
 
 

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
 
 from tocsin.flow.resolve.directory import NO_END, Principal
-from tocsin.model.inheritance import Entry, ancestors, types_above
+from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.store.chunks import chunked
+from tocsin.store.entities.ancestry import ancestry
 from tocsin.store.entities.past_relations import ABOVE, DOWNSTREAM, MEMBER, OWNER
 from tocsin.store.tables import entity, lineage_edge, membership, ownership, past_relation
 
@@ -185,15 +186,16 @@ def _chains(connection: Connection, node_ids: Collection[str], from_offset: int)
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(some))
         entries |= {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
+    lines = ancestry(connection, entries.values())
     named: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for some in chunked(sorted({above for entry in entries.values() for above in ancestors(entry)})):
+    for some in chunked(sorted({above for line in lines.values() for above in line})):
         query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.fqn.in_(some))
         for row in connection.execute(query.where(entity.c.entity_type.in_(types))):
             named[row.fqn].append((row.id, row.entity_type))
     now: dict[str, list[str]] = {node: [] for node in node_ids}
     for node, entry in entries.items():
         allowed = types_above(entry[0])
-        now[node] = [one for fqn in ancestors(entry) for one, kind in named[fqn] if kind in allowed]
+        now[node] = [one for fqn in lines[entry] for one, kind in named[fqn] if kind in allowed]
     before = _past_ancestors(connection, {*node_ids, *(one for many in now.values() for one in many)}, from_offset)
     return {node: _Chain(node, above, before) for node, above in now.items()}
 

@@ -28,11 +28,12 @@ from sqlalchemy import (
 
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import version_to_tenths
-from tocsin.model.inheritance import Entry, ancestors, types_above
+from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import parent_of
+from tocsin.store.entities.ancestry import ancestry
 from tocsin.store.entities.projections import members, owners
 from tocsin.store.statements import Prepared
 from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, past_relation, tombstone
@@ -228,7 +229,8 @@ def _relations(rows: _Rows, by: str, ids: Sequence[str]) -> Select[Any]:
 
 def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator[tuple[str, Relation]]:
     """Yield the relation of each of these entities to each of its ancestors."""
-    fqns = {above for entry in entries.values() for above in ancestors(entry)}
+    lines = ancestry(connection, entries.values())
+    fqns = {above for line in lines.values() for above in line}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     known: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for some in chunked(sorted(fqns)):
@@ -237,7 +239,7 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
             known[row.fqn].append((row.id, row.entity_type))
     for entity_id, entry in entries.items():
         allowed, distance = types_above(entry[0]), 0
-        for fqn in ancestors(entry):
+        for fqn in lines[entry]:
             for other_id, other_type in (one for one in known[fqn] if one[1] in allowed):
                 distance += 1
                 relation = (entity_id, f"{ABOVE}{distance}", other_id, other_type, 0)

@@ -168,7 +168,7 @@ def derived_changes(event: ChangeEvent) -> Document:
 CHANGES = "changes"
 """The derived field that holds each change as one text: its parts in order, with ``SEPARATOR`` between them."""
 
-_TARGET = PARTS.index("target")
+CATEGORY, _TARGET, VALUE = (PARTS.index(part) for part in ("category", "target", "value"))
 _FIELDS = {(0,): "changeCategory", (1,): "changeOperation", (2,): "changeTarget"}
 _CHOICES = [chosen for size in range(len(PARTS), 0, -1) for chosen in combinations(range(len(PARTS)), size)]
 
@@ -197,6 +197,18 @@ def target_asked(name: str, asked: str) -> str | None:
     """Return the target of the field or set ``name``; None where it has none."""
     places = next((one for one, known in _SETS.items() if known == name), ())
     return asked.split(SEPARATOR)[places.index(_TARGET)] if _TARGET in places else None
+
+
+def values_named(categories: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:
+    """Return values of changes of these categories, of any where there are none, as facts have them.
+
+    A person or team may be named by an FQN, which is in quotes where the name holds a dot.
+    """
+    named = [unquoted(value) or value for value in values]
+    if categories and _NAMED.issuperset(categories):
+        return tuple(dict.fromkeys(named))
+    is_of_people = not categories or not _NAMED.isdisjoint(categories)
+    return tuple(dict.fromkeys((*values, *named))) if is_of_people else tuple(values)
 
 
 def plain(part: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import prod
 
-from tocsin.conditions.changes import ANY_PART, SEPARATOR, plain, set_of
+from tocsin.conditions.changes import ANY_PART, CATEGORY, SEPARATOR, VALUE, plain, set_of, values_named
 from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, together
 from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathRoot, PathValue, Present
 from tocsin.conditions.paths import quoted
@@ -118,6 +118,8 @@ def _older_than(durations: Texts) -> Node:
 def _change(*given: Texts) -> Node:
     """Return the condition that one change has all of these properties; ``*`` matches anything."""
     asked = {at: texts for at, texts in enumerate(given) if ANY_PART not in texts}
+    if VALUE in asked:
+        asked[VALUE] = values_named(asked.get(CATEGORY, ()), asked[VALUE])
     if not asked:
         return Present(FieldValue("changeCategory"))
     if prod(map(len, asked.values())) > _MOST_TOGETHER:

@@ -302,6 +302,15 @@ def test_a_negation_of_what_is_true_or_false_may_be_compared() -> None:
         ("""owners == '"dana.whitlock"'""", "owners == 'dana.whitlock'"),
         ("""matchUpdatedBy('"dana.whitlock"')""", "matchUpdatedBy('dana.whitlock')"),
         ("""matchConversationUser({'"dana.whitlock"'})""", "matchConversationUser({'dana.whitlock'})"),
+        ("""matchAnyChange('owner','*','*','"dana.whitlock"')""", "matchAnyChange('owner','*','*','dana.whitlock')"),
+        (
+            """matchAnyChange({'*'},'*','*','"dana.whitlock"')""",
+            """matchAnyChange('*','*','*',{'dana.whitlock','"dana.whitlock"'})""",
+        ),
+        (
+            """matchAnyChange('tag','add','*',{'""','"a.b"'})""",
+            """matchAnyChange('tag','add','*',{'"a.b"','""'})""",
+        ),
         ("""service != '"my.service"'""", "service != 'my.service'"),
         ("""user.isMemberOf('"my.team"')""", "user.isMemberOf('my.team')"),
         ("""'"dana.whitlock"' in owners""", "owners.contains('dana.whitlock')"),

@@ -160,3 +160,27 @@ def test_the_newest_entry_of_a_life_cycle_stays(administrator: httpx.Client) -> 
         "accessed": {"timestamp": 12},
         "updated": {"timestamp": 1},
     }
+
+
+@pytest.mark.usefixtures("orders")
+@pytest.mark.parametrize(
+    ("field", "method", "path", "body"),
+    [
+        ("votes", "PUT", "vote", {"updatedVoteType": "votedUp"}),
+        ("usageSummary", "POST", "/usage/table", {"date": "2026-11-25", "count": 5}),
+    ],
+)
+def test_votes_and_usage_are_events_without_a_version(
+    administrator: httpx.Client, field: str, method: str, path: str, body: Json
+) -> None:
+    was = read(administrator)
+    count = events(administrator)
+    place = f"{path}/{was['id']}" if path.startswith("/") else f"/tables/{was['id']}/{path}"
+    answer = administrator.request(method, place, json=body)
+    assert answer.is_success, answer.text
+    now = read(administrator)
+    assert [now[key] for key in ("version", "updatedAt")] == [was[key] for key in ("version", "updatedAt")]
+    (event,) = administrator.get("/events", params={"limit": 10_000}).json()["data"][count:]
+    assert (event["eventType"], event["previousVersion"], event["currentVersion"]) == ("entityUpdated", 0.1, 0.1)
+    change = event["changeDescription"]
+    assert {one["name"] for key in change if key.startswith("fields") for one in change[key]} == {field}

@@ -23,7 +23,7 @@ from truth.steps import ADMIN, NEEDS_PIPELINE, Make, MuteAlert, Step
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOWS = ROOT / "tests" / "acceptance" / "official_client" / "flows"
-PYTHON = Path(os.environ.get("TOCSIN_TEST_OFFICIAL_CLIENT", ROOT / ".official-client")) / "bin" / "python"
+PYTHON = Path(os.environ.get("TOCSIN_TEST_OFFICIAL_CLIENT", ROOT / ".official-client-2.0")) / "bin" / "python"
 SERVICE = "till"
 """The database service that the flows write to."""
 
@@ -69,7 +69,7 @@ class Clients:
         Failed : the client is not there, or fails at once.
         """
         if not PYTHON.exists():
-            raise Failed("OpenMetadata's own client is not here; `make official-client` gets it (375 MB)")
+            raise Failed("OpenMetadata's own client is not here; `make official-client` gets it")
         environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
         self._process = subprocess.Popen(
             [str(PYTHON), "-W", "ignore", "run.py"],

@@ -152,7 +152,7 @@ def test_every_way_stores_what_must_be(script: Script, tmp_path: Path, way: Way)
 
 
 @pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
-@pytest.mark.skipif(not PYTHON.exists(), reason="`make official-client` gets OpenMetadata's own client (375 MB)")
+@pytest.mark.skipif(not PYTHON.exists(), reason="`make official-client` gets OpenMetadata's own client")
 def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Script, tmp_path: Path) -> None:
     place = Place(tmp_path, environment=pipeline(), has_clients=True)
     done = judge(with_clients(script), Way.FULL_SPEED, place, questions=QUESTIONS)

@@ -1,6 +1,7 @@
-"""Program that runs the checks of OpenMetadata's own client against a server of their own, and prints each.
+"""Program that runs the checks of each of OpenMetadata's own clients against a server of its version, and prints them.
 
-Usage: ``make client-checks``. The last line says how many of how many passed; the exit code is 1 if one failed.
+Usage: ``make client-checks``. For each client the last line says how many of how many passed; the exit code is 1 if a
+check failed or a client is missing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ import tempfile
 from pathlib import Path
 
 from pydantic import SecretStr
-from tests.acceptance.official_client.conftest import FLOWS, MISSING, PYTHON, bot_token, version_of_client
+from tests.acceptance.official_client.conftest import (
+    ENVIRONMENTS,
+    FLOWS,
+    MISSING,
+    bot_token,
+    python_of,
+    version_of_client,
+)
 from tests.acceptance.official_client.indexing import following_index
 from tests.founded import found
 from tests.serving import KEY, running_server, server_settings
@@ -24,15 +32,21 @@ from tocsin.store.vault import use_vault
 
 
 def main() -> int:
-    """Serve an empty SQLite store and run the checks; return their exit code."""
-    if not PYTHON.exists():
-        print(MISSING, file=sys.stderr)  # noqa: T201
+    """Run the checks of every client; return the exit code."""
+    return max([_checked(environment) for environment in ENVIRONMENTS])
+
+
+def _checked(environment: Path) -> int:
+    """Serve an empty SQLite store and run the checks of one client; return their exit code."""
+    if not python_of(environment).exists():
+        print(MISSING.format(environment.name), file=sys.stderr)  # noqa: T201
         return 1
+    print(f"{environment.name}: OpenMetadata {version_of_client(environment)}", flush=True)  # noqa: T201
     with tempfile.TemporaryDirectory() as folder:
-        return _checked(Path(folder) / "tocsin.db")
+        return _checked_on(Path(folder) / "tocsin.db", environment)
 
 
-def _checked(path: Path) -> int:
+def _checked_on(path: Path, environment: Path) -> int:
     url = f"sqlite:///{path}"
     engine = open_engine(url)
     migrate(engine)
@@ -40,16 +54,16 @@ def _checked(path: Path) -> int:
     founded = found(path)
     engine = open_engine(url, pool_size=20)
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-    settings = server_settings(event_format="openmetadata", api_version=version_of_client())
+    settings = server_settings(api_version=version_of_client(environment))
     with (
         running_server(engine, settings, password=founded.password, token=founded.token) as served,
         following_index(engine),
     ):
         token = bot_token(served, is_admin=True)
-        environment = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": token}
-        command = [str(PYTHON), "-W", "ignore", "flow_checks.py"]
-        environment |= {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-        return subprocess.run(command, cwd=FLOWS, env=environment, check=False).returncode
+        variables = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": token}
+        command = [str(python_of(environment)), "-W", "ignore", "flow_checks.py"]
+        variables |= {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+        return subprocess.run(command, cwd=FLOWS, env=variables, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Fixtures that run OpenMetadata's own client: in its own environment, against a real server, one flow at a time."""
+"""Fixtures that run OpenMetadata's own clients in their environments, against a real server, one flow at a time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,14 @@ from tests.sparksession import SHORT_LIVED
 
 ROOT = Path(__file__).resolve().parents[3]
 FLOWS = Path(__file__).with_name("flows")
-PYTHON = Path(os.environ.get("TOCSIN_TEST_OFFICIAL_CLIENT", ROOT / ".official-client")) / "bin/python"
-MISSING = "OpenMetadata's own client is not here; `make official-client` gets it (375 MB)"
+ENVIRONMENTS = tuple(
+    [Path(os.environ["TOCSIN_TEST_OFFICIAL_CLIENT"])]
+    if "TOCSIN_TEST_OFFICIAL_CLIENT" in os.environ
+    else [ROOT / ".official-client", ROOT / ".official-client-2.0"]
+)
+"""Folders of the clients' environments, oldest first; the flows run with the newest unless a test says otherwise."""
+
+MISSING = "OpenMetadata's own client is not in {}; `make official-client` gets it (530 MB)"
 
 Flow = Callable[..., Json]
 
@@ -30,42 +36,42 @@ def sqlite_url(founded_url: str) -> str:
     return founded_url
 
 
-@pytest.fixture
-def event_format() -> str:
-    """Format of events for whoever names none."""
-    return "default"
+@pytest.fixture(scope="session")
+def environment(request: pytest.FixtureRequest) -> Path:
+    """The folder of the client under test; skips when the client is not there."""
+    folder: Path = getattr(request, "param", ENVIRONMENTS[-1])
+    if not python_of(folder).exists():
+        pytest.skip(MISSING.format(folder.name))
+    return folder
 
 
 @pytest.fixture(scope="session")
-def api_version() -> str:
-    """The version that the official client is of, and so its server must be; skips when the client is not there."""
-    if not PYTHON.exists():
-        pytest.skip(MISSING)
-    return version_of_client()
+def api_version(environment: Path) -> str:
+    """The version that the official client is of, and so its server must be."""
+    return version_of_client(environment)
 
 
 @pytest.fixture
-def served(sqlite_engine: Engine, founded: Founded, event_format: str, api_version: str) -> Iterator[Served]:
+def served(sqlite_engine: Engine, founded: Founded, api_version: str) -> Iterator[Served]:
     """A running server of the official client's version."""
-    settings = server_settings(event_format=event_format, api_version=api_version)
+    settings = server_settings(api_version=api_version)
     with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def runner() -> Iterator[subprocess.Popen[str]]:
+def runner(environment: Path) -> Iterator[subprocess.Popen[str]]:
     """The process that runs the flows; it has imported the client, which takes longer than most flows."""
-    command = [str(PYTHON), "-W", "ignore", "run.py"]
-    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+    command = [str(python_of(environment)), "-W", "ignore", "run.py"]
+    variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=FLOWS, env=environment, text=True, **pipes) as process:
+    with subprocess.Popen(command, cwd=FLOWS, env=variables, text=True, **pipes) as process:
         yield process
 
 
 @pytest.fixture
-def flow(served: Served, request: pytest.FixtureRequest, tmp_path: Path) -> Flow:
+def flow(served: Served, runner: subprocess.Popen[str], tmp_path: Path) -> Flow:
     """Run one flow, as a bot that administers or as one that only brings metadata, and return what it returns."""
-    runner = request.getfixturevalue("runner")  # after the server, which skips
 
     def run(name: str, *, is_admin: bool = True) -> Json:
         environment = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": bot_token(served, is_admin=is_admin)}
@@ -94,9 +100,18 @@ def pipeline(served: Served, sqlite_engine: Engine, tmp_path: Path) -> Iterator[
         process.wait(30)
 
 
-def version_of_client() -> str:
-    """Return the version of OpenMetadata that the official client is of."""
-    command = [str(PYTHON), "-c", "import importlib.metadata as m; print(m.version('openmetadata-ingestion'))"]
+def python_of(environment: Path) -> Path:
+    """Return the interpreter of an environment."""
+    return environment / "bin/python"
+
+
+def version_of_client(environment: Path) -> str:
+    """Return the version of OpenMetadata that the client of an environment is of."""
+    command = [
+        str(python_of(environment)),
+        "-c",
+        "import importlib.metadata as m; print(m.version('openmetadata-ingestion'))",
+    ]
     installed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return ".".join([*installed.split(".")[:2], "0"])
 

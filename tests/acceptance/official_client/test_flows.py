@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from sqlalchemy import Engine
-from tests.acceptance.official_client.conftest import Flow, events_of
+from tests.acceptance.official_client.conftest import ENVIRONMENTS, Flow, events_of
 from tests.acceptance.official_client.indexing import following_index
 from tests.serving import Json, Served
 from tests.waiting import until
@@ -167,13 +167,12 @@ def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served,
     assert [_changed(event) for event in about[1:]] == [["extension.retention"], ["dataProducts"], ["dataProducts"]]
 
 
-@pytest.mark.parametrize("event_format", ["openmetadata"])
 def test_a_strict_reader_knows_every_key_of_an_event(flow: Flow) -> None:
     types = flow("events")
     assert {"entityCreated", "entityUpdated", "entitySoftDeleted"} <= set(types)
 
 
-@pytest.mark.parametrize("event_format", ["openmetadata"])
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda folder: folder.name, indirect=True)
 def test_every_check_of_what_the_client_gets_back_passes(sqlite_engine: Engine, flow: Flow) -> None:
     with following_index(sqlite_engine):
         results = flow("checks")

@@ -5,6 +5,7 @@ As a program it prints each check with ``ok`` or why it failed, and how many of 
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
 from typing import Any
@@ -26,7 +27,11 @@ from checks import (
     tables,
 )
 from checks.checking import results
+from metadata.ingestion.ometa.ometa_api import OpenMetadata
 from speaking import connected
+
+if hasattr(OpenMetadata, "create_thread"):
+    importlib.import_module("checks.since_2")
 
 SUBJECTS = (
     server,

@@ -66,6 +66,10 @@ _VALUES: dict[str, Any] = {
     "autoClassificationEnabled": True,
     "supportedServices": ["Postgres"],
     "externalId": "x-1",
+    "iri": f"{_URL}#term",
+    "dimensions": [{"name": "country", "type": "CATEGORICAL"}],
+    "measures": [{"name": "paid", "aggregation": "sum"}],
+    "filters": [{"where": "status = 'paid'"}],
 }
 """Values of fields, whichever type they are of."""
 

@@ -10,6 +10,8 @@ from metadata.ingestion.ometa.ometa_api import OpenMetadata
 _NO_CONTRACTS = "Tocsin has no data contracts"
 _NO_INSIGHTS = "Tocsin has no data insights, KPIs or web analytics"
 _NO_SUGGESTIONS = "Tocsin has tasks in /feed, no suggestions"
+_NO_TASKS = "Tocsin has tasks in /feed, where 1.13 has them; 2.0 has a collection for them"
+_NO_ANNOUNCEMENTS = "Tocsin has announcements in /feed, where 1.13 has them; 2.0 has a collection for them"
 _NO_LOGS = "Tocsin keeps no logs of ingestion pipelines"
 _NO_PROGRESS = "Tocsin keeps the runs of ingestion pipelines, not their progress"
 _NO_APPS = "Tocsin has no applications; its index follows the log"
@@ -17,7 +19,29 @@ _NO_DRIVES = "Tocsin has no drives"
 _NO_PORTS = "Tocsin has no ports of data products"
 _BY_WEBSOCKET = "the answer comes over OpenMetadata's own websocket"
 
+_UNTIL_2 = dict.fromkeys(
+    "update_suggestion accept_suggestion reject_suggestion accept_all_suggestions reject_all_suggestions".split(),
+    _NO_SUGGESTIONS,
+)
+_SINCE_2 = {
+    **dict.fromkeys(
+        "create_task resolve_task get_task get_task_by_task_id list_tasks add_task_comment patch_task close_task "
+        "apply_suggestion bulk_task_operation".split(),
+        _NO_TASKS,
+    ),
+    **dict.fromkeys(
+        "list_announcements get_announcement get_announcement_by_name create_announcement "
+        "create_or_update_announcement patch_announcement delete_announcement restore_announcement".split(),
+        _NO_ANNOUNCEMENTS,
+    ),
+    **dict.fromkeys(
+        "get_task_thread close_feed_task resolve_feed_task".split(),
+        "tasks are created by people, and the client is a bot",
+    ),
+    "create_post": "it reads a post, and is answered with the thread that holds it, as 1.13 does",
+}
 LEFT_OUT = {
+    **(_SINCE_2 if hasattr(OpenMetadata, "create_thread") else _UNTIL_2),
     **dict.fromkeys(
         "put_data_contract_result get_data_contract_results get_latest_data_contract_result "
         "get_data_contract_result_by_id get_data_contract_by_entity_id delete_data_contract_result "
@@ -32,10 +56,6 @@ LEFT_OUT = {
         "get_aggregated_data_insight_results get_kpi_result create_kpi get_web_analytic_events "
         "delete_web_analytic_event_before_ts_exclusive delete_report_data_at_date delete_report_data".split(),
         _NO_INSIGHTS,
-    ),
-    **dict.fromkeys(
-        "update_suggestion accept_suggestion reject_suggestion accept_all_suggestions reject_all_suggestions".split(),
-        _NO_SUGGESTIONS,
     ),
     **dict.fromkeys(
         "send_logs_to_s3 send_logs_batch send_logs_batch_best_effort send_close_best_effort create_log_stream "

@@ -95,6 +95,16 @@ def _between(world: World) -> None:
     assert [one.pipelineState for one in runs] == [PipelineState.failed]
 
 
+@check("get_by_name create_or_update_pipeline_status", "an ingestion pipeline is read with its last runs")
+def _listed_runs(world: World) -> None:
+    made = new(world, "IngestionPipeline", "runner")
+    fqn = text(made.fullyQualifiedName)
+    run = IngestionStatus(runId="1f0e", pipelineState=PipelineState.success, timestamp=Timestamp(NOW))
+    world.metadata.create_or_update_pipeline_status(fqn, run)
+    runs = world.metadata.get_by_name(type(made), fqn, fields=["*"]).pipelineStatuses
+    assert [one.runId for one in (runs if isinstance(runs, list) else [runs])] == ["1f0e"]
+
+
 @check("extract_pipeline_id_from_fqn", "the id of an ingestion pipeline")
 def _id(world: World) -> None:
     made = new(world, "IngestionPipeline", "agent")

@@ -21,7 +21,7 @@ from metadata.ingestion.ometa.ometa_api import OpenMetadata
 from speaking import put
 
 
-def _indexed(world: World, index: str, entity: Any) -> Any:
+def indexed(world: World, index: str, entity: Any) -> Any:
     """Wait until search knows an entity; return the entity."""
     asked = {"q": f"id:{id_of(entity)}"} if index == "query" else {"q": text(entity.name)}
     path = f"/search/query?q={asked['q']}&index={index}_search_index&size=1"
@@ -30,7 +30,7 @@ def _indexed(world: World, index: str, entity: Any) -> Any:
 
 
 def _table(world: World, **more: Any) -> Any:
-    return _indexed(world, "table", world.table(**more))
+    return indexed(world, "table", world.table(**more))
 
 
 @check("es_search_from_fqn", "a table by its FQN")
@@ -100,7 +100,7 @@ def _views(world: World) -> None:
 def _container(world: World) -> None:
     path = f"s3://bucket/{world.name('path')}"
     rest = {"service": "s3", "fullPath": path}
-    container = _indexed(world, "container", put(world.metadata, CreateContainerRequest, world.name("part"), rest))
+    container = indexed(world, "container", put(world.metadata, CreateContainerRequest, world.name("part"), rest))
     found = world.metadata.es_search_container_by_path(path)
     assert [(type(one), one.id) for one in found] == [(Container, container.id)]
 
@@ -128,14 +128,14 @@ def _queries(world: World) -> None:
 def _by_email(world: World) -> None:
     user, team = (new(world, kind, kind.lower()) for kind in ("User", "Team"))
     for index, entity in (("user", user), ("team", team)):
-        _indexed(world, index, entity)
+        indexed(world, index, entity)
         (found,) = world.metadata.get_reference_by_email(text(entity.email)).root
         assert (found.type, str(found.id.root)) == (index, id_of(entity))
 
 
 @check("get_reference_by_name", "a team, and a user by the name that is shown")
 def _by_name(world: World) -> None:
-    team = _indexed(world, "team", new(world, "Team", "team"))
+    team = indexed(world, "team", new(world, "Team", "team"))
     assert [one.type for one in world.metadata.get_reference_by_name(text(team.name)).root] == ["team"]
     user = new(world, "User", "user")
     wanted = user.model_copy(deep=True)
@@ -162,3 +162,23 @@ def _by_query(world: World) -> None:
     edges = world.metadata.get_lineage_by_id(Table, id_of(other))["upstreamEdges"]
     assert [at["fromEntity"] for at in edges] == [id_of(one)]
     assert len(edges[0]["lineageDetails"]["columnsLineage"]) == 2
+
+
+@check("get_suffix", "the newer face of the client searches, counts and filters by services as they are shown")
+def _fluent(world: World) -> None:
+    from metadata.sdk.api.search import Search
+
+    table, kind = _table(world), world.metadata.get_suffix(Table)
+    assert kind == "/tables"
+    Search.set_default_client(world.metadata.metadata)
+    name = text(table.name)
+    filters = {"service.displayName.keyword": "pg"}
+    searched = Search.search(name, index="table_search_index", filters=filters, sort_field="_score", sort_order="desc")
+    assert [hit["_id"] for hit in searched["hits"]["hits"]] == [id_of(table)]
+    assert searched["aggregations"]["sterms#entityType"]["buckets"] == [{"key": "table", "doc_count": 1}]
+    counted = Search.aggregate(name, index="table_search_index", field="entityType")
+    assert counted["aggregations"]["sterms#entityType"]["buckets"] == [{"key": "table", "doc_count": 1}]
+    assert Search.suggest(name) == []
+    built = Search.builder().query(name).index("table_search_index").size(1).include_aggregations(False).execute()
+    assert [hit["_id"] for hit in built["hits"]["hits"]] == [id_of(table)]
+    assert "aggregations" not in built

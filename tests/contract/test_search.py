@@ -110,6 +110,32 @@ def test_what_lies_in_a_domain_or_belongs_to_somebody_by_what_it_lies_in_is_foun
     assert names("domain:Web") == ["orders", "pages", "public"]
 
 
+def test_what_lies_in_a_service_is_found_by_what_the_service_is_shown_as(
+    administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    def fqns_in(shown: str) -> list[str]:
+        index_all(sqlite_engine)
+        query = {"query": {"bool": {"must": [{"term": {"service.displayName.keyword": shown}}]}}}
+        filtered = asked(administrator, "query", index="table", query_filter=json.dumps(query))
+        assert fqns(asked(administrator, "query", index="table", q=f'service.displayName:"{shown}"')) == fqns(filtered)
+        return fqns(filtered)
+
+    assert fqns_in("warehouse") == [orders["fullyQualifiedName"]]
+    patch = json.dumps([{"op": "add", "path": "/displayName", "value": "The House"}])
+    path = f"/services/databaseServices/{orders['service']['id']}"
+    assert administrator.patch(path, content=patch, headers=PATCH).status_code == 200
+    assert fqns_in("The House") == [orders["fullyQualifiedName"]]
+    assert fqns_in("warehouse") == []
+
+
+def test_a_search_counts_by_every_field_if_it_is_asked_to(found: httpx.Client) -> None:
+    answer = asked(found, "query", q="warehouse", include_aggregations="true")
+    buckets = {name: counts["buckets"] for name, counts in answer["aggregations"].items()}
+    assert {"key": "table", "doc_count": 14} in buckets["sterms#entityType"]
+    assert {"sterms#service.name", "sterms#serviceType", "sterms#tier.tagFQN", "sterms#deleted"} <= buckets.keys()
+    assert "aggregations" not in asked(found, "query", q="warehouse")
+
+
 def test_the_client_finds_by_fqn_with_wildcards(found: httpx.Client) -> None:
     path = "/search/fieldQuery?fieldName=fullyQualifiedName&fieldValue=*.shop.public.orders&from=0&size=10"
     answer = found.get(f"{path}&index=table_search_index&deleted=false").json()

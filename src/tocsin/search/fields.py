@@ -12,7 +12,7 @@ from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, conjoined
 from tocsin.model import fqn as names
 from tocsin.model.phrases import nearest
-from tocsin.search.nodes import CompareColumn, IndexedFact, Node, Words
+from tocsin.search.nodes import CompareColumn, IndexedFact, Node, OfService, Words
 from tocsin.search.tokens import token_of, words_of
 
 NAMES = ("name", "display_name")
@@ -29,6 +29,10 @@ EXISTS = "exists"
 
 PART = "part"
 """The field of the facts that name one part of a fully qualified name."""
+
+
+SERVICE_SHOWN = "service.displayName"
+"""The field that is looked up in the services: what lies in one does not change when that is shown otherwise."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ _WHOLE = {
     "entityType": SearchField("entityType", has_facts=True),
     "deleted": SearchField("deleted", column="deleted"),
     "updatedAt": SearchField("updatedAt", column="updated_at_ms"),
+    SERVICE_SHOWN: SearchField(SERVICE_SHOWN),
 }
 _FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS)} | {
     f"{key}.{part}": SearchField(f"{key}.{part}", has_facts=True) for key in REFERENCES for part in REFERENCE_KEYS
@@ -168,7 +173,9 @@ def field_of(name: str) -> SearchField:
 
 def holds(name: str) -> Node:
     """Return what is true of the entries whose field holds anything."""
-    key = {"tier.tagFQN": "tier", "tags.tagFQN": "tags"}.get(field_name := _known(name), field_name)
+    key = {"tier.tagFQN": "tier", "tags.tagFQN": "tags", SERVICE_SHOWN: "service.name"}.get(
+        field_name := _known(name), field_name
+    )
     if key in _ALWAYS_THERE:
         return ALWAYS
     head = key.split(".")[0]
@@ -196,6 +203,8 @@ def equals(name: str, value: str | int | bool) -> Node:
     if field.column == "updated_at_ms":
         return CompareColumn("updated_at_ms", "=", whole_number(value))
     text = str(value).lower() if isinstance(value, bool) else str(value)
+    if field.name == SERVICE_SHOWN:
+        return OfService(text.lower())
     if field.has_facts:
         return IndexedFact(token_of(field.name, text), _inherited_as(field.name.split(".")[0]))
     if field.column:

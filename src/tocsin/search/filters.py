@@ -1,7 +1,8 @@
 """Parser of ``query_filter``: the part of Elasticsearch's query DSL that clients send, as a tree.
 
-Supported are bool (must, should, must_not, filter), term, terms, match, match_phrase, match_all, exists, wildcard,
-prefix, range of ``updatedAt``, and query_string; anything else is rejected by name. Next: ``store/search/matching.py``.
+Supported are bool (must, should, must_not, filter), term, terms, match, match_phrase, match_all, ids, exists,
+wildcard, prefix, range of ``updatedAt``, and query_string; anything else is rejected by name.
+Next: ``store/search/matching.py``.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class _Reader:
             "terms": self._terms,
             "match": self._match,
             "match_phrase": self._match,
+            "ids": self._ids,
             "exists": self._exists,
             "wildcard": self._wildcard,
             "prefix": self._prefix,
@@ -114,6 +116,10 @@ class _Reader:
         if not isinstance(values, list) or len(values) > MOST_CLAUSES:
             _refuse(place, f"{name} must be a list of at most {MOST_CLAUSES} values")
         return disjoined(*(equals(name, _scalar(value, place)) for value in values))
+
+    def _ids(self, body: Json, place: str) -> Node:
+        values = body.get("values") if isinstance(body, dict) else None
+        return self._terms({"id": values}, place)
 
     def _match(self, body: Json, place: str) -> Node:
         name, value = _one(body, place)

@@ -51,7 +51,14 @@ class CompareColumn(Formula["Leaf"]):
     value: str | int | bool
 
 
-Leaf = Words | IndexedFact | Below | CompareColumn
+@dataclass(frozen=True, slots=True)
+class OfService(Formula["Leaf"]):
+    """It belongs to a service that is shown under this name, in lower case."""
+
+    display_key: str
+
+
+Leaf = Words | IndexedFact | Below | CompareColumn | OfService
 Node = Formula[Leaf]
 
 ANY_ENTRY = token_of("any", "entry")

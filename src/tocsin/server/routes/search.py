@@ -26,7 +26,7 @@ from tocsin.search.filters import filter_of
 from tocsin.search.indexes import SEARCHED, index_of, types_of
 from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
-from tocsin.server.access.permissions import scope_on
+from tocsin.server.access.permissions import scope_on, seen
 from tocsin.server.entities.response import shown
 from tocsin.server.http.request import Asked, Caller, DocumentBody, answer
 from tocsin.store.search.results import Hit, Search, Total, after_of
@@ -37,6 +37,10 @@ DEEPEST_PAGE = 10_000
 """Hits that ``from`` and ``size`` reach; ``search_after`` goes on from there."""
 
 LARGEST_PAGE = 1_000
+_MOST_BUCKETS = 50
+_UPSTREAM = "upstreamLineage"
+"""What ``_source`` holds of lineage, if ``include_source_fields`` names it."""
+
 _UNSHOWN = frozenset({"connection", "changeDescription", "incrementalChangeDescription", "sampleData"})
 """Keys that a search never shows."""
 
@@ -71,6 +75,7 @@ class Asking(SearchPage):
     search_after: list[str] = Field(default_factory=list, max_length=8)
     include_source_fields: list[str] = Field(default_factory=list, max_length=100)
     fetch_source: bool = True
+    include_aggregations: bool = False
 
     def search_by_query(self) -> Search:
         """Return the search for the index."""
@@ -103,7 +108,9 @@ def search_by_query(caller: Asked, asked: Annotated[Asking, Query()]) -> Respons
     """Search entities, best match first: ``q``, ``query_filter``, ``index``, sorting, paging."""
     started_s = time.perf_counter()
     fields = frozenset(asked.include_source_fields) if asked.include_source_fields else None
-    return _found(caller, asked.search_by_query(), started_s, fields=fields, is_exact=asked.track_total_hits)
+    search = asked.search_by_query()
+    found = _found(caller, search, started_s, fields=fields, is_exact=asked.track_total_hits)
+    return answer(found | {"aggregations": _aggregations(caller, search)} if asked.include_aggregations else found)
 
 
 @router.get("/fieldQuery")
@@ -117,7 +124,7 @@ def search_by_field(caller: Asked, asked: Annotated[ByField, Query()]) -> Respon
     except InvalidInput as error:
         raise InvalidInput(error.message, field="fieldName") from error
     search = asked.search(parse.Query(node))
-    return _found(caller, search, started_s, fields=None, is_exact=asked.track_total_hits)
+    return answer(_found(caller, search, started_s, fields=None, is_exact=asked.track_total_hits))
 
 
 @router.get("/suggest")
@@ -162,36 +169,43 @@ def _counted(caller: Caller, asked: Asking, field: str) -> Response:
         raise InvalidInput(f"cannot aggregate by {field!r}; valid fields: {known}", field="field")
     started_s = time.perf_counter()
     search = _allowed(caller, asked.search_by_query())
-    counts = caller.parts.search.counts(search, COUNTED_BY[name], limit=asked.size)
     total = caller.parts.search.total(search, is_exact=asked.track_total_hits)
-    buckets = [{"key": value, "doc_count": count} for value, count in counts]
     return answer(
         {
             "took": _ms_since(started_s),
             "timed_out": False,
             "hits": {"total": _shown(total), "hits": []},
-            "aggregations": {f"sterms#{field}": {"buckets": buckets, "sum_other_doc_count": 0}},
+            "aggregations": {f"sterms#{field}": _buckets(caller, search, name, limit=asked.size)},
         }
     )
+
+
+def _aggregations(caller: Caller, search: Search) -> Document:
+    """Return the counts of a query by every field that it can be counted by."""
+    allowed = _allowed(caller, search)
+    return {f"sterms#{name}": _buckets(caller, allowed, name, limit=_MOST_BUCKETS) for name in COUNTED_BY}
+
+
+def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Document:
+    counts = caller.parts.search.counts(search, COUNTED_BY[name], limit=limit)
+    return {"buckets": [{"key": value, "doc_count": count} for value, count in counts], "sum_other_doc_count": 0}
 
 
 def _found(
     caller: Caller, search: Search, started_s: float, *, fields: frozenset[str] | None, is_exact: bool
-) -> Response:
+) -> Document:
     search = _allowed(caller, search)
     hits, total = caller.parts.search.page(search, is_exact=is_exact)
     visible = _visible(caller, hits, fields=fields)
-    return answer(
-        {
-            "took": _ms_since(started_s),
-            "timed_out": False,
-            "hits": {
-                "total": _shown(total),
-                "max_score": max((hit.score for hit in hits), default=None),
-                "hits": visible,
-            },
-        }
-    )
+    return {
+        "took": _ms_since(started_s),
+        "timed_out": False,
+        "hits": {
+            "total": _shown(total),
+            "max_score": max((hit.score for hit in hits), default=None),
+            "hits": visible,
+        },
+    }
 
 
 def _allowed(caller: Caller, search: Search) -> Search:
@@ -213,7 +227,21 @@ def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | No
     shown = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in seen]
     whole = _whole(caller, shown, stored)
     documents = caller.visibility.trimmed([whole[hit.entity_id] for hit in shown])
-    return [_hit(hit, document, caller.root, fields) for hit, document in zip(shown, documents, strict=True)]
+    found = [_hit(hit, document, caller.root, fields) for hit, document in zip(shown, documents, strict=True)]
+    if any(name.split(".")[0] == _UPSTREAM for name in fields or ()):
+        _add_upstream(found, caller)
+    return found
+
+
+def _add_upstream(hits: Sequence[Document], caller: Caller) -> None:
+    """Add to the source of each hit the edges that lead to it from what the caller may see."""
+    edges = caller.parts.lineage.leading_to([hit["_id"] for hit in hits])
+    visible = {end["id"] for end in seen(caller, [edge.from_ for edge in edges])}
+    shown = [edge for edge in edges if edge.from_["id"] in visible]
+    for hit in hits:
+        hit["_source"][_UPSTREAM] = [
+            {"fromEntity": edge.from_, "toEntity": edge.to} for edge in shown if edge.to["id"] == hit["_id"]
+        ]
 
 
 def _whole(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) -> dict[str, Document]:

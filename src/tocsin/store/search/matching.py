@@ -14,10 +14,12 @@ from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join
 from sqlalchemy.dialects.postgresql import TSQUERY
 
 from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjoined, disjoined, folded, leaves, operands_of, replaced
+from tocsin.model import fqn as names
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import types_above
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.nodes import ANY_ENTRY, Below, CompareColumn, IndexedFact, Leaf, Node, Words
+from tocsin.search.nodes import ANY_ENTRY, Below, CompareColumn, IndexedFact, Leaf, Node, OfService, Words
 from tocsin.search.tokens import token_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.inheritance_filters import DOMAINS, OWNERS, below
@@ -28,6 +30,8 @@ Sql = Any  # Any: SQLAlchemy's conditions
 
 _ENTRY = search_entry.c
 _ESCAPE = "\\"
+_MOST_SERVICES = 100
+_SERVICES = tuple(name for name, row in ENTITY_TYPES.items() if row.is_service)
 _LABELS = {"name": "A", "display_name": "B", "path": "A", "members": "B", "description": "C", "member_texts": "D"}
 
 
@@ -71,6 +75,8 @@ class Matching:
 def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
     """Return the tree with every inheritable fact expanded: the entity has it, or inherits it from an ancestor.
 
+    Services that are named as they are shown are named by their names.
+
     ``types`` are those searched for. Most people and domains have no ancestors: such a fact stays as it is,
     for the full-text index.
     """
@@ -78,6 +84,9 @@ def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
 
     def expanded(leaf: Leaf) -> Node:
+        if isinstance(leaf, OfService):
+            shown = connection.scalars(_services(leaf.display_key).limit(_MOST_SERVICES))
+            return disjoined(*(IndexedFact(token_of("service.name", names.split(fqn)[0])) for fqn in shown))
         if not isinstance(leaf, IndexedFact) or leaf.inherited_as is None:
             return leaf
         below = Below(leaf, above)
@@ -85,6 +94,14 @@ def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
         return disjoined(IndexedFact(leaf.token), below) if comes_down else IndexedFact(leaf.token)
 
     return replaced(node, expanded)
+
+
+def _services(display_key: str) -> Select[Any]:  # Any: one column
+    """Return a query for the FQNs of the services that are shown under this name: by it, or by their own."""
+    by_its_name = and_(_ENTRY.display_key == "", _ENTRY.name_key == display_key)
+    return select(_ENTRY.fqn).where(
+        _ENTRY.entity_type.in_(_SERVICES), or_(_ENTRY.display_key == display_key, by_its_name)
+    )
 
 
 def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column

@@ -41,6 +41,7 @@ from tocsin.model.stored import Key
 from tocsin.model.validation_errors import SchemaError, keys_at, message_of, place_of
 from tocsin.server.access.permissions import seen
 from tocsin.server.http.request import Caller
+from tocsin.server.http.unserved import unserved
 from tocsin.store.entities.write import lookups
 from tocsin.store.faults import named
 
@@ -188,7 +189,7 @@ def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  as above
     message = str(error.detail)
     if error.status_code == HTTPStatus.NOT_FOUND:
-        message = "Unknown path; see docs/api.md."
+        message = unserved(request.url.path) or "Unknown path; see docs/api.md."
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         message = f"{request.method} is not allowed on this path; see docs/api.md."
     return error_answer(error.status_code, message, dict(error.headers or {}))

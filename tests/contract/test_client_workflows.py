@@ -134,6 +134,24 @@ def test_what_a_connector_no_longer_sees_is_soft_deleted(administrator: httpx.Cl
     assert (again.status_code, again.json()["numberOfRowsProcessed"]) == (200, 0)
 
 
+def test_a_list_that_may_be_cut_off_deletes_nothing(administrator: httpx.Client, orders: Json) -> None:
+    del orders
+    fqns = [table(administrator, f"part_{number}")["fullyQualifiedName"] for number in range(20)]
+    body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": fqns[:9]}
+
+    def deleted(**parameters: int) -> httpx.Response:
+        return administrator.request("DELETE", "/tables/deleteStale", json=body, params=parameters)
+
+    refused = deleted()
+    assert refused.status_code == 400
+    assert refused.json()["message"] == (
+        "seenFqns: 12 of 21 would be deleted, more than 20 %; if the list is complete, send maxDeletedPercent=100"
+    )
+    assert deleted(maxDeletedPercent=57).status_code == 400
+    assert deleted(maxDeletedPercent=101).status_code == 400
+    assert deleted(maxDeletedPercent=58).json()["numberOfRowsPassed"] == 12
+
+
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
@@ -154,13 +172,19 @@ def test_a_malformed_request_deletes_nothing(
     assert administrator.get(f"/tables/{orders['id']}").status_code == 200
 
 
-def test_a_deletion_that_need_not_be_waited_for_is_done_all_the_same(administrator: httpx.Client, orders: Json) -> None:
+def test_deletions_and_restores_that_need_not_be_waited_for_are_done_all_the_same(
+    administrator: httpx.Client, orders: Json
+) -> None:
     path = f"/databaseSchemas/async/{orders['databaseSchema']['id']}"
     assert administrator.delete(path).status_code == 400, "it holds a table"
     answer = administrator.delete(path, params={"recursive": True, "hardDelete": False})
     assert (answer.status_code, set(answer.json())) == (202, {"jobId", "message"})
     assert administrator.get(f"/tables/{orders['id']}", params={"include": "deleted"}).json()["deleted"]
     assert administrator.delete(f"/tables/async/{uuid.UUID(int=0)}").status_code == 404
+    schema = {"id": orders["databaseSchema"]["id"]}
+    restored = administrator.put("/databaseSchemas/restore", params={"async": True}, json=schema)
+    assert (restored.status_code, set(restored.json())) == (202, {"jobId", "message"})
+    assert administrator.get(f"/tables/{orders['id']}").status_code == 200
 
 
 @pytest.mark.parametrize("entity_type", ["table", "database", "databaseSchema", "mlmodel"])

@@ -34,6 +34,11 @@ MOST_ROWS = 10_000
 _ONE_AT_A_TIME = frozenset({"eventsubscription"})
 """Types whose routes do more than write an entity: an alert's secrets are stored elsewhere."""
 
+_FEW_STALE = 10
+"""Entities that a request deletes whatever part they are: of a small scope, one deletion is a large part."""
+
+MostPercent = Annotated[int, Query(alias="maxDeletedPercent", ge=0, le=100)]
+
 _STALE = shape({"scopeEntityType": name, "scopeFqn": name, "seenFqns": each(text)}, {"recursive": flag})
 _SERVICES = tuple(one for one in ENTITY_TYPES if one.endswith("Service"))
 
@@ -77,12 +82,21 @@ def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQu
 
 
 @router.delete("/deleteStale")
-def delete_stale(row: Row, body: DocumentBody, caller: Asked) -> Response:
-    """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name."""
+def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: MostPercent = 20) -> Response:
+    """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name.
+
+    More than ten that are more than ``maxDeletedPercent`` of them are refused: the list may be cut off.
+    """
     asked = checked(_STALE, body)
     seen = frozenset(asked["seenFqns"])
     below = _below(row, asked["scopeEntityType"], asked["scopeFqn"], caller)
     stale = [one for one in below if one["fullyQualifiedName"] not in seen]
+    if len(stale) > _FEW_STALE and len(stale) * 100 > most_percent * len(below):
+        raise InvalidInput(
+            f"{len(stale)} of {len(below)} would be deleted, more than {most_percent} %; "
+            "if the list is complete, send maxDeletedPercent=100",
+            field="seenFqns",
+        )
     outcomes = [_soft_deleted(row, one, caller, recursive=asked.get("recursive", True)) for one in stale]
     return answer(_result(stale, outcomes, dry_run=False))
 

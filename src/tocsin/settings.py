@@ -85,16 +85,15 @@ class Settings(BaseSettings):
         le=64,
         description="Server processes. Unset: one per core, at most four.",
     )
-    api_version: Literal["1.13.0", "2.0.0"] = Field(
-        default="1.13.0",
-        description="OpenMetadata version that `/system/version` states: `1.13.0` or `2.0.0`. OpenMetadata's client "
-        "requires its own major and minor version.",
+    api_version: Literal["1.13.0", "2.0.0", "2.1.0"] = Field(
+        default="2.0.0",
+        description="OpenMetadata version that `/system/version` states: `1.13.0`, `2.0.0` or `2.1.0`. OpenMetadata's "
+        "client requires its own major and minor version.",
     )
     event_format: Literal["default", "seed", "openmetadata", "tocsin", "cloudEvents"] = Field(
         default="default",
-        description="Format of events for webhooks without a `payloadFormat` and of answers to followers, votes "
-        "and usage: `default`, `seed`, `openmetadata`, `tocsin` or `cloudEvents`. Strict clients of OpenMetadata "
-        "require `openmetadata`.",
+        description="Format of events for webhooks without a `payloadFormat`: `default`, `seed`, `openmetadata`, "
+        "`tocsin` or `cloudEvents`.",
     )
     public_url: str | None = Field(default=None, description="Public address of the server, used in links.")
     consolidate_minutes: float = Field(
@@ -303,6 +302,10 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read arguments first, then the environment, then the TOML file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def is_api_since(self, major: int) -> bool:
+        """Return whether the version of OpenMetadata's API that the server states is this one or a later one."""
+        return int(self.api_version.partition(".")[0]) >= major
 
     def max_event_age_ms(self) -> int | None:
         """Return the age of an event, in milliseconds, beyond which it notifies nobody."""

@@ -399,6 +399,7 @@ _SHOWS: dict[str, Probe] = {
         _each("/{collection}/name/{name}", query=f"{_LATER}&include=all"),
     ),
     "GET /{collection}/name/{fqn}/assets": _each("/{collection}/name/{name}/assets"),
+    "GET /{collection}/name/{fqn}/context": _each("/{collection}/name/{name}/context"),
     "GET /{collection}/name/{fqn}/children": _each("/{collection}/name/{name}/children"),
     "GET /{collection}/name/{fqn}/diff": _each("/{collection}/name/{name}/diff"),
     "GET /{collection}/name/{fqn}/export": _each("/{collection}/name/{name}/export"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from typing import Literal
 
 import httpx
 import pytest
@@ -225,8 +225,11 @@ def test_governance_and_collections_can_be_followed(
     assert {"apiCollection", "glossaryTerm", "classification", "tag", "testSuite"} <= followable
 
 
-def test_a_server_for_strict_clients_answers_in_upstreams_format(sqlite_engine: Engine, founded: Founded) -> None:
-    settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), event_format="openmetadata")
+@pytest.mark.parametrize("event_format", ["default", "tocsin", "cloudEvents", "openmetadata"])
+def test_answers_have_upstreams_keys_whatever_webhooks_get(
+    sqlite_engine: Engine, founded: Founded, event_format: Literal["default", "tocsin", "cloudEvents", "openmetadata"]
+) -> None:
+    settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), event_format=event_format)
     with (
         running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served,
         served.administrator() as administrator,
@@ -237,4 +240,4 @@ def test_a_server_for_strict_clients_answers_in_upstreams_format(sqlite_engine: 
     assert [one["eventType"] for one in answers] == ["entityUpdated", "entityNoChange"]
     assert [problems("type/changeEvent.json", one) for one in answers] == [[], []]
     (added,) = answers[0]["changeDescription"]["fieldsAdded"]
-    assert json.loads(added["newValue"])[0]["id"] == user_id
+    assert added["newValue"][0]["id"] == user_id

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tocsin.catalogue.governance.custom_properties import check_extension, forget_values
+from tocsin.catalogue.governance.columns import with_checked_columns
+from tocsin.catalogue.governance.custom_properties import forget_values, with_checked_extension
 from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels, with_shown_labels
 from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import expanded, with_query_name
@@ -54,10 +55,9 @@ class CatalogueRules(Rules):
         self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document
     ) -> Document:
         """Check policies, teams, templates, labels and custom properties; spell out shorthands."""
-        transaction, whole = (
-            record.transaction,
-            with_checked_rules(record.transaction, with_certificate_dates(with_newest(fields, old), record.at_ms)),
-        )
+        transaction = record.transaction
+        whole = with_certificate_dates(with_newest(fields, old), old, record.at_ms)
+        whole = with_checked_rules(transaction, whole)
         if isinstance(whole.get("email"), str):
             whole["email"] = whole["email"].strip().lower()
         if not resolver.strict:
@@ -76,8 +76,7 @@ class CatalogueRules(Rules):
             case "notificationTemplate":
                 whole = with_checked_texts(whole, old, record.actor)
         whole = with_checked_labels(transaction, expanded(kind.name, resolver, whole, old), old, resolver.permit)
-        check_extension(transaction, kind.name, whole, old)
-        return whole
+        return with_checked_extension(transaction, kind.name, with_checked_columns(kind, whole, old), old)
 
     def before_change(self, record: Record, old: Stored, fields: Document) -> None:
         """Remove the values of custom properties that a type no longer has."""

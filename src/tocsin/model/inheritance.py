@@ -1,4 +1,4 @@
-"""Inheritance of owners and domains from the nearest ancestor that has them; of a data product, from its domain.
+"""Inheritance of owners, domains and reviewers from the nearest ancestor that has them; of a product, from its domain.
 
 Inherited values are computed on reading and when an event is made, marked ``inherited``, and never stored.
 Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/entities/inheritance.py``.
@@ -21,7 +21,7 @@ Entry = tuple[str, str]
 Heritage = dict[str, list[Document]]
 """Full references by the key under which they are inherited."""
 
-INHERITED_KEYS = ("owners", "domains")
+INHERITED_KEYS = ("owners", "domains", "reviewers")
 """What is inherited. Each key by itself: owners may come from the schema, domains from the service."""
 
 _UNDER_A_TABLE = ("testCase", "testSuite")

@@ -41,11 +41,16 @@ _CONFIG = CoreConfig(strict=True, regex_engine="python-re", hide_input_in_errors
 
 
 _LATER: dict[str, tuple[str, ...]] = {
-    "dashboardServiceType": ("SapS4Hana",),
-    "databaseServiceType": ("QuestDB", "SapSuccessFactors"),
-    "dataModelType": ("ModeDataModel", "PowerBIDatamart", "SapS4HanaCdsView", "SsrsDataModel"),
+    "dashboardServiceType": ("SapS4Hana", "Omni"),
+    "databaseServiceType": ("QuestDB", "SapSuccessFactors", "SapBw4Hana"),
+    "dataModelType": ("ModeDataModel", "PowerBIDatamart", "SapS4HanaCdsView", "SsrsDataModel", "OmniDataModel"),
+    "metricType": ("SIMPLE", "CUMULATIVE", "DERIVED", "CONVERSION"),
+    "pipelineServiceType": ("Prefect", "SapBw4HanaPipeline"),
+    "pipelineType": ("policyAgent",),
+    "tableType": ("SemanticView",),
 }
-"""Values of enumerations that came with a later 1.13 release than the published schemas, by the shape's name."""
+"""Values of enumerations that came with later releases than the published schemas, 2.0's included, by the shape's name.
+"""
 
 
 def check_changed(entity_type: str, document: Document, old: Document) -> None:

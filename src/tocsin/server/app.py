@@ -51,7 +51,7 @@ from tocsin.server.routes.alerts import (
     subscriptions,
     templates,
 )
-from tocsin.server.routes.entities import bulk, columns, crud, history, listing
+from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing
 from tocsin.server.routes.feed import tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
@@ -308,7 +308,7 @@ def _routes() -> APIRouter:
     ):
         lay_out(routes, resource.router, API, asked)
     lay_out(routes, profiles.of_types, API, asked)
-    of_every_collection = (bulk, sheets, listing, history, assets, crud, votes)
+    of_every_collection = (bulk, sheets, listing, history, context, assets, crud, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
         lay_out(routes, router, f"{API}/{COLLECTION}", asked)
     for resource in (custom_properties, events):  # after what every collection has: their paths could mean that, too

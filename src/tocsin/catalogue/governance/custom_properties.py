@@ -61,8 +61,10 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 
 
-def check_extension(transaction: Transaction, entity_type: str, document: Document, old: Document) -> None:
-    """Reject a value that no custom property of this type allows; unchanged values are not checked.
+def with_checked_extension(transaction: Transaction, entity_type: str, document: Document, old: Document) -> Document:
+    """Return the document with the values of its custom properties as they are kept; unchanged ones are not checked.
+
+    Words that were chosen of an ``enum`` are kept in their order in the alphabet, as upstream keeps them.
 
     Raises
     ------
@@ -72,7 +74,7 @@ def check_extension(transaction: Transaction, entity_type: str, document: Docume
     changed = {name: value for name, value in given.items() if name not in before or before[name] != value}
     found = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed else None
     if found is None:
-        return
+        return document
     known = {one["name"]: one for one in found.document.get("customProperties") or ()}
     for name, value in changed.items():
         if name not in known:
@@ -82,6 +84,9 @@ def check_extension(transaction: Transaction, entity_type: str, document: Docume
             )
         _check_value(name, value, known[name])
         _check_targets(transaction, name, value, known[name])
+        if _kind_named(known[name]) == "enum" and isinstance(value, list):
+            changed[name] = sorted(value)
+    return document | {"extension": given | changed}
 
 
 def kind_of(resolver: Resolver, definition: Document) -> Document:
@@ -103,13 +108,17 @@ def kind_of(resolver: Resolver, definition: Document) -> Document:
     return kind
 
 
+def _kind_named(definition: Document) -> str:
+    return str(definition.get("propertyType", {}).get("name"))
+
+
 def _config_of(definition: Document) -> Config:
     config = definition.get("customPropertyConfig")
     return config.get("config") if isinstance(config, dict) else None
 
 
 def _check_value(name: str, value: Value, definition: Document) -> None:
-    kind = str(definition.get("propertyType", {}).get("name"))
+    kind = _kind_named(definition)
     config = _config_of(definition)
     if kind in KINDS and not KINDS[kind](value, config):
         allowed = f": {', '.join(_words(config))}" if kind == "enum" else ""
@@ -118,7 +127,7 @@ def _check_value(name: str, value: Value, definition: Document) -> None:
 
 
 def _check_targets(transaction: Transaction, name: str, value: Value, definition: Document) -> None:
-    if definition.get("propertyType", {}).get("name") not in _POINTING:
+    if _kind_named(definition) not in _POINTING:
         return
     for one in value if isinstance(value, list) else [value]:
         if one["type"] in ENTITY_TYPES and transaction.reference(one["type"], Key.by_id(one["id"])) is None:

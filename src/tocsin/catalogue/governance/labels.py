@@ -86,13 +86,25 @@ def _check_certifying(document: Document, old: Document) -> None:
     raise InvalidInput(said, field=CERTIFICATION)
 
 
-def with_certificate_dates(document: Document, at_ms: int) -> Document:
-    """Return the document with the dates that its certificate leaves out: from now on, for thirty days."""
-    certificate = document.get(CERTIFICATION)
+def with_certificate_dates(document: Document, old: Document, at_ms: int) -> Document:
+    """Return the document with the server's dates in its certificate: from now on, for thirty days.
+
+    A certificate that is sent again with its dates, or without any, keeps those that it has; other dates renew it.
+    """
+    certificate, before = document.get(CERTIFICATION), old.get(CERTIFICATION)
     if not isinstance(certificate, dict):
         return document
-    dates = {"appliedDate": at_ms, "expiryDate": at_ms + _CERTIFIED_FOR_MS}
-    return document | {CERTIFICATION: dates | certificate}
+    dates: Document = {"appliedDate": at_ms, "expiryDate": at_ms + _CERTIFIED_FOR_MS}
+    if isinstance(before, dict) and _tag_of(before) == _tag_of(certificate):
+        kept = {key: before[key] for key in dates if key in before}
+        if kept.items() >= {key: certificate[key] for key in dates if key in certificate}.items():
+            dates = kept
+    return document | {CERTIFICATION: certificate | dates}
+
+
+def _tag_of(certificate: Document) -> object:
+    label = certificate.get("tagLabel")
+    return label.get("tagFQN") if isinstance(label, dict) else None
 
 
 def name_of(label: Document) -> Name:

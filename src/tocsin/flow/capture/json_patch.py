@@ -1,9 +1,9 @@
 """JSON Patch (RFC 6902) of entities, applied to the document that a client has read.
 
 A client that read ``owners: []`` sends ``/owners/0``, so lists that a document omits when empty are added before the
-patch and removed after it (those of members by ``normalize.py``). Paths that end in ``/href`` are ignored: addresses
-are made for every answer. The amount an operation would copy is checked first, because a short patch can double the
-document with every line.
+patch and removed after it (those of members by ``normalize.py``). Paths that end in ``/href``, or in ``/deleted``
+below a reference, are ignored: both are made for every answer, and a test compares without them. How much an operation
+copies is checked first, because a short patch can double the document with every line.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_depth, size_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import REFERENCE_LISTS
+from tocsin.model.member_fqn import WORKED_OUT
+from tocsin.model.pointers import is_reference
 
 PatchOperation = dict[str, Any]  # Any: an operation's value is any JSON
 _LISTS = ("tags", *REFERENCE_LISTS)
+_MADE = frozenset({"href", *WORKED_OUT})
 _LIGHT_OPERATIONS = 100
 _LIGHT_BYTES = 64 * 1024
 
@@ -68,7 +71,10 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
     patched, left, had_bytes = document, bounds.document_bytes, size_of(document)
     try:
         for operation in operations:
-            if _is_about(operation, "href"):
+            if _is_about(operation, "href") or _is_about_deleted_reference(operation):
+                continue
+            if operation.get("op") == "test" and {"path", "value"} <= operation.keys():
+                _test(patched, operation)
                 continue
             if _is_copy(operation):
                 left -= _copied_bytes(patched, operation)
@@ -90,6 +96,32 @@ def _is_about(operation: object, key: str) -> bool:
     """Return whether an operation is about the value of this key, at any depth; not about a custom property."""
     path = operation.get("path") if isinstance(operation, dict) else None
     return isinstance(path, str) and path.endswith(f"/{key}") and not path.startswith("/extension/")
+
+
+def _is_about_deleted_reference(operation: PatchOperation) -> bool:
+    return _is_about(operation, "deleted") and operation["path"] != "/deleted"
+
+
+def _test(document: Document, operation: PatchOperation) -> None:
+    """Compare what is at a path with a value that was read there.
+
+    Raises
+    ------
+    JsonPatchTestFailed : they differ
+    """
+    held = resolve_pointer(document, operation["path"])
+    if _stored_part(held) != _stored_part(operation["value"]):
+        raise jsonpatch.JsonPatchTestFailed
+
+
+def _stored_part(value: Any) -> Any:  # Any: whatever JSON a document holds
+    """Return a value without what is made for every answer: addresses, names of members, the state of references."""
+    if isinstance(value, list):
+        return [_stored_part(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    made = _MADE | {"deleted"} if is_reference(value) else _MADE
+    return {key: _stored_part(inner) for key, inner in value.items() if key not in made}
 
 
 def _empties_description(entity_type: str, operation: PatchOperation) -> bool:

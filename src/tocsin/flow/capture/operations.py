@@ -185,7 +185,12 @@ class EntityWrites:
         return end[0]
 
     def restore(self, entity_type: str, entity_id: str, *, actor: Actor) -> Written:
-        """Restore a soft-deleted entity and what its deletion included; nothing if it is not deleted."""
+        """Restore a soft-deleted entity and what its deletion included.
+
+        Raises
+        ------
+        NotFound : there is no such entity, or it is not deleted.
+        """
 
         def work(record: Record) -> Written:
             target = _found(record, entity_type, Key.by_id(entity_id))

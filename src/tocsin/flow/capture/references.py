@@ -120,6 +120,8 @@ class Resolver:
             check_view(self.permit, found)
 
     def _member(self, field: str, given: Given, known: list[Document]) -> Document:
+        if self.strict and field == "owners" and isinstance(given, dict) and "type" not in given:
+            raise InvalidInput("each owner needs a type: user or team", field=field)
         return self._resolved(field, REFERENCE_LISTS[field], given, known)
 
     def _resolved(self, field: str, types: tuple[str, ...], given: Given, known: list[Document]) -> Document:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from tocsin.access.visibility_parents import gone_kinds
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture import nested_references
 from tocsin.flow.capture.authorization import check_delete_under, check_restore_under
 from tocsin.flow.capture.ports import Hold
@@ -82,14 +82,15 @@ def forget_portion(record: Record, target: Stored, after: str, *, only_check: bo
 
 
 def restore(record: Record, target: Stored) -> Written:
-    """Restore a soft-deleted entity with the descendants deleted with it; nothing if it is not deleted.
+    """Restore a soft-deleted entity with the descendants deleted with it.
 
     Raises
     ------
+    NotFound : it is not deleted
     InvalidInput : its parent is deleted, too, and must be restored first.
     """
     if not target.deleted:
-        return Written(target.document, None)
+        raise NotFound(f"{target.entity_type} {target.fqn} is not deleted")
     check_above(record, target)
     written = _restore_one(record, target)
     return replace(written, cascaded=restore_under(record, target))

@@ -8,6 +8,30 @@ from __future__ import annotations
 
 from tocsin.model.entity_type import COMMON, DATA, FOLLOWERS, EntityType, Parentage, words
 
+_SEMANTIC_LAYER = {
+    "dimensions": {
+        "list": {
+            "fields": {
+                **dict.fromkeys(("name", "description", "expression"), "text"),
+                "fullyQualifiedName": {"use": "fullyQualifiedEntityName"},
+                "type": {"enum": ["CATEGORICAL", "TIME"]},
+            },
+            "required": ["name"],
+        }
+    },
+    "measures": {
+        "list": {
+            "fields": {
+                **dict.fromkeys(("name", "aggregation", "description", "expression"), "text"),
+                "fullyQualifiedName": {"use": "fullyQualifiedEntityName"},
+            },
+            "required": ["name"],
+        }
+    },
+    "filters": {"list": {"fields": {"where": "text"}, "required": ["where"]}},
+}
+"""What 2.0 adds to metrics."""
+
 ROWS = (
     EntityType(
         "dashboard",
@@ -124,7 +148,9 @@ ROWS = (
         | words(
             "certification customUnitOfMeasurement dataContract dataProducts entityStatus extension followers "
             "granularity metricExpression metricType relatedMetrics reviewers tags unitOfMeasurement votes"
-        ),
+        )
+        | _SEMANTIC_LAYER.keys(),
         required=("name",),
+        added=_SEMANTIC_LAYER,
     ),
 )

@@ -42,8 +42,8 @@ ROWS = (
             "children childrenCount conceptMappings dataContract dataProducts disabled entityStatus extension "
             "followers glossary mutuallyExclusive parent provider references relatedTerms reviewers style synonyms "
             "tags usageCount votes"
-        ),
-        added=FOLLOWERS,
+        )
+        | {"iri"},
         required=("name", "description", "glossary"),
         places=(
             Parentage("parent", ("glossaryTerm",)),
@@ -52,6 +52,7 @@ ROWS = (
         ancestors=("glossary",),
         is_renamable=True,
         is_movable=True,
+        added={**FOLLOWERS, "iri": {"text": {"format": "uri"}}},  # the latter since 2.0
     ),
     EntityType(
         "classification",

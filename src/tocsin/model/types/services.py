@@ -11,6 +11,9 @@ _SERVICE = COMMON | words(
     "connection dataContract dataProducts entityStatus followers ingestionRunner pipelines serviceType "
     "tags testConnectionResult"
 )
+_STYLE = {"style": {"use": "style"}}
+"""What 2.0 adds to services of most kinds."""
+
 _KINDS = ("database", "dashboard", "messaging", "pipeline", "mlmodel", "storage", "api", "search")
 
 ROWS = (
@@ -18,10 +21,11 @@ ROWS = (
         EntityType(
             f"{kind}Service",
             f"services/{kind}Services",
-            keys=_SERVICE,
+            keys=_SERVICE if kind == "api" else _SERVICE | _STYLE.keys(),
             required=("name", "serviceType"),
             ignored=("scheduleInterval", "lifeCycle") if kind == "pipeline" else (),
             is_service=True,
+            added={} if kind == "api" else _STYLE,
         )
         for kind in _KINDS
     ),

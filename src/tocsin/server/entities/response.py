@@ -6,12 +6,17 @@ Next: ``server/routes/entities/crud.py``.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from typing import Any
+
 from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.webhook.payload import with_texts
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import FOLLOWERS, EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
 from tocsin.model.phrases import meant, with_article
+from tocsin.model.pointers import is_reference, references_in
 from tocsin.server.http.paths import API
 
 ON_REQUEST = frozenset(
@@ -52,16 +57,59 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
     return asked
 
 
+_ON_WRITES = frozenset({"owners", "domains", "tags", "dataProducts", "reviewers"})
+"""Lists that an answer to a write shows even if they are empty, as upstream's do."""
+
+_CHANGES = ("changeDescription", "incrementalChangeDescription")
+_WITHOUT_REFERENCES = frozenset(
+    {*_CHANGES, "extension", "connection", "sourceConfig", "columns", "pipelineObservability"}
+)
+"""Keys of an entity whose values are not searched for references: what they hold stays as it was sent."""
+
+
 def shown(row: EntityType, document: Document, root: str, *, fields: frozenset[str] | None = None) -> Document:
     """Return the document as it is answered; ``root`` is the server's address, ``fields`` None shows everything."""
     allowed = row.keys if fields is None else row.keys - (ON_REQUEST - fields)
     view = {key: value for key, value in with_member_names(row, document).items() if key in allowed}
     for key in (fields or frozenset()) & (row.keys - row.added.keys()) & ON_REQUEST & _LISTS:
         view.setdefault(key, [])
+    for key in _ON_WRITES & (row.keys - row.added.keys()) if fields is None else ():
+        view.setdefault(key, [])
     if "testSuites" in view:  # as suites, which have no type, not as references
-        view["testSuites"] = [_untyped(suite) for suite in view["testSuites"]]
+        view["testSuites"] = [_without(suite, "type") for suite in view["testSuites"]]
+    if row.name == "policy":  # as they were sent
+        view["rules"] = [_without(rule, "fullyQualifiedName") for rule in view["rules"]]
     view["href"] = href(row, document["id"], root)
     return view
+
+
+def shown_references(view: Document) -> Iterator[Document]:
+    """Yield the references in a view that ``with_addresses`` completes."""
+    for key, value in view.items():
+        if key not in _WITHOUT_REFERENCES:
+            yield from references_in(value)
+
+
+def with_addresses(view: Document, root: str, gone: Collection[str]) -> Document:
+    """Return a view whose references have an address and say whether they point to what is deleted softly."""
+    return {
+        key: value if key in _WITHOUT_REFERENCES else _with_addresses(value, root, gone) for key, value in view.items()
+    }
+
+
+def _with_addresses(value: Any, root: str, gone: Collection[str]) -> Any:  # Any: whatever an entity holds
+    if isinstance(value, list):
+        return [_with_addresses(one, root, gone) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if is_reference(value):
+        return addressed(value, root) | {"deleted": value["id"] in gone}
+    return {key: _with_addresses(inner, root, gone) for key, inner in value.items()}
+
+
+def with_change_texts(view: Document) -> Document:
+    """Return a view whose changes have lists and objects as JSON texts, as upstream's do."""
+    return view | {key: with_texts(view[key]) for key in _CHANGES if key in view}
 
 
 def href(row: EntityType, entity_id: str, root: str) -> str:
@@ -74,9 +122,8 @@ def addressed(reference: Document, root: str) -> Document:
     return {**reference, "href": href(ENTITY_TYPES[reference["type"]], reference["id"], root)}
 
 
-def _untyped(reference: Document) -> Document:
-    """Return a reference without its type, as upstream shows an entity in its place."""
-    return {key: value for key, value in reference.items() if key != "type"}
+def _without(document: Document, key: str) -> Document:
+    return {name: value for name, value in document.items() if name != key}
 
 
 _LISTS = ON_REQUEST - {"extension"}

@@ -10,20 +10,22 @@ from collections.abc import Mapping, Sequence
 from tocsin.access.subject import ORGANIZATION
 from tocsin.catalogue.governance.labels import OF_THE_TAG, Name, derived_from, name_of
 from tocsin.catalogue.observations.pipeline_observability import OBSERVABILITY
+from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.flow.capture import secrets
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.inheritance import INHERITED_KEYS, lacks, place_of, with_inherited
-from tocsin.model.labels import label_lists
-from tocsin.model.list_identity import REFERENCE_LISTS
+from tocsin.model.labels import CERTIFICATION, certifying, label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import PARTS, without_secrets
 from tocsin.server.access.permissions import scopes_of, seen
 from tocsin.server.entities.included_fields import SUMMARY, included, observed, summaries
-from tocsin.server.entities.response import shown
+from tocsin.server.entities.response import shown, shown_references, with_addresses, with_change_texts
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
+
+_LISTED_RUNS = 5
 
 
 def presented(
@@ -45,7 +47,8 @@ def presented(
     whole = caller.visibility.trimmed(whole)
     views = [shown(row, one, caller.root, fields=fields) | extra for one, extra in zip(whole, extras, strict=True)]
     _describe(views, caller)
-    mark_deleted([view[key] for view in views for key in REFERENCE_LISTS.keys() & view.keys() if view[key]], caller)
+    _list_runs(row, views, caller)
+    views = _finished(views, caller)
     if caller.actor.is_bot and secrets.parts_of(row):
         return _with_secrets(row, views, caller)
     return [as_permitted(row, view, caller, document) for view, document in zip(views, documents, strict=True)]
@@ -54,7 +57,10 @@ def presented(
 def past(row: EntityType, document: Document, caller: Caller) -> Document:
     """Return a current or past state of an entity for a response, without optional fields."""
     (trimmed,) = caller.visibility.trimmed([document])
-    return as_permitted(row, shown(row, trimmed, caller.root), caller, document)
+    views = [shown(row, trimmed, caller.root)]
+    _list_runs(row, views, caller, with_earlier=False)
+    (view,) = _finished(views, caller)
+    return as_permitted(row, view, caller, document)
 
 
 def as_permitted(row: EntityType, view: Document, caller: Caller, document: Document) -> Document:
@@ -176,10 +182,33 @@ def mark_deleted(lists: Sequence[list[Document]], caller: Caller) -> None:
         references[:] = [{**one, "deleted": True} if one.get("id") in gone else one for one in references]
 
 
+def _list_runs(row: EntityType, views: Sequence[Document], caller: Caller, *, with_earlier: bool = True) -> None:
+    """Show the latest runs of ingestion pipelines in a list, as OpenMetadata does since 2.0; until then, the last."""
+    kind = REPORTS[row.name] if row.name == "ingestionPipeline" else None
+    if kind is None or not caller.parts.settings.is_api_since(2):
+        return
+    reported = [view for view in views if kind.held_as in view]
+    ids = [view["id"] for view in reported]
+    runs = caller.parts.observations.newest(ids, kind.name, _LISTED_RUNS) if ids and with_earlier else {}
+    for view in reported:
+        view[kind.held_as] = runs.get(view["id"]) or [view[kind.held_as]]
+
+
+def _finished(views: Sequence[Document], caller: Caller) -> list[Document]:
+    """Return views as they are answered: references with an address and whether they point to what is deleted."""
+    named = {reference["id"] for view in views for reference in shown_references(view)}
+    gone = caller.parts.catalogue.deleted_among(named) if named else frozenset()
+    finished = [with_addresses(view, caller.root, gone) for view in views]
+    if caller.parts.settings.event_format != "openmetadata":
+        return finished
+    return [with_change_texts(view) for view in finished]
+
+
 def _describe(views: Sequence[Document], caller: Caller) -> None:
     """Update every label from its current tag or term, and append the labels derived from terms."""
     lists = [labels for view in views for labels in label_lists(view) if labels]
-    names = {name_of(label) for labels in lists for label in labels}
+    certified = [(view, label) for view in views if (label := certifying(view)) is not None]
+    names = {name_of(label) for labels in lists for label in labels} | {name_of(label) for _, label in certified}
     if not names:
         return
     known = caller.parts.catalogue.labels(names)
@@ -188,6 +217,8 @@ def _describe(views: Sequence[Document], caller: Caller) -> None:
     for labels in lists:
         given = [label for label in labels if label.get("labelType") != "Derived"]
         labels[:] = [_described(label, known) for label in (*given, *_brought(given, known))]
+    for view, label in certified:
+        view[CERTIFICATION] = view[CERTIFICATION] | {"tagLabel": _described(label, known)}
 
 
 def _brought(labels: Sequence[Document], known: Mapping[Name, Document]) -> list[Document]:

@@ -162,7 +162,7 @@ def _for(table: OpenApiOperation, row: EntityType | None) -> OpenApiOperation:
 
 def _answers(row: EntityType | None, name: str) -> list[str]:
     table = _for(OPERATIONS[name], row)
-    return [one for one in (table.answer, table.body) if one is not None]
+    return [one for one in (table.answer, table.body, table.or_accepted) if one]
 
 
 def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
@@ -170,6 +170,9 @@ def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
     content = {} if table.answer is None else {"content": {table.media: {"schema": ref(table.answer)}}}
     headers = {"headers": _ETAG} if name in _TAGGED else {"headers": _LOCATION} if "302" in statuses else {}
     made = {status: {"description": _SUCCESS[status], **content, **headers} for status in statuses}
+    if table.or_accepted:
+        job = {"application/json": {"schema": ref(table.or_accepted)}}
+        made["202"] = {"description": _SUCCESS["202"], "content": job}
     return made | ({"204": {"description": table.or_nothing}} if table.or_nothing else {})
 
 

@@ -67,7 +67,7 @@ EVENTS: dict[str, Document] = {
         }
     ),
     "Said": whole({"message": TEXT}),
-    "DeletionJob": whole({"jobId": ID, "message": TEXT}),
+    "EndedJob": whole({"jobId": ID, "message": TEXT}),
     "VersionHistory": whole(
         {
             "entityType": _ENTITY_TYPE,
@@ -90,7 +90,7 @@ EVENTS: dict[str, Document] = {
         }
     ),
     "Event": {
-        "description": "A change event, or, as `format` or the setting `event_format` says, a CloudEvent with it.",
+        "description": "A change event, or, as `format` says, a CloudEvent with it.",
         "anyOf": [ref("ChangeEvent"), ref("CloudEvent")],
     },
     "RolledBack": whole(

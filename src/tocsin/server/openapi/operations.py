@@ -24,6 +24,7 @@ class OpenApiOperation:
     body : None: it reads none
     also : further statuses of the same answer
     media : of the answer
+    or_accepted : what it answers instead with status 202, with ``async``
     or_nothing : when the answer is empty instead (204)
     or_unavailable : when the same answer has status 503
     """
@@ -32,13 +33,14 @@ class OpenApiOperation:
     body: str | None = None
     also: tuple[str, ...] = ()
     media: str = "application/json"
+    or_accepted: str = ""
     or_nothing: str = ""
     or_unavailable: str = ""
 
 
 _PATCHED = "JsonPatch"
 _READ = OpenApiOperation("{}")
-_EVENT = OpenApiOperation("Event")
+_EVENT = OpenApiOperation("ChangeEvent")
 _NEW_OR_NOT = ("200", "201")
 
 
@@ -50,11 +52,12 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     # every collection
     "crud.create": OpenApiOperation("{}", "Create{}"),
     "crud.create_or_update": OpenApiOperation("{}", "Create{}", also=_NEW_OR_NOT),
-    "crud.restore": OpenApiOperation("{}", "RestoreRequest"),
+    "crud.restore": OpenApiOperation("{}", "RestoreRequest", or_accepted="EndedJob"),
+    "context.read_context": OpenApiOperation("Markdown", media="text/markdown"),
     **dict.fromkeys(("crud.read", "crud.read_by_name", "crud.read_version"), _READ),
     **dict.fromkeys(("crud.patch", "crud.patch_by_name"), OpenApiOperation("{}", _PATCHED)),
     **dict.fromkeys(("crud.delete", "crud.delete_by_name"), _READ),
-    "crud.delete_async": OpenApiOperation("DeletionJob"),
+    "crud.delete_async": OpenApiOperation("EndedJob"),
     "crud.list_versions": OpenApiOperation("VersionHistory"),
     "listing.list_entities": OpenApiOperation("{}Page"),
     "listing.list_children": OpenApiOperation("EntityReferencePage"),
@@ -70,11 +73,11 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "sheets.import_": OpenApiOperation("ImportResult", "Csv"),
     **dict.fromkeys(("assets.list_assets", "assets.list_assets_by_name"), OpenApiOperation("EntityReferencePage")),
     "assets.change_assets": OpenApiOperation("BulkResult", "AssetsRequest"),
-    "votes.vote": OpenApiOperation("Event", "VoteRequest"),
+    "votes.vote": OpenApiOperation("ChangeEvent", "VoteRequest"),
     "samples.put": OpenApiOperation("{}", "SampleRequest"),
     **dict.fromkeys(("samples.read", "samples.delete"), _READ),
     "followers.list_followers": OpenApiOperation("Followers"),
-    "followers.add_follower": OpenApiOperation("Event", "FollowerId"),
+    "followers.add_follower": OpenApiOperation("ChangeEvent", "FollowerId"),
     **dict.fromkeys(("followers.follow", "followers.unfollow"), _EVENT),
     "followers.list_follows": OpenApiOperation("Follows"),
     "followers.follow_many": OpenApiOperation("BulkResult", "FollowsRequest"),
@@ -95,6 +98,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "tokens.revoke_own": OpenApiOperation("PersonalTokenPage", "TokenIds"),
     "tokens.generate_token": OpenApiOperation("BotToken", "BotTokenRequest"),
     "tokens.read_token": OpenApiOperation("BotToken"),
+    "tokens.read_mechanism": OpenApiOperation("BotMechanism"),
     "tokens.revoke_token": OpenApiOperation("BotToken", "BotId"),
     **dict.fromkeys(
         ("permissions.list_permissions", "permissions.list_of_policies"), OpenApiOperation("PermissionsPage")
@@ -104,11 +108,11 @@ OPERATIONS: dict[str, OpenApiOperation] = {
         OpenApiOperation("Permissions"),
     ),
     "teams.list_hierarchy": OpenApiOperation("TeamBranchPage"),
-    "teams.set_users": OpenApiOperation("Event", "References"),
+    "teams.set_users": OpenApiOperation("ChangeEvent", "References"),
     "teams.take_out": _EVENT,
     # events, alerts, inbox
     "events.list_events": OpenApiOperation("EventPage"),
-    "events.read_event": _EVENT,
+    "events.read_event": OpenApiOperation("Event"),
     "explain.explain_event": OpenApiOperation("Explanation"),
     "activity.list_activity": OpenApiOperation("ActivityPage"),
     "inbox.list_notifications": OpenApiOperation("NotificationPage"),
@@ -223,8 +227,8 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "profiles.list_of_column": OpenApiOperation("ColumnProfilePage"),
     "profiles.list_of_type": OpenApiOperation("EntityProfilePage"),
     "profiles.list_of_statements": OpenApiOperation("SystemProfilePage"),
-    **dict.fromkeys(("queries.add_used_in", "queries.remove_used_in"), OpenApiOperation("Event", "References")),
-    **dict.fromkeys(("queries.add_users", "queries.add_used_by"), OpenApiOperation("Event", "Names")),
+    **dict.fromkeys(("queries.add_used_in", "queries.remove_used_in"), OpenApiOperation("ChangeEvent", "References")),
+    **dict.fromkeys(("queries.add_users", "queries.add_used_by"), OpenApiOperation("ChangeEvent", "Names")),
     "queries.add_cost": OpenApiOperation("QueryCost", "QueryCostRequest"),
     "queries.list_costs": OpenApiOperation("QueryCostPage"),
     "runs.put_status": OpenApiOperation("Pipeline", "PipelinePipelineStatus"),
@@ -252,7 +256,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "usage.rank": OpenApiOperation("Ranked"),
     **dict.fromkeys(
         ("usage.report", "usage.report_by_name", "usage.add", "usage.add_by_name"),
-        OpenApiOperation("Event", "UsageRequest"),
+        OpenApiOperation("ChangeEvent", "UsageRequest"),
     ),
     **dict.fromkeys(("usage.read", "usage.read_by_name"), OpenApiOperation("EntityUsage")),
     # data quality

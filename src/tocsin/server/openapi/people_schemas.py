@@ -111,6 +111,7 @@ PEOPLE: dict[str, Document] = {
         },
         {"jwtToken": {"type": "string", "description": "The token itself: shown once, when it is made."}},
     ),
+    "BotMechanism": whole({"authType": TEXT, "config": ref("BotToken")}),
     "BotToken": whole({"JWTToken": TEXT, "JWTTokenExpiry": TEXT}, {"JWTTokenExpiresAt": nullable(TIME)}),
 }
 """Feed, followers, teams, permissions, tokens."""

@@ -101,6 +101,7 @@ REQUESTS: dict[str, Document] = {
     "FollowerId": {"type": "string", "format": "uuid", "description": "The id of a user."},
     "VoteRequest": closed({"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]),
     "SlackInteraction": whole({"payload": {"type": "string", "description": "The interaction as JSON."}}),
+    "Markdown": {"type": "string", "description": "A document in markdown."},
     "Csv": {"type": "string", "description": "A sheet as CSV, with a line of headers."},
     "QueryText": {"type": "string", "description": "A query in SQL."},
     "ConditionRequest": closed({"condition": TEXT}, required=["condition"]),

@@ -1,4 +1,4 @@
-"""Inherited owners and domains of entities, read from all their ancestors in one statement per page.
+"""Inherited owners, domains and reviewers of entities, read from all their ancestors in one statement per page.
 
 Next: ``model/inheritance.py``, which selects among them.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, literal_column, select, union_all
 
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, ancestors, nearest, types_above
 from tocsin.store import tables
 from tocsin.store.chunks import chunked
@@ -75,10 +76,16 @@ def _standing(types: Any, fqns: Any) -> Any:  # Any: what SQLAlchemy's IN takes,
         )
 
     owners = rows("owners").where(owner.entity_id == above.c.id, other.c.id == owner.owner_id)
-    domains = rows("domains").where(
-        named.entity_id == above.c.id, named.field == "domains", other.c.id == named.target_id
+    listed = (
+        rows(key).where(named.entity_id == above.c.id, named.field == key, other.c.id == named.target_id)
+        for key in ("domains", "reviewers")
+        if key == "domains" or not isinstance(types, tuple) or _have_reviewers(types)
     )
-    return union_all(owners, domains).order_by("other_fqn")
+    return union_all(owners, *listed).order_by("other_fqn")
+
+
+def _have_reviewers(types: tuple[str, ...]) -> bool:
+    return any("reviewers" in ENTITY_TYPES[name].keys for name in types)
 
 
 _STANDING = _standing(bindparam("types", expanding=True), bindparam("fqns", expanding=True))

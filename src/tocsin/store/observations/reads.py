@@ -76,6 +76,21 @@ class ObservationReads:
         with reading(self._engine) as connection:
             return {part: from_text(text) for part, text in connection.execute(query)}
 
+    def newest(self, entity_ids: Sequence[str], kind: str, count: int) -> dict[str, list[Document]]:
+        """Return the newest report of each of the newest parts of each entity, newest first, by the entity's id."""
+        order = _ROW.timestamp_ms.desc()
+        of_part = func.row_number().over(partition_by=(_ROW.entity_id, _ROW.part), order_by=order)
+        query = select(_ROW.entity_id, _ROW.part, _ROW.timestamp_ms, _ROW.document, of_part.label("place"))
+        last = query.where(_ROW.entity_id.in_(entity_ids), _ROW.kind == kind).subquery().c
+        of_entity = func.row_number().over(partition_by=last.entity_id, order_by=(last.timestamp_ms.desc(), last.part))
+        placed = select(last.entity_id, last.document, of_entity.label("place")).where(last.place == 1).subquery().c
+        chosen = select(placed.entity_id, placed.document).where(placed.place <= count)
+        found: dict[str, list[Document]] = {}
+        with reading(self._engine) as connection:
+            for entity_id, text in connection.execute(chosen.order_by(placed.entity_id, placed.place)):
+                found.setdefault(entity_id, []).append(from_text(text))
+        return found
+
     def attached(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
         """Return what of this kind is attached to each entity, by the entity's id."""
         query = select(attachment.c.entity_id, attachment.c.document).where(

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.catalogue.alerts.editors import add_editor
 from tocsin.catalogue.alerts.secrets import record_changed_secrets
 from tocsin.catalogue.writes import Writes
-from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, Unavailable, WrongKey
 from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.flow.capture.prepare import merged_tags
@@ -279,7 +279,7 @@ def _change(
             return (write or _replaced)(before, alert, caller)
         except PreconditionFailed:
             continue
-    raise PreconditionFailed()
+    raise Unavailable("Concurrent changes prevented the change of the alert. Send it again.")
 
 
 def _rehearsed(before: Document, alert: Alert, caller: Caller) -> Response:

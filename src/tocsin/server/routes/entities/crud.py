@@ -7,6 +7,7 @@ in the other files of this package. Next: ``server/entities/response.py``.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import orjson
@@ -33,9 +34,11 @@ from tocsin.server.http.request import (
     PathId,
     PathText,
     Row,
+    TokenId,
     answer,
 )
 from tocsin.server.login.tokens import hash_password
+from tocsin.server.routes.people.tokens import give_first_token, token_asked_for
 from tocsin.server.routes.people.users import check_password
 
 Include = Literal["non-deleted", "deleted", "all"]
@@ -55,36 +58,42 @@ router = APIRouter(tags=["entities"])
 
 
 @router.post("", status_code=201)
-def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
+def create(row: Row, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Create an entity; 409 if the name exists."""
     require(caller, Operation.CREATE, row)
-    request, password = _without_password(row, body, caller)
+    request, credentials = _without_credentials(row, body, caller)
     written = caller.parts.writes.create(row.name, request, actor=caller.actor)
-    return _with_password(row, written, caller, password)
+    return _with_credentials(row, written, caller, credentials, token_id)
 
 
 @router.put("")
 def create_or_update(
-    row: Row, body: DocumentBody, caller: Asked, *, override_metadata: OverrideMetadata = False
+    row: Row, body: DocumentBody, caller: Asked, token_id: TokenId, *, override_metadata: OverrideMetadata = False
 ) -> Response:
     """Create or update an entity by name; omitted keys stay unchanged.
 
     A bot leaves what people wrote last, unless ``overrideMetadata`` is set.
     """
-    request, password = _without_password(row, body, caller)
+    request, credentials = _without_credentials(row, body, caller)
     written = caller.parts.writes.upsert(row.name, request, actor=caller.actor, overrides=override_metadata)
-    return _with_password(row, written, caller, password)
+    return _with_credentials(row, written, caller, credentials, token_id)
 
 
 @router.put("/restore")
-def restore(row: Row, body: DocumentBody, caller: Asked) -> Response:
-    """Restore a soft-deleted entity: ``{"id": …}`` or ``{"fullyQualifiedName": …}``."""
+def restore(
+    row: Row, body: DocumentBody, caller: Asked, *, is_async: Annotated[bool, Query(alias="async")] = False
+) -> Response:
+    """Restore a soft-deleted entity: ``{"id": …}`` or ``{"fullyQualifiedName": …}``.
+
+    With ``async`` it is restored before the answer as well, which names a job that has ended.
+    """
     entity_id, fqn = body.get("id"), body.get("fullyQualifiedName")
     if entity_id is None and isinstance(fqn, str):
         entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
     if not isinstance(entity_id, str):
         raise InvalidInput("is missing: send the id or fullyQualifiedName of the entity to restore", field="id")
-    return written_answer(row, caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor), caller)
+    written = caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor)
+    return _ended_job(f"Restored {row.name} {entity_id}.") if is_async else written_answer(row, written, caller)
 
 
 @router.get("/name/{fqn}")
@@ -217,8 +226,11 @@ def delete_async(
 ) -> Response:
     """Delete an entity as ``DELETE /{entity_id}`` does: done before the answer, which names a job that has ended."""
     _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
-    name = f"{row.name} {entity_id}"
-    return answer({"jobId": new_entity_id(), "message": f"Deleted {name}."}, 202)
+    return _ended_job(f"Deleted {row.name} {entity_id}.")
+
+
+def _ended_job(message: str) -> Response:
+    return answer({"jobId": new_entity_id(), "message": message}, 202)
 
 
 def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:
@@ -233,9 +245,24 @@ def check_visible(caller: Caller, row: EntityType, document: Document) -> None:
     require(caller, Operation.VIEW_BASIC, row, document)
 
 
-def _without_password(row: EntityType, body: Document, caller: Caller) -> tuple[Document, str | None]:
-    """Split a new user's password from the request: it must never be part of an entity."""
-    if row.name != "user" or not _PASSWORD_KEYS & body.keys():
+@dataclass(frozen=True)
+class _Credentials:
+    """What a new user is to log in with: a password, or the token that a bot asks for."""
+
+    password: str | None = None
+    token: Document | None = None
+
+
+def _without_credentials(row: EntityType, body: Document, caller: Caller) -> tuple[Document, _Credentials]:
+    """Split a new user's credentials from the request: they must never be part of an entity."""
+    if row.name != "user":
+        return body, _Credentials()
+    request, password = _without_password(body, caller)
+    return request, _Credentials(password, token_asked_for(body))
+
+
+def _without_password(body: Document, caller: Caller) -> tuple[Document, str | None]:
+    if not _PASSWORD_KEYS & body.keys():
         return body, None
     if not caller.actor.is_admin:
         raise Forbidden("Only an administrator may set another user's password.")
@@ -246,7 +273,11 @@ def _without_password(row: EntityType, body: Document, caller: Caller) -> tuple[
     return {key: value for key, value in body.items() if key not in _PASSWORD_KEYS}, checked
 
 
-def _with_password(row: EntityType, written: Written, caller: Caller, password: str | None) -> Response:
-    if password is not None:
-        caller.parts.people.set_password(written.document["id"], hash_password(password))
+def _with_credentials(
+    row: EntityType, written: Written, caller: Caller, credentials: _Credentials, token_id: str
+) -> Response:
+    if credentials.password is not None:
+        caller.parts.people.set_password(written.document["id"], hash_password(credentials.password))
+    if credentials.token is not None:
+        give_first_token(written.document["id"], credentials.token, caller, token_id)
     return written_answer(row, written, caller)

@@ -194,19 +194,21 @@ def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response
 def _put(caller: Caller, ends: tuple[object, object], edge: Document) -> Response:
     from_, to = _ends(caller, *ends)
     written = caller.parts.writes.put_edge(edge | {"fromEntity": from_, "toEntity": to}, actor=caller.actor)
-    return _edge_answer(caller, written.document)
+    return _edge_answer(caller, _with_columns(written.document))
 
 
 def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
         raise InvalidInput("A JSON Patch must be a list of operations.")
     from_, to = _ends(caller, *ends)
-    return _edge_answer(caller, caller.parts.writes.patch_edge(from_, to, operations, actor=caller.actor).document)
+    written = caller.parts.writes.patch_edge(from_, to, operations, actor=caller.actor)
+    return _edge_answer(caller, _with_columns(written.document))
 
 
 def _delete(caller: Caller, ends: tuple[Document, Document]) -> Response:
     from_, to = _ends(caller, *ends)
-    return _edge_answer(caller, caller.parts.writes.delete_edge(from_, to, actor=caller.actor).document)
+    written = caller.parts.writes.delete_edge(from_, to, actor=caller.actor)
+    return _edge_answer(caller, _with_columns(written.document))
 
 
 def _edge_answer(caller: Caller, edge: Document) -> Response:
@@ -244,10 +246,15 @@ def edges_between(shown: Collection[str], graph: Document, caller: Caller) -> di
     """Return the edges of a graph between those that are shown, without pipelines that may not be seen."""
     return {
         side: caller.visibility.trimmed(
-            [one for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(shown)]
+            [_with_columns(one) for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(shown)]
         )
         for side in ("upstreamEdges", "downstreamEdges")
     }
+
+
+def _with_columns(edge: Document) -> Document:
+    """Return an edge whose details have a list of columns, an empty one if there are none, as upstream's do."""
+    return edge | {"lineageDetails": {"columnsLineage": []} | edge.get("lineageDetails", {})}
 
 
 def row_of_type(entity_type: object) -> EntityType:

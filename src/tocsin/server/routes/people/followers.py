@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
+from tocsin.flow.send.channels.webhook.payload import as_seed
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -140,12 +140,16 @@ def _check_oneself(user_id: str, caller: Caller) -> None:
 
 
 def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
-    """Return the event of a write that makes no version, or one that says that nothing changed; in ``event_format``."""
+    """Return the event of a write that makes no version, or one that says that nothing changed.
+
+    Whatever ``event_format`` says of webhooks, the answer has upstream's keys, since OpenMetadata's client reads it
+    with a strict model; the values of its changes are JSON, not JSON texts, as in upstream's answers.
+    """
     (event,) = caller.visibility.shown([written.event]) if written.event is not None else (None,)
     if event is not None:
-        return EVENT_FORMATS[caller.parts.settings.event_format](event, caller.root)
+        return {key: value for key, value in as_seed(event).items() if key not in _NOT_UPSTREAM}
     document = written.document
-    unchanged = {
+    return {
         "id": str(uuid4()),
         "eventType": "entityNoChange",
         "entityType": row.name,
@@ -156,8 +160,10 @@ def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
         "userName": caller.actor.name,
         "timestamp": caller.parts.clock.now_ms(),
     }
-    is_strict = caller.parts.settings.event_format == "openmetadata"
-    return unchanged if is_strict else unchanged | {"userId": caller.actor.id}
+
+
+_NOT_UPSTREAM = frozenset({"userId", "idempotencyKey"})
+"""Keys of an event that upstream's schema lacks."""
 
 
 def _group(row: EntityType) -> str:

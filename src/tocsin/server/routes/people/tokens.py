@@ -8,6 +8,7 @@ Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/peopl
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody
 from tocsin.server.routes.people.users import client_address, text_in
 from tocsin.store.people.tokens import IssuedToken, TokenKind
 
+JWT = "JWT"
 UNLIMITED = "Unlimited"
 _DAY_S = 86_400
 LIFETIMES_S: dict[str, float | None] = {
@@ -117,24 +119,45 @@ def generate_token(user_id: PathId, body: OptionalBody, caller: Asked, token_id:
 
     Asked for with a personal token or that of a bot, it ends with that one.
     """
-    bot = _bot(str(user_id), caller)
+    return answer(issue_for_bot(str(user_id), body, caller, token_id))
+
+
+def issue_for_bot(user_id: str, body: Document, caller: Caller, token_id: str) -> Document:
+    """Return a new token of a bot, as upstream's ``JWTAuthMechanism``; it replaces the previous one.
+
+    Raises
+    ------
+    Forbidden : the caller may not have the bot's token
+    InvalidInput : the user is a person, or the expiry is none of those that there are
+    """
+    bot = _bot(user_id, caller)
     lifetime_s, own = _lifetime_s(body), _token(token_id, caller)
     caller.parts.people.tokens.revoke_all(bot.id)
     parent = None if own.kind is TokenKind.SESSION else own
     token = caller.parts.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
-    return answer(_mechanism(token.text, token.issued))
+    return _mechanism(token.text, token.issued)
 
 
 @router.get("/token/{user_id}")
 def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
     """Return a bot's token, unless it outlives the personal token of this request."""
-    bot, own = _bot(str(user_id), caller), _token(token_id, caller)
+    return answer(_own_token(str(user_id), caller, token_id))
+
+
+def _own_token(user_id: str, caller: Caller, token_id: str) -> Document:
+    bot, own = _bot(user_id, caller), _token(token_id, caller)
     issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
     if not issued:
         raise NotFound(f"The bot {bot.name} has no token.")
     if own.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(own):
         raise Forbidden(f"The token of the bot {bot.name} is valid for longer than yours; log in with a password.")
-    return answer(_mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1]))
+    return _mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1])
+
+
+@router.get("/auth-mechanism/{user_id}")
+def read_mechanism(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
+    """Return how a bot authenticates: with its token, as `GET /users/token/{user_id}` returns it."""
+    return answer({"authType": JWT, "config": _own_token(str(user_id), caller, token_id)})
 
 
 @router.put("/revokeToken")
@@ -147,6 +170,30 @@ def revoke_token(body: DocumentBody, caller: Asked) -> Response:
     bot = _bot(user_id, caller)
     caller.parts.people.tokens.revoke_all(bot.id)
     return answer({"JWTToken": "", "JWTTokenExpiry": UNLIMITED})
+
+
+def token_asked_for(request: Document) -> Document | None:
+    """Return what the token is to be that a new bot asks for with its ``authenticationMechanism``; None for none.
+
+    Raises
+    ------
+    InvalidInput : the expiry is none of those that there are
+    """
+    mechanism = request.get("authenticationMechanism")
+    if not request.get("isBot") or not isinstance(mechanism, dict) or mechanism.get("authType") != JWT:
+        return None
+    config = mechanism.get("config")
+    asked: Document = config if isinstance(config, dict) else {}
+    _lifetime_s(asked)
+    return asked
+
+
+def give_first_token(user_id: str, asked: Document, caller: Caller, token_id: str) -> None:
+    """Create the token that a bot asked for as it was created, unless it has one, or the caller may not have it."""
+    if caller.parts.people.tokens.of(user_id, TokenKind.BOT):
+        return
+    with suppress(Forbidden):  # who creates a bot need not be one who may act as it
+        issue_for_bot(user_id, asked, caller, token_id)
 
 
 def _bot(user_id: str, caller: Caller) -> Person:

@@ -92,7 +92,7 @@ def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
     """
     wire = _wire(event)
     if "changeDescription" in wire:
-        wire["changeDescription"] = _with_texts(wire["changeDescription"])
+        wire["changeDescription"] = with_texts(wire["changeDescription"])
     document = {key: wire[key] for key in _UPSTREAM_KEYS if key in wire}
     if event.event_type in _OURS:
         document["eventType"] = EventType.ENTITY_UPDATED.value
@@ -134,7 +134,7 @@ def _with_entity(event: ChangeEvent, keys: Sequence[str]) -> Document:
     return {key: wire[key] for key in keys if key in wire}
 
 
-def _with_texts(change: Document) -> Document:
+def with_texts(change: Document) -> Document:
     """Return a change description whose lists and objects among the values are JSON texts."""
     return {
         key: [{name: _as_text(value) for name, value in field.items()} for field in fields]

@@ -1,0 +1,65 @@
+"""Rules of columns: what a data type needs beside it, and how its display text is spelt.
+
+Columns that a write leaves as they are stored are not checked again: a history may have brought them. Source:
+OpenMetadata's ``ColumnUtil`` and ``TableRepository.validateColumn``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType, value_at
+
+_NEEDED = {
+    **dict.fromkeys(("CHAR", "VARCHAR", "BINARY", "VARBINARY"), "dataLength"),
+    "ARRAY": "arrayDataType",
+}
+"""By data type, the key without which a column of that type says too little."""
+
+_DISPLAY = "dataTypeDisplay"
+
+
+def with_checked_columns(kind: EntityType, document: Document, old: Document) -> Document:
+    """Return the document with its columns as they are kept; ``document`` itself may be changed.
+
+    Raises
+    ------
+    InvalidInput : a column that was not there before, or had another type, lacks its length or the type of its items
+    """
+    for path in kind.member_paths():
+        members = value_at(document, path)
+        if path[-1] == "columns" and isinstance(members, list):
+            before = value_at(old, path)
+            _check(members, before if isinstance(before, list) else (), ".".join(path))
+    return document
+
+
+def _check(columns: Sequence[Document], before: Sequence[Document], place: str) -> None:
+    known = {column.get("name"): column for column in before}
+    for column in columns:
+        held: Mapping[str, object] = known.get(column.get("name"), {})
+        _check_complete(column, held, place)
+        _spell(column, held)
+        if isinstance(children := column.get("children"), list):
+            below = held.get("children")
+            _check(children, below if isinstance(below, list) else (), f"{place}.{column.get('name')}")
+
+
+def _check_complete(column: Document, held: Mapping[str, object], place: str) -> None:
+    data_type = column.get("dataType")
+    needed = _NEEDED.get(data_type) if isinstance(data_type, str) else None
+    if needed is None or column.get(needed) is not None:
+        return
+    if held.get("dataType") != data_type or held.get(needed) is not None:
+        said = f"the column {column.get('name')} of type {data_type} needs its {needed}"
+        raise InvalidInput(said, field=place)
+
+
+def _spell(column: Document, held: Mapping[str, object]) -> None:
+    """Write the display text of the data type in lower case, unless that is all that would change."""
+    shown, before = column.get(_DISPLAY), held.get(_DISPLAY)
+    if isinstance(shown, str):
+        spelt = shown.lower()
+        column[_DISPLAY] = before if isinstance(before, str) and before.lower() == spelt else spelt

@@ -18,6 +18,7 @@ from tocsin.catalogue.observations.life_cycle import with_newest
 from tocsin.catalogue.observations.table_details import put_config_given
 from tocsin.catalogue.people import teams
 from tocsin.catalogue.people.names import check_name
+from tocsin.catalogue.people.own_addresses import check_own_addresses
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
 from tocsin.catalogue.templates.texts import with_checked_texts
@@ -64,6 +65,7 @@ class CatalogueRules(Rules):
             return whole
         if kind.name in PRINCIPALS:
             check_name(transaction, whole, old)
+            check_own_addresses(whole, old)
         match kind.name:
             case "team":
                 whole = teams.with_checked_parents(transaction, whole, old)

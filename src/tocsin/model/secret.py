@@ -73,8 +73,16 @@ TEXTS = words(
 CONNECTIONS = ("connection", "sourceConfig", "openMetadataServerConnection")
 """Keys of documents below which somebody says how to connect."""
 
+PROFILE, SUBSCRIPTION = "profile", "subscription"
+"""Keys of people and teams below which their own addresses of chats and webhooks are."""
+
 DESTINATIONS = "destinations"
 PARTS = frozenset({*CONNECTIONS, DESTINATIONS})
+SEALED = PARTS | {PROFILE}
+"""Keys of documents below which values are masked."""
+
+_ADDRESSES_OF_PEOPLE = words("endpoint tokenUrl")
+_SECRETS_OF_PEOPLE = words("clientSecret secretKey")
 _DESCRIPTIONS = ("changeDescription", "incrementalChangeDescription")
 
 FREE_MAPS = words(
@@ -102,8 +110,15 @@ def is_free(steps: Steps) -> bool:
 
 
 def is_secret(steps: Steps) -> bool:
-    """Return whether the text at this place, below a connection, is secret as a whole."""
+    """Return whether the text at this place, below a connection or a profile, is secret as a whole."""
+    if steps[0] == PROFILE:
+        return is_of_subscription(steps) and (is_free(steps) or _name(steps) in _SECRETS_OF_PEOPLE)
     return is_free(steps) or _name(steps) not in _PLAIN
+
+
+def is_of_subscription(steps: Steps) -> bool:
+    """Return whether a value is part of the own addresses of a person or team."""
+    return steps[:2] == (PROFILE, SUBSCRIPTION)
 
 
 def is_password(steps: Steps) -> bool:
@@ -112,7 +127,13 @@ def is_password(steps: Steps) -> bool:
 
 
 def shown_text(steps: Steps, text: str) -> str:
-    """Return what may be shown of a text that is no secret as a whole: an address without its login and query."""
+    """Return what may be shown of a text that is no secret as a whole: an address without its login and query.
+
+    Whoever knows the address of a chat's webhook can post there, so tokens in its path are secret as well.
+    """
+    if steps[0] == PROFILE:
+        is_address = is_of_subscription(steps) and _name(steps) in _ADDRESSES_OF_PEOPLE
+        return masked_url(text, with_path=True) if is_address else text
     if has_scheme(text):
         return masked_url(text, with_path=False)
     if _ASSIGNMENT.search(text):
@@ -128,7 +149,8 @@ def kept_text(steps: Steps, given: str, known: object) -> str | None:
     """Return the text that ``given``, which contains masks, was made of; None if it is not ``known``."""
     if not isinstance(known, str):
         return None
-    return known if shown_text(steps, known) == given else kept_url(given, known, with_path=False)
+    is_same = shown_text(steps, known) == given
+    return known if is_same else kept_url(given, known, with_path=steps[0] == PROFILE)
 
 
 def spelled(text: str) -> object:
@@ -143,7 +165,7 @@ def without_secrets(document: Document) -> Document:
 
     The mask of a password in the schema stays, as every connection of that type has one.
     """
-    shown = {key: _without(value, (key,)) if key in PARTS else value for key, value in document.items()}
+    shown = {key: _without(value, (key,)) if key in SEALED else value for key, value in document.items()}
     return shown | {key: change_without_secrets(shown[key]) for key in _DESCRIPTIONS if shown.get(key)}
 
 
@@ -157,7 +179,7 @@ def change_without_secrets(change: Document) -> Document:
 
 def _field_without(change: Document) -> Document:
     steps = tuple(change["name"].split("."))
-    if steps[0] not in PARTS:
+    if steps[0] not in SEALED:
         return change
     values = {key: _without(change[key], steps) for key in ("oldValue", "newValue") if key in change}
     return change | {key: None if value is _GONE else value for key, value in values.items()}

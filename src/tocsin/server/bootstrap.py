@@ -23,6 +23,7 @@ from tocsin.settings import Settings
 from tocsin.store.alerts.sealing import seal_alerts
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.people.identities import People, ensure_administrator
+from tocsin.store.people.own_addresses import seal_own_addresses
 from tocsin.store.schema import migrate
 from tocsin.store.vault import use_vault
 
@@ -157,6 +158,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     use_vault(engine, settings)
     migrate(engine)
     seal_alerts(engine)
+    seal_own_addresses(engine)
     catalogue = SqlCatalogue(engine)
     writes = Writes(catalogue, SystemClock())
     people = People(engine)

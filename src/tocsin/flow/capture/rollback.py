@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import removal, renames
 from tocsin.flow.capture.normalize import without_server_keys
-from tocsin.flow.capture.secrets import keeps_its_secrets, parts_of
+from tocsin.flow.capture.secrets import keeps_its_secrets, sealed_parts_of
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -81,7 +81,7 @@ def _with_own_secrets(record: Record, old: Stored, fields: Document, left_out: l
     kind = ENTITY_TYPES[old.entity_type]
     if keeps_its_secrets(record.transaction, kind, (old.id, old.document), fields):
         return fields
-    parts = [key for key in parts_of(kind) if key in fields]
+    parts = [key for key in sealed_parts_of(kind) if key in fields]
     left_out += [LeftOut(key, without_secrets({key: fields[key]}).get(key), _OTHER_SECRETS) for key in parts]
     return {key: value for key, value in fields.items() if key not in parts} | _taken(old, tuple(parts))
 

@@ -17,11 +17,23 @@ from tocsin.flow.capture.ports import Transaction
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, words
-from tocsin.model.secret import CONNECTIONS, Steps, is_free, is_password, is_secret, kept_text, shown_text, spelled
+from tocsin.model.secret import (
+    CONNECTIONS,
+    PROFILE,
+    SUBSCRIPTION,
+    Steps,
+    is_free,
+    is_password,
+    is_secret,
+    kept_text,
+    shown_text,
+    spelled,
+)
 
 KIND = "secrets"
 """As what the secrets of an entity are attached to it: values by the path of their place."""
 
+_PEOPLE = ("user", "team")
 _LEADS_NOWHERE = words(
     "catalog classificationLanguage classificationName database databaseName databaseSchema description displayName "
     "excludes includes labels queryHistoryTable queryTag sslMode startDate user username"
@@ -35,8 +47,13 @@ _Change = Callable[[Steps, Any], Any]  # Any: as above
 
 
 def parts_of(kind: EntityType) -> tuple[str, ...]:
-    """Return the keys of a type that may contain secrets."""
+    """Return the keys of a type that say how to connect, and may contain secrets; bots read them in clear."""
     return tuple(key for key in CONNECTIONS if key in kind.keys)
+
+
+def sealed_parts_of(kind: EntityType) -> tuple[str, ...]:
+    """Return the keys of a type that may contain secrets."""
+    return (*parts_of(kind), *((PROFILE,) if kind.name in _PEOPLE else ()))
 
 
 def hidden(
@@ -51,15 +68,15 @@ def hidden(
     InvalidInput : a mask without a known secret, or for a secret that was given for another address
     WrongKey : a mask for a secret that was encrypted with a key which is not configured
     """
-    parts = [key for key in parts_of(kind) if isinstance(fields.get(key), dict)]
+    parts = [key for key in sealed_parts_of(kind) if isinstance(fields.get(key), dict)]
     if not parts:
         return fields
     known, unreadable = _known(transaction, entity_id)
-    if unreadable is not None and any(True for key in parts for _ in _masks(key, fields[key])):
+    if unreadable is not None and any(True for key in parts for _ in _masks((key,), fields[key])):
         raise unreadable
     clear = {key: _opened(key, fields[key], known) for key in parts}
     for key in parts:
-        _check_target(key, fields[key], (clear[key], in_clear_part(key, (before or {}).get(key), known)))
+        _check_targets(key, fields[key], (clear[key], in_clear_part(key, (before or {}).get(key), known)))
     masked, kept = split(clear)
     if kept != known or unreadable is not None:
         transaction.attachments.put(entity_id, KIND, kept)
@@ -84,9 +101,9 @@ def keeps_its_secrets(transaction: Transaction, kind: EntityType, old: tuple[str
     entity_id, before = old
     known, unreadable = _known(transaction, entity_id)
     try:
-        for key in (key for key in parts_of(kind) if isinstance(fields.get(key), dict)):
+        for key in (key for key in sealed_parts_of(kind) if isinstance(fields.get(key), dict)):
             clear = _opened(key, fields[key], known)
-            _check_target(key, fields[key], (clear, in_clear_part(key, before.get(key), known)))
+            _check_targets(key, fields[key], (clear, in_clear_part(key, before.get(key), known)))
     except InvalidInput:
         return False
     return unreadable is None
@@ -137,23 +154,32 @@ def _opened(key: str, part: _Value, known: Document) -> _Value:
     return _mapped((key,), part, open_)
 
 
-def _check_target(key: str, given: _Value, states: tuple[_Value, _Value]) -> None:
-    """Refuse masks when what is meant now leads elsewhere than before."""
-    kept = next(_masks(key, given), None)
+def _check_targets(key: str, given: _Value, states: tuple[_Value, _Value]) -> None:
+    """Refuse masks when what is meant now leads elsewhere than before; each address of a person is for itself."""
+    if key != PROFILE:
+        _check_target((key,), given, states)
+        return
+    given, now, before = ((one or {}).get(SUBSCRIPTION) or {} for one in (given, *states))
+    for kind in given:
+        _check_target((key, SUBSCRIPTION, kind), given[kind], (now.get(kind), before.get(kind)))
+
+
+def _check_target(place: Steps, given: _Value, states: tuple[_Value, _Value]) -> None:
+    kept = next(_masks(place, given), None)
     if kept is None:
         return
-    now, before = (_target(key, state) for state in states)
+    now, before = (_target(place, state) for state in states)
     changed = next((steps for steps in sorted(now.keys() | before.keys()) if now.get(steps) != before.get(steps)), None)
     if changed is not None:
-        place, where = ".".join(kept), ".".join(changed)
+        mask_at, where = ".".join(kept), ".".join(changed)
         raise InvalidInput(
-            f"{place} contains the mask {MASK}, but a secret is only kept while the connection's endpoint"
+            f"{mask_at} contains the mask {MASK}, but a secret is only kept while the connection's endpoint"
             f" stays the same, and {where} has changed: send the secret again",
-            field=place,
+            field=mask_at,
         )
 
 
-def _target(key: str, part: _Value) -> dict[Steps, object]:
+def _target(place: Steps, part: _Value) -> dict[Steps, object]:
     """Return all in a part, given in clear, that may say where it leads."""
     found: dict[Steps, object] = {}
 
@@ -162,7 +188,7 @@ def _target(key: str, part: _Value) -> dict[Steps, object]:
             found[steps] = spelled(value) if isinstance(value, str) else value
         return value
 
-    _mapped((key,), part, note)
+    _mapped(place, part, note)
     return found
 
 
@@ -175,7 +201,7 @@ def _may_lead(steps: Steps, value: _Value) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and bool(_PORT.search(steps[-1]))
 
 
-def _masks(key: str, part: _Value) -> Iterator[Steps]:
+def _masks(place: Steps, part: _Value) -> Iterator[Steps]:
     """Yield the paths of the masks in a part."""
     found: list[Steps] = []
 
@@ -184,7 +210,7 @@ def _masks(key: str, part: _Value) -> Iterator[Steps]:
             found.append(steps)
         return value
 
-    _mapped((key,), part, note)
+    _mapped(place, part, note)
     yield from found
 
 

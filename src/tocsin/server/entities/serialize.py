@@ -18,7 +18,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.inheritance import INHERITED_KEYS, lacks, place_of, with_inherited
 from tocsin.model.labels import CERTIFICATION, certifying, label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
-from tocsin.model.secret import PARTS, without_secrets
+from tocsin.model.secret import SEALED, without_secrets
 from tocsin.server.access.permissions import scopes_of, seen
 from tocsin.server.entities.included_fields import SUMMARY, included, observed, summaries
 from tocsin.server.entities.response import shown, shown_references, with_addresses, with_change_texts
@@ -65,13 +65,16 @@ def past(row: EntityType, document: Document, caller: Caller) -> Document:
 
 def as_permitted(row: EntityType, view: Document, caller: Caller, document: Document) -> Document:
     """Return a view of ``document``: with its masks if the caller may edit it, else without them."""
-    less = without_secrets(view) if PARTS & view.keys() else view
+    less = without_secrets(view) if SEALED & view.keys() else view
     return view if less == view or may_edit(caller, row, document) else less
 
 
 def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
-    """Return whether the caller may edit an entity as a whole; who made an alert is one of its owners."""
-    if caller.actor.is_admin:
+    """Return whether the caller may edit an entity as a whole; who made an alert is one of its owners.
+
+    So may people their own addresses: they see that a secret is there.
+    """
+    if caller.actor.is_admin or (row.name == "user" and document["id"] == caller.actor.id):
         return True
     asked = caller.parts.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
     if caller.permissions.may(Operation.EDIT_ALL, row.name, asked):

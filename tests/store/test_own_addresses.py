@@ -1,0 +1,58 @@
+"""Tests of own addresses that an older version stored in clear: sealed when a server starts, gone from the history."""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import Engine, func, select, text, update
+from tests.store.catalogues import company
+
+from tocsin.flow.capture.secrets import KIND
+from tocsin.model.entity import Document
+from tocsin.store.fsck.inspection import inspect
+from tocsin.store.observations.series import SqlAttachments
+from tocsin.store.observations.tables import attachment
+from tocsin.store.people.own_addresses import seal_own_addresses
+from tocsin.store.schema import migrate
+from tocsin.store.tables import change_event, entity, entity_version
+
+BEFORE = "0027_domains_of_products"
+TOKEN = "kanarie-own-address"
+CLEAR: Document = {
+    "slack": {"endpoint": f"https://hooks.slack.com/services/T1/{TOKEN}"},
+    "generic": {
+        "endpoint": f"https://example.org/hook?key={TOKEN}",
+        "headers": {"X-Key": TOKEN},
+        "authType": {"type": "bearer", "secretKey": TOKEN},
+    },
+}
+
+
+def test_what_stood_in_clear_is_sealed_and_gone_from_the_history(store_engine: Engine) -> None:
+    shop = company(store_engine)
+    image = {"images": {"image": "https://example.org/jane.png"}}
+    shop.patch(("add", "/profile", image), entity_type="user", fqn="jane")
+    written, clear = (json.dumps(one, separators=(",", ":")) for one in (image, image | {"subscription": CLEAR}))
+    tables = (entity, entity_version, change_event)
+    with store_engine.begin() as connection:
+        for table in tables:
+            changed = func.replace(table.c.document, written, clear)
+            result = connection.execute(
+                update(table).where(table.c.document.contains(written)).values(document=changed)
+            )
+            assert result.rowcount == 1
+        connection.execute(text("UPDATE alembic_version SET version_num = :one"), {"one": BEFORE})
+    migrate(store_engine)
+    for _ in range(2):
+        seal_own_addresses(store_engine)
+    with store_engine.connect() as connection:
+        for table in (*tables, attachment):
+            assert [one for one in connection.scalars(select(table.c.document)) if TOKEN in one] == [], table.name
+        kept = SqlAttachments(connection).get(shop.ids["jane"], KIND)
+    assert kept is not None
+    assert kept["profile.subscription.slack.endpoint"] == CLEAR["slack"]["endpoint"]
+    assert kept["profile.subscription.generic.authType.secretKey"] == TOKEN
+    shown = shop.get("user", "jane")["profile"]
+    assert shown["images"] == image["images"]
+    assert shown["subscription"]["generic"]["authType"] == {"type": "bearer", "secretKey": "*********"}
+    assert inspect(store_engine, deep=True).findings == []

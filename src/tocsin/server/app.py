@@ -51,7 +51,7 @@ from tocsin.server.routes.alerts import (
     subscriptions,
     templates,
 )
-from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing
+from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing, named_columns
 from tocsin.server.routes.feed import tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
@@ -296,6 +296,7 @@ def _routes() -> APIRouter:
         samples,
         table_details,
         columns,
+        named_columns,
         teams,
         usage,
         edges,

@@ -221,6 +221,8 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "search.count_by_body": OpenApiOperation("SearchCounts", "CountRequest"),
     # what connectors report
     **dict.fromkeys(("columns.read", "columns.read_by_name"), OpenApiOperation("ColumnPage")),
+    "named_columns.read_column": OpenApiOperation("Column"),
+    "named_columns.change_column": OpenApiOperation("Column", "ColumnChange"),
     "profiles.put": OpenApiOperation("Table", "ProfileRequest"),
     **dict.fromkeys(("profiles.read_latest", "profiles.delete"), OpenApiOperation("Table")),
     "profiles.list_of_table": OpenApiOperation("TableProfilePage"),

@@ -102,6 +102,13 @@ REQUESTS: dict[str, Document] = {
     "VoteRequest": closed({"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]),
     "SlackInteraction": whole({"payload": {"type": "string", "description": "The interaction as JSON."}}),
     "Markdown": {"type": "string", "description": "A document in markdown."},
+    "ColumnChange": closed(
+        {
+            **dict.fromkeys(("displayName", "description", "constraint"), TEXT),
+            "removeConstraint": FLAG,
+            "tags": array(OPEN),
+        }
+    ),
     "Csv": {"type": "string", "description": "A sheet as CSV, with a line of headers."},
     "QueryText": {"type": "string", "description": "A query in SQL."},
     "ConditionRequest": closed({"condition": TEXT}, required=["condition"]),

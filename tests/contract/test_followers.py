@@ -225,9 +225,11 @@ def test_governance_and_collections_can_be_followed(
     assert {"apiCollection", "glossaryTerm", "classification", "tag", "testSuite"} <= followable
 
 
-@pytest.mark.parametrize("event_format", ["default", "tocsin", "cloudEvents", "openmetadata"])
+@pytest.mark.parametrize("event_format", ["default", "seed", "tocsin", "cloudEvents", "openmetadata"])
 def test_answers_have_upstreams_keys_whatever_webhooks_get(
-    sqlite_engine: Engine, founded: Founded, event_format: Literal["default", "tocsin", "cloudEvents", "openmetadata"]
+    sqlite_engine: Engine,
+    founded: Founded,
+    event_format: Literal["default", "seed", "tocsin", "cloudEvents", "openmetadata"],
 ) -> None:
     settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), event_format=event_format)
     with (

@@ -67,7 +67,7 @@ def test_who_is_deleted_softly_is_marked_in_every_list(served: Served, administr
     alice.close()
     team = made(administrator, "/teams", name="crew", teamType="Group", users=[user_id])
     owned = made(administrator, "/glossaries", name="Words", description="x", owners=[{"id": user_id, "type": "user"}])
-    assert "deleted" not in administrator.get(f"/glossaries/{owned['id']}?fields=owners").json()["owners"][0]
+    assert administrator.get(f"/glossaries/{owned['id']}?fields=owners").json()["owners"][0]["deleted"] is False
     assert administrator.delete(f"/users/{user_id}").status_code == 200
     assert administrator.get(f"/glossaries/{owned['id']}?fields=owners").json()["owners"][0]["deleted"] is True
     assert administrator.get(f"/teams/{team['id']}?fields=users").json()["users"][0]["deleted"] is True

@@ -13,6 +13,7 @@ from tocsin.conditions import operands
 from tocsin.conditions.changes import ANY_PART, KNOWN_CATEGORIES, ChangeOperation
 from tocsin.conditions.compare import comparison
 from tocsin.conditions.errors import refused, unknown
+from tocsin.conditions.event_aliases import ALIASES, with_meaning
 from tocsin.conditions.examples import call_of, method_of, relation_of
 from tocsin.conditions.fields import has
 from tocsin.conditions.functions import FUNCTIONS, TIMES, Function
@@ -51,13 +52,13 @@ from tocsin.conditions.syntax import (
 )
 from tocsin.conditions.unparse import text_of
 from tocsin.errors import InvalidCondition
-from tocsin.logic import ALWAYS, NEVER, Constant, conjoined, disjoined, leaves, negated
+from tocsin.logic import ALWAYS, NEVER, Constant, conjoined, disjoined, leaves, negated, replaced
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 
 _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "eventType": ("type of event", tuple(EventType)),
+    "eventType": ("type of event", (*EventType, *ALIASES)),
     "changeCategory": ("category of change", KNOWN_CATEGORIES),
     "changeOperation": ("operation of change", tuple(ChangeOperation)),
 }
@@ -74,7 +75,7 @@ def check(written: Written) -> Node:
     InvalidCondition : a name is unknown, kinds differ, or an argument is of the wrong kind; says where, and what
         was expected, with the nearest known name.
     """
-    return _condition(written)
+    return replaced(_condition(written), with_meaning)
 
 
 def checked(text: str) -> Node:

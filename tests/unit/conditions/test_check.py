@@ -318,3 +318,26 @@ def test_a_negation_of_what_is_true_or_false_may_be_compared() -> None:
 )
 def test_people_teams_and_services_may_be_quoted_as_in_their_fqns(quoted: str, plain: str) -> None:
     assert checked(quoted) == checked(plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("eventType == 'entityLineageAdded'", "eventType == 'entityUpdated' && fieldsAdded.contains('lineage')"),
+        ("eventType == 'entityLineageUpdated'", "eventType == 'entityUpdated' && fieldsUpdated.contains('lineage')"),
+        ("eventType == 'entityLineageDeleted'", "eventType == 'entityUpdated' && fieldsDeleted.contains('lineage')"),
+        ("eventType == 'taskUpdated'", "eventType == 'threadUpdated' && threadType == 'Task'"),
+        (
+            "!matchAnyEventType({'taskCreated','entityDeleted'})",
+            "!(eventType == 'entityDeleted' || (eventType == 'threadCreated' && threadType == 'Task'))",
+        ),
+    ],
+)
+def test_types_of_events_that_came_with_2_0_mean_the_events_that_there_are(text: str, meant: str) -> None:
+    assert checked(text) == checked(meant)
+
+
+def test_a_type_of_event_nearly_like_one_of_2_0_is_refused_with_it() -> None:
+    with pytest.raises(InvalidCondition) as refusal:
+        checked("eventType == 'entityLineageAddded'")
+    assert refusal.value.suggestion == "entityLineageAdded"

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.send.channels.webhook.payload import as_seed
+from tocsin.flow.send.channels.webhook.payload import as_default
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -147,7 +147,7 @@ def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
     """
     (event,) = caller.visibility.shown([written.event]) if written.event is not None else (None,)
     if event is not None:
-        return {key: value for key, value in as_seed(event).items() if key not in _NOT_UPSTREAM}
+        return {key: value for key, value in as_default(event).items() if key not in _NOT_UPSTREAM}
     document = written.document
     return {
         "id": str(uuid4()),

@@ -420,10 +420,6 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(trigger={"triggerType": "Scheduled"}, pollInterval=0),
         "pollInterval: is only for RealTime triggers",
     ),
-    "times without a schedule": (
-        alert(trigger={"triggerType": "RealTime", "scheduleInfo": "Daily"}),
-        "trigger.scheduleInfo: is only for Scheduled triggers; omit it (the default Weekly is accepted)",
-    ),
     "resolving what is no failure": (
         alert(trigger={"triggerType": "RealTime", "sendResolved": True}),
         "trigger.sendResolved: needs a condition on the status of tests or runs",
@@ -593,6 +589,45 @@ WRONG: dict[str, tuple[Json, str]] = {
     ),
     "unknown config key": (alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "mood": 1}}]), "mood"),
 }
+
+
+def test_what_has_no_effect_is_kept_and_remarked_upon(administrator: httpx.Client) -> None:
+    mail = {"category": "Admins", "type": "Email", "timeout": 5, "readTimeout": 6}
+    destinations = [{**mail, "notifyDownstream": True}, {"category": "Owners", "type": "Email", "downstreamDepth": 2}]
+    trigger = {"triggerType": "RealTime", "scheduleInfo": "Daily", "cronExpression": "0 0 8 * * ?"}
+    request = alert(className="org.example.Alert", config={"a": "1"}, trigger=trigger, destinations=destinations)
+    answer = administrator.post("/events/subscriptions", json=request)
+    assert answer.status_code == 201, answer.text
+    remarks = [(one["kind"], one["field"]) for one in json.loads(answer.headers["X-Tocsin-Remarks"])]
+    places = [
+        *("className", "config", "trigger.cronExpression", "trigger.scheduleInfo"),
+        *("destinations[0].timeout", "destinations[0].readTimeout", "destinations[0].notifyDownstream"),
+        "destinations[1].downstreamDepth",
+    ]
+    assert remarks == [("noEffect", place) for place in places]
+    read = administrator.get(f"/events/subscriptions/{answer.json()['id']}").json()
+    for made in (answer.json(), read):
+        assert {key: made[key] for key in ("className", "config", "trigger")} == {
+            key: request[key] for key in ("className", "config", "trigger")
+        }
+        assert [{**sent, **one} for sent, one in zip(destinations, made["destinations"], strict=True)] == [
+            *made["destinations"]
+        ]
+
+
+def test_defaults_of_destinations_are_shown_and_writing_them_back_changes_nothing(administrator: httpx.Client) -> None:
+    made = administrator.post("/events/subscriptions", json=alert()).json()
+    defaults = {"enabled": True, "timeout": 10, "readTimeout": 12, "notifyDownstream": False, "downstreamDepth": None}
+    assert made["destinations"][0].items() >= defaults.items()
+    path = f"/events/subscriptions/{made['id']}"
+    again = administrator.put("/events/subscriptions", json=administrator.get(path).json()).json()
+    assert again["version"] == made["version"]
+    patch = [{"op": "test", "path": "/destinations/0/timeout", "value": 10}]
+    patch += [{"op": "replace", "path": "/destinations/0/timeout", "value": 7}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    changed = administrator.patch(path, content=json.dumps(patch), headers=headers).json()
+    assert (changed["destinations"][0]["timeout"], changed["version"]) == (7, 0.2)
+    assert changed["incrementalChangeDescription"] == changed["changeDescription"]
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -22,6 +22,7 @@ from tocsin.cli.yaml_documents import YamlDocument, placed_json, read_yaml
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import nearest
+from tocsin.model.subscription import without_defaults
 
 _FORMS = {".yaml": "YAML", ".yml": "YAML", ".json": "JSON", ".toml": "TOML"}
 SUFFIXES = tuple(_FORMS)
@@ -137,7 +138,7 @@ def text_of(file: str) -> str:
 
 
 def exported(alert: Document) -> Document:
-    """Return what of an alert belongs into a file: without what the server writes and what is inherited or derived.
+    """Return what of an alert belongs into a file: without defaults, what the server writes, is inherited or derived.
 
     Owners, domains and the template are named, not identified, so that the file fits another server. Secrets are masks:
     where the alert exists, they stay what they are.
@@ -150,6 +151,8 @@ def exported(alert: Document) -> Document:
     if "tags" in kept:
         own = (label for label in kept["tags"] if label.get("labelType") != "Derived")
         kept["tags"] = [{key: label[key] for key in _OF_A_LABEL if key in label} for label in own]
+    if "destinations" in kept:
+        kept["destinations"] = [without_defaults(one) for one in kept["destinations"]]
     return {key: value for key, value in kept.items() if value not in ([], {})}
 
 

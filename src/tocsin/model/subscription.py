@@ -207,6 +207,34 @@ class Destination(WireModel):
         return self.type is Channel.WEBHOOK and self.config.batch_by == BATCH_BY_ALL
 
 
+DESTINATION_DEFAULTS: Document = {
+    "enabled": True,
+    "timeout": 10,
+    "readTimeout": 12,
+    "notifyDownstream": False,
+    "downstreamDepth": None,
+}
+"""What destinations are shown with where nothing else is stored."""
+
+
+def with_destination_defaults(alert: Document) -> Document:
+    """Return an alert's document with the defaults of its destinations."""
+    destinations = alert.get("destinations")
+    if not isinstance(destinations, list):
+        return alert
+    return {**alert, "destinations": [{**one, **DESTINATION_DEFAULTS, **one} for one in destinations]}
+
+
+def without_defaults(destination: Document, stored: Document | None = None) -> Document:
+    """Return a destination without the defaults that it is shown with, unless they are ``stored``."""
+    kept = stored or {}
+    return {
+        key: value
+        for key, value in destination.items()
+        if key in kept or key not in DESTINATION_DEFAULTS or value != DESTINATION_DEFAULTS[key]
+    }
+
+
 def bot_of(token: str) -> str:
     """Return what tells the bot with this token from others: nothing that leads back to the token, which is random."""
     return sha256(f"bot {token}".encode()).hexdigest()[:32]

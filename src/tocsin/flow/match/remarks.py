@@ -36,6 +36,7 @@ class RemarkKind(StrEnum):
     ALWAYS_TRUE = "alwaysTrue"
     NEVER_TRUE = "neverTrue"
     NO_DESTINATIONS = "noDestinations"
+    NO_EFFECT = "noEffect"
     NO_RESOURCES = "noResources"
     NOT_OFFERED = "notOffered"
     OUTSIDE_RESOURCES = "outsideResources"

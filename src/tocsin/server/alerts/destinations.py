@@ -24,7 +24,6 @@ from tocsin.model.subscription import CONNECT_S, READ_S, Category, Channel, Dest
 
 _NAMING_PEOPLE = frozenset({"receivers", "send_to_admins", "send_to_owners", "send_to_followers"})
 _EMPTY = DestinationConfig()
-_WITHOUT_REQUESTS = (Channel.EMAIL, Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT)
 _TIMEOUTS = {"timeout": CONNECT_S, "read_timeout": READ_S}
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
@@ -55,7 +54,6 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
     CHANNELS[destination.type].check(destination, inside)
     _check_unused(destination, inside)
     _check_timeouts(destination, place)
-    _check_downstream(destination, place, is_personal=is_personal)
     if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
         raise InvalidInput(
             f"category {destination.category} needs at least one receiver: a name or address",
@@ -93,31 +91,9 @@ def _reaches_people(destination: Destination) -> bool:
 
 
 def _check_timeouts(destination: Destination, place: str) -> None:
-    """Refuse timeouts out of bounds, and those of what makes no request; the defaults, which clients send, stay."""
-    makes_requests = destination.type not in _WITHOUT_REQUESTS
     for key, (least, most) in _TIMEOUTS.items():
-        given = getattr(destination, key)
-        if not makes_requests and given != Destination.model_fields[key].default:
-            raise InvalidInput(
-                f"is for destinations with an endpoint, not for {destination.type}", field=f"{place}.{to_camel(key)}"
-            )
-        if not least <= given <= most:
+        if not least <= getattr(destination, key) <= most:
             raise InvalidInput(f"must be between {least} and {most} seconds", field=f"{place}.{to_camel(key)}")
-
-
-def _check_downstream(destination: Destination, place: str, *, is_personal: bool) -> None:
-    """Refuse what would notify nobody downstream."""
-    if not destination.notify_downstream:
-        if destination.downstream_depth is not None:
-            raise InvalidInput("needs notifyDownstream: true", field=f"{place}.downstreamDepth")
-        return
-    config, along = destination.config, (Category.OWNERS, Category.FOLLOWERS)
-    by_condition = is_personal and destination.category is Category.USERS and has_no_receiver(destination)
-    if not (destination.category in along or config.send_to_owners or config.send_to_followers or by_condition):
-        raise InvalidInput(
-            "is for owners and followers: category Owners or Followers, sendToOwners or sendToFollowers",
-            field=f"{place}.notifyDownstream",
-        )
 
 
 def check_secrets(secrets: Document, place: str) -> None:

@@ -29,11 +29,12 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.phrases import meant
-from tocsin.model.subscription import Destination, EventSubscription, GroupBy, Rhythm, Trigger, TriggerType
+from tocsin.model.subscription import Destination, EventSubscription, GroupBy, Trigger, TriggerType, without_defaults
 from tocsin.server.alerts.alert_types import check_alert_type
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.named_filters import check_count, with_rules
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
+from tocsin.server.alerts.unused_parts import unused_parts
 from tocsin.server.http.errors import describe_validation
 from tocsin.store.alerts.masking import differing, holds_mask, split_secrets
 
@@ -106,8 +107,10 @@ def checked_alert(
     _check_distinct(list(kept.values()))
     subscription = _check(document, names)
     _check_timing(subscription, before or {})
-    needs_owner, cost = _needs_owner(subscription, document), cost_of(plan_of(subscription))
-    return Alert(document, kept, remarks_on(subscription), needs_owner, cost)
+    plan = plan_of(subscription)
+    unused = unused_parts(subscription, document, is_personal=bool(plan.questions))
+    needs_owner = _needs_owner(subscription, document)
+    return Alert(document, kept, (*remarks_on(subscription), *unused), needs_owner, cost_of(plan))
 
 
 def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document]) -> dict[str, str]:
@@ -176,7 +179,7 @@ def _settable(request: Document, before: Document) -> Document:
     unknown = sorted(set(request) - _SETTABLE - _WRITTEN_BY_US - _CREATE_ONLY)
     if unknown:
         raise InvalidInput(f"unknown key; {meant(unknown[0], sorted(_SETTABLE))}", field=unknown[0])
-    _check_meaningless(request, before)
+    _check_provider(request, before)
     request = with_rules(request, before)
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
     document["provider"] = before.get("provider", "user")
@@ -185,11 +188,7 @@ def _settable(request: Document, before: Document) -> Document:
     return document
 
 
-def _check_meaningless(request: Document, before: Document) -> None:
-    """Refuse what would do nothing here; what an older Tocsin has stored may stay."""
-    for key in ("className", "config"):
-        if request.get(key) and request[key] != before.get(key):
-            raise InvalidInput("has no meaning for Tocsin's alerts; omit it", field=key)
+def _check_provider(request: Document, before: Document) -> None:
     provider = before.get("provider", "user")
     if request.get("provider") not in (None, provider):
         known = ", ".join(shapes.enumeration("eventsubscription", "provider"))
@@ -225,6 +224,7 @@ def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id:
         same = next((one for one in free if _is_same(plain, one)), None)
         if same is not None:
             free.remove(same)
+        plain = without_defaults(plain, same)
         named.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
     _check_ids([one["id"] for one in named])
     return named
@@ -321,11 +321,6 @@ def _check_timing(subscription: EventSubscription, before: Document) -> None:
 def _check_trigger(trigger: Trigger) -> None:
     check_schedule(trigger)
     is_scheduled = trigger.trigger_type is TriggerType.SCHEDULED
-    if not is_scheduled and trigger.cron_expression is not None:
-        raise InvalidInput("is only for Scheduled triggers", field="trigger.cronExpression")
-    if not is_scheduled and trigger.schedule_info not in (None, Rhythm.WEEKLY):  # the schema's default, in exports
-        said = "is only for Scheduled triggers; omit it (the default Weekly is accepted)"
-        raise InvalidInput(said, field="trigger.scheduleInfo")
     if is_scheduled and trigger.group_by is not None:
         raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
     if not is_scheduled and trigger.timezone is not None:

@@ -17,7 +17,9 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
 from tocsin.model.phrases import meant, with_article
 from tocsin.model.pointers import is_reference, references_in
+from tocsin.model.subscription import with_destination_defaults
 from tocsin.server.http.paths import API
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
 
 ON_REQUEST = frozenset(
     {
@@ -38,6 +40,7 @@ ON_REQUEST = frozenset(
 """What a read leaves out unless ``fields=`` names it; an answer to a write holds what the entity holds."""
 
 ALL = "*"
+_WHOLE_CHANGE = "changeDescription"
 
 
 def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
@@ -75,6 +78,10 @@ def shown(row: EntityType, document: Document, root: str, *, fields: frozenset[s
         view.setdefault(key, [])
     for key in _ON_WRITES & (row.keys - row.added.keys()) if fields is None else ():
         view.setdefault(key, [])
+    if row.name == ALERT:
+        view = with_destination_defaults(view)
+    if _WHOLE_CHANGE in view:  # of a version that is one change
+        view.setdefault("incrementalChangeDescription", view[_WHOLE_CHANGE])
     if "testSuites" in view:  # as suites, which have no type, not as references
         view["testSuites"] = [_without(suite, "type") for suite in view["testSuites"]]
     if row.name == "policy":  # as they were sent

@@ -30,7 +30,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
-from tocsin.model.subscription import Destination, SubscriptionState
+from tocsin.model.subscription import Destination, SubscriptionState, with_destination_defaults
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.former_names import with_current_names
@@ -251,7 +251,8 @@ def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -
 
     def change(document: Document) -> Document:
         redaction = Redaction(str(uuid4()))
-        covered = redaction.hide(document, caller.visibility.hidden_in(document))
+        shown = with_destination_defaults(document)
+        covered = redaction.hide(shown, caller.visibility.hidden_in(shown))
         patched: Document = redaction.restore(
             json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds)
         )

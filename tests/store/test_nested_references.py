@@ -80,7 +80,7 @@ def test_custom_properties_lose_what_is_gone(shop: Company, store_engine: Engine
     )
     for name, kind in (("steward", "entityReference"), ("also", "entityReferenceList"), ("word", "string")):
         wanted = {"name": name, "description": "x", "propertyType": {"type": "type", "name": kind}}
-        shop.writes.put_property(made.document["id"], wanted, actor=JANE)
+        shop.writes.put_property(Key.by_id(made.document["id"]), wanted, actor=JANE)
     people = [{"id": shop.ids[name], "type": "user"} for name in ("jane", "john.doe")]
     shop.patch(("add", "/extension", {"steward": people[0], "also": people, "word": "x"}))
     with pytest.raises(NotFound, match="steward"):

@@ -50,6 +50,15 @@ def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     engine.dispose()
 
 
+def test_alerts_have_the_custom_properties_that_the_page_of_alerts_names(sample: Engine) -> None:
+    catalogue = SqlCatalogue(sample)
+    held = catalogue.get("type", Key.by_name("eventsubscription"))["customProperties"]
+    names = ["dataClassification", "costCenter", "retentionPeriod", "applicationOwner"]
+    assert [one["name"] for one in held] == names
+    alert = catalogue.get("eventsubscription", Key.by_name("PersonalDataChanges"))
+    assert list(alert["extension"]) == names
+
+
 def test_a_loaded_sample_has_its_assets_and_its_year(store_engine: Engine) -> None:
     assert not is_loaded(store_engine)
     load(store_engine, LOOPBACK, now_ms=NOW_MS)

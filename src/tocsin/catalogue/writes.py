@@ -59,13 +59,13 @@ class Writes(EntityWrites):
         write = self.on_stored if wanted == TAKEN_BACK else self.on_live
         return write(entity_type, key, lambda record, entity: vote(record, entity, actor.id, wanted), actor=actor)
 
-    def put_property(self, type_id: str, wanted: Document, *, actor: Actor) -> Written:
+    def put_property(self, key: Key, wanted: Document, *, actor: Actor) -> Written:
         """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""
 
         def work(record: Record, old: Stored) -> Written:
             return change(record, record.resolver(), old, with_property(record, old, wanted))
 
-        return self.on_live("type", Key.by_id(type_id), work, actor=actor)
+        return self.on_live("type", key, work, actor=actor)
 
     def add_test_result(self, fqn: str, result: Document, *, actor: Actor) -> Written:
         """Report a run of a test case; nothing if the same was reported before."""

@@ -1,4 +1,4 @@
-"""Alerts of Fernhill, the sample company, one row each.
+"""Alerts of Fernhill, the sample company, one row each, and their custom properties.
 
 In-app notifications come from Tocsin's default alert (``server/build.py``), so none is needed here.
 Next: ``sample/load.py``, which creates them last, so that the sample's history notifies nobody.
@@ -16,6 +16,36 @@ WATCHED_TABLE = "postgres_prod.ecommerce.public.orders"
 
 HOOK_ALERT = "OrdersTable"
 """The alert that calls it."""
+
+
+PROPERTIES: tuple[Document, ...] = (
+    {
+        "name": "dataClassification",
+        "displayName": "Data classification",
+        "description": "Sensitivity of what the alert tells.",
+        "propertyType": "enum",
+        "customPropertyConfig": {"config": {"multiSelect": False, "values": ["Public", "Internal", "Confidential"]}},
+    },
+    {
+        "name": "costCenter",
+        "displayName": "Cost center",
+        "description": "Cost center that pays for what the alert sends.",
+        "propertyType": "string",
+    },
+    {
+        "name": "retentionPeriod",
+        "displayName": "Retention period",
+        "description": "How long recipients keep the messages.",
+        "propertyType": "duration",
+    },
+    {
+        "name": "applicationOwner",
+        "displayName": "Application owner",
+        "description": "Team or application that depends on the alert.",
+        "propertyType": "string",
+    },
+)
+"""Custom properties of alerts. Source: seeds/001 "Custom Properties"."""
 
 
 def alerts(home_url: str | None, new_id: Callable[[], str]) -> list[Document]:
@@ -73,7 +103,15 @@ def _mails_and_bells(new_id: Callable[[], str]) -> list[Document]:
             resources=("table",),
             condition="tags.contains('PII.Sensitive') && fieldChanged == 'columns'",
             destinations=[_destination("Teams", "Email", new_id, config={"receivers": ["DataGovernance"]})],
-        ),
+        )
+        | {
+            "extension": {
+                "dataClassification": ["Confidential"],
+                "costCenter": "4711 Data protection",
+                "retentionPeriod": "P2Y",
+                "applicationOwner": "DataGovernance",
+            }
+        },
         _alert(
             "RemovedAssets",
             "Mails the owners of an asset and of everything downstream when something is removed.",

@@ -20,6 +20,7 @@ from tocsin.sample.steps import (
     ChangeStep,
     Connect,
     Create,
+    Define,
     Enlist,
     Ensure,
     Follow,
@@ -49,6 +50,8 @@ class CatalogueWriter:
                 self._remember(entity_type, self.writes.create(entity_type, request, actor=actor))
             case Ensure(entity_type, request):
                 self.writes.ensure(entity_type, request, actor=actor)
+            case Define(entity_type, custom_property):
+                self.writes.put_property(Key.by_name(entity_type), custom_property, actor=actor)
             case ChangeStep(entity_type, fqn, operations):
                 self.writes.patch(entity_type, Key.by_name(fqn), operations, actor=actor)
             case Retire(entity_type, fqn):

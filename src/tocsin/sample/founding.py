@@ -10,12 +10,13 @@ from random import Random
 
 from tocsin.catalogue.seed_entities import standards
 from tocsin.model.people import SYSTEM
+from tocsin.sample.alerts import PROPERTIES
 from tocsin.sample.assets import Asset, places
 from tocsin.sample.calendar import MINUTE_MS, Calendar
 from tocsin.sample.company import BOTS, CLASSIFICATIONS, DOMAINS, MAIL_DOMAIN, PEOPLE, TEAMS
 from tocsin.sample.edits import SOURCES
 from tocsin.sample.rows import TestRow
-from tocsin.sample.steps import Act, Connect, Create, Enlist, Ensure, SampleStep
+from tocsin.sample.steps import Act, Connect, Create, Define, Enlist, Ensure, SampleStep
 
 CATALOGUER = "ingestion-bot"
 _SUITES = {
@@ -32,7 +33,7 @@ _LEADS = {"raw": CATALOGUER, "staging": "tomas.ferreira", "marts": "tomas.ferrei
 def founding(calendar: Calendar) -> Iterator[SampleStep]:
     """Yield the first morning: teams, people, bots, domains, services, databases and schemas."""
     at_ms = calendar.at(0, 5)
-    first = (*_bots(), *_teams(), *_people(), *_domains(), *_standards())
+    first = (*_bots(), *_teams(), *_people(), *_domains(), *_standards(), *_properties())
     acts: list[tuple[str, Act]] = [(SYSTEM.name, act) for act in first]
     acts += [(CATALOGUER, Create(entity_type, request)) for entity_type, request in places()]
     for place, (actor, act) in enumerate(acts):
@@ -164,3 +165,8 @@ def _domains() -> Iterator[Act]:
                 "owners": [{"type": "team", "name": domain.team}],
             },
         )
+
+
+def _properties() -> Iterator[Act]:
+    for custom_property in PROPERTIES:
+        yield Define("eventsubscription", custom_property)

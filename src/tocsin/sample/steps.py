@@ -27,6 +27,14 @@ class Ensure:
 
 
 @dataclass(frozen=True)
+class Define:
+    """A type of entity gets a custom property."""
+
+    entity_type: str
+    custom_property: Document
+
+
+@dataclass(frozen=True)
 class Enlist:
     """A test joins a suite."""
 
@@ -95,7 +103,7 @@ class ReportRun:
     status: Document
 
 
-Act = Create | Ensure | Enlist | ChangeStep | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
+Act = Create | Ensure | Define | Enlist | ChangeStep | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
 
 
 @dataclass(frozen=True)

@@ -19,5 +19,5 @@ _TYPE = ENTITY_TYPES["type"]
 def put_property(type_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add or change a custom property of the type: ``name``, ``description``, ``propertyType``."""
     require(caller, Operation.EDIT_ALL, _TYPE, found(_TYPE, Key.by_id(str(type_id)), caller))
-    written = caller.parts.writes.put_property(str(type_id), body, actor=caller.actor)
+    written = caller.parts.writes.put_property(Key.by_id(str(type_id)), body, actor=caller.actor)
     return written_answer(_TYPE, written, caller)

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from tocsin.flow.capture import nested_references
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
@@ -197,6 +198,8 @@ def _field(found: _Found, path: Path, old: Value, new: Value) -> None:
         found.delete(path, old)
     elif path[-1] in REFERENCE_FIELDS and len(path) == 1 and _points_to_same(old, new):
         return
+    elif path[0] in nested_references.KEYS and is_same(*map(nested_references.unnamed, (old, new))):
+        return  # what is referred to was renamed
     elif in_extension or not _is_reordered(old, new):
         found.update(path, old, new)
 

@@ -25,6 +25,7 @@ _NEEDED = {"customProperties": "propertyType", "relatedTerms": "term"}
 """Per list, the key without which a member says nothing."""
 
 _LONGEST_ID = 36
+_NAMES = frozenset({"name", "fullyQualifiedName", "displayName"})
 Value = Any  # Any: a JSON value
 
 
@@ -53,6 +54,16 @@ def renamed(document: Document, names: Mapping[str, str]) -> Document:
     """Return the keys that call something by its name, with the new names by id."""
     found = {key: document[key] for key in KEYS if key in document and names.keys() & set(_ids(document[key]))}
     return {key: _renamed(value, names) for key, value in found.items()}
+
+
+def unnamed(value: Value) -> Value:
+    """Return a value without the names of what it refers to: what a rename leaves as it is."""
+    if isinstance(value, list):
+        return [unnamed(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    names = _NAMES if _is_reference(value) else frozenset()
+    return {key: unnamed(one) for key, one in value.items() if key not in names}
 
 
 def _ids(value: Value) -> Iterator[str]:

@@ -111,7 +111,7 @@ def _test(shop: Company) -> Any:
 def _set_users(*names: str) -> Step:
     def step(shop: Company) -> Any:
         given = [_reference(shop, name, "user") for name in names]
-        return shop.writes.on_live(
+        return shop.writes.on_entity(
             "team", Key.by_name("sales"), lambda record, team: set_users(record, team, given), actor=JANE
         )
 
@@ -119,7 +119,7 @@ def _set_users(*names: str) -> Step:
 
 
 def _take_out(name: str) -> Step:
-    return lambda shop: shop.writes.on_live(
+    return lambda shop: shop.writes.on_entity(
         "team",
         Key.by_name("sales"),
         lambda record, team: take_out(record, team, shop.ids[name]),

@@ -30,7 +30,7 @@ _METRIC = {"name": "rows", "expression": "count(*)"}
 
 
 def _on(entity_type: str, fqn: str, work: Callable[[Record, Stored], Written]) -> Step:
-    return lambda shop: shop.writes.on_live(entity_type, Key.by_name(fqn), work, actor=JANE)
+    return lambda shop: shop.writes.on_entity(entity_type, Key.by_name(fqn), work, actor=JANE)
 
 
 def _on_orders(work: Callable[[Record, Stored], Written]) -> Step:
@@ -61,12 +61,12 @@ def _take(status: str) -> Step:
 
 def _join_suite(shop: Company) -> None:
     work = partial(add_cases, case_ids=[shop.ids["fresh"]])
-    shop.writes.on_live("testSuite", Key.by_name("checks"), work, actor=JANE)
+    shop.writes.on_entity("testSuite", Key.by_name("checks"), work, actor=JANE)
 
 
 def _leave_suite(shop: Company) -> None:
     work = partial(remove_case, case_id=shop.ids["fresh"])
-    shop.writes.on_live("testSuite", Key.by_name("checks"), work, actor=JANE)
+    shop.writes.on_entity("testSuite", Key.by_name("checks"), work, actor=JANE)
 
 
 _CORRECT = partial(patch_result, at_ms=1, operations=[{"op": "replace", "path": "/testCaseStatus", "value": "Failed"}])

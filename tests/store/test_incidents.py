@@ -32,7 +32,7 @@ def _fail(shop: Company, at_ms: int) -> Written:
 
 
 def _on_case(shop: Company, work: Callable[[Record, Stored], Written]) -> Written:
-    return shop.writes.on_live("testCase", Key.by_name(_CASE), work, actor=JANE)
+    return shop.writes.on_entity("testCase", Key.by_name(_CASE), work, actor=JANE)
 
 
 def _take(shop: Company, status: str, details: Document | None = None, **more: str) -> Written:

@@ -161,7 +161,7 @@ def test_many_runs_are_reported_in_the_order_of_time_and_only_what_is_new(shop: 
 
     def send(statuses: object) -> Written:
         key = Key.by_name("airflow.nightly")
-        return shop.writes.on_live("pipeline", key, lambda record, one: add_runs(record, one, statuses), actor=JANE)
+        return shop.writes.on_entity("pipeline", key, lambda record, one: add_runs(record, one, statuses), actor=JANE)
 
     end = shop.log.readable_end()
     written = send(runs)
@@ -201,7 +201,7 @@ def test_a_run_that_is_taken_back_leaves_the_one_before(shop: Company, store_eng
 
     def forget(at_ms: int) -> Written:
         key = Key.by_name("airflow.nightly")
-        return shop.writes.on_live("pipeline", key, lambda record, one: remove_run(record, one, at_ms), actor=JANE)
+        return shop.writes.on_entity("pipeline", key, lambda record, one: remove_run(record, one, at_ms), actor=JANE)
 
     gone = forget(2)
     assert _event(gone) == ("entityUpdated", "fieldsDeleted pipelineStatus")
@@ -218,7 +218,7 @@ def test_a_run_of_an_ingestion_pipeline_is_known_by_its_id(shop: Company, store_
 
     def report(status: Document) -> Written:
         key = Key.by_id(made.document["id"])
-        return shop.writes.on_live(
+        return shop.writes.on_entity(
             "ingestionPipeline", key, lambda record, one: add_run(record, one, status), actor=JANE
         )
 
@@ -240,7 +240,7 @@ def test_a_result_can_be_corrected_and_taken_back(shop: Company) -> None:
     def correct(path: str, value: object) -> Written:
         operations = [{"op": "add", "path": path, "value": value}]
         key = Key.by_name(_CASE)
-        return shop.writes.on_live(
+        return shop.writes.on_entity(
             "testCase", key, lambda record, case: patch_result(record, case, 1, operations), actor=JANE
         )
 
@@ -251,7 +251,7 @@ def test_a_result_can_be_corrected_and_taken_back(shop: Company) -> None:
     for path, value in (("/timestamp", 2), ("/testCaseStatus", "Bad"), ("/unknown", 1)):
         with pytest.raises(InvalidInput):
             correct(path, value)
-    gone = shop.writes.on_live(
+    gone = shop.writes.on_entity(
         "testCase", Key.by_name(_CASE), lambda record, case: remove_result(record, case, 1), actor=JANE
     )
     assert _event(gone) == ("entityUpdated", "fieldsDeleted testCaseResult")

@@ -29,12 +29,12 @@ def shop(store_engine: Engine) -> Company:
 
 def _add(shop: Company, *cases: object, suite: str = "nightly checks") -> Written:
     work = partial(add_cases, case_ids=[shop.ids.get(str(case), case) for case in cases])
-    return shop.writes.on_live("testSuite", Key.by_name(suite), work, actor=JANE)
+    return shop.writes.on_entity("testSuite", Key.by_name(suite), work, actor=JANE)
 
 
 def _remove(shop: Company, case: str) -> Written:
     work = partial(remove_case, case_id=shop.ids[case])
-    return shop.writes.on_live("testSuite", Key.by_name("nightly checks"), work, actor=JANE)
+    return shop.writes.on_entity("testSuite", Key.by_name("nightly checks"), work, actor=JANE)
 
 
 def _suites(shop: Company, case: str) -> list[str]:

@@ -27,7 +27,7 @@ def shop(store_engine: Engine) -> Company:
 
 def _use(shop: Company, fqn: str, count: int, *, ago: int = 0, add: bool = False) -> Written:
     work = partial(report_usage, request={"date": day_text(_TODAY - ago), "count": count}, add=add)
-    return shop.writes.on_live("table", Key.by_name(fqn), work, actor=JANE)
+    return shop.writes.on_entity("table", Key.by_name(fqn), work, actor=JANE)
 
 
 def test_days_add_up(shop: Company, store_engine: Engine) -> None:
@@ -76,7 +76,7 @@ def test_a_hard_delete_takes_everything_along_and_a_soft_one_nothing(shop: Compa
         partial(put_sample, sample={"columns": ["id"], "rows": [[1]]}),
         partial(put_joins, request={"startDate": day_text(_TODAY), "directTableJoins": direct}),
     ):
-        shop.writes.on_live("table", Key.by_name(ORDERS), work, actor=JANE)
+        shop.writes.on_entity("table", Key.by_name(ORDERS), work, actor=JANE)
 
     def rows() -> list[int]:
         with store_engine.connect() as connection:

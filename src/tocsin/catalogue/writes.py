@@ -39,15 +39,20 @@ class Writes(EntityWrites):
     def follow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
         """Make a user a follower of a live entity. Raises as ``catalogue/people/followers.py``."""
         key = Key.by_id(entity_id)
-        return self.on_live(
+        return self.on_entity(
             entity_type, key, lambda record, entity: follow(record, entity, user_id), actor=actor, hold=Hold.SHARED
         )
 
     def unfollow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
         """Make a user no follower of an entity, soft-deleted or not. Raises as ``follow``."""
         key = Key.by_id(entity_id)
-        return self.on_stored(
-            entity_type, key, lambda record, entity: unfollow(record, entity, user_id), actor=actor, hold=Hold.SHARED
+        return self.on_entity(
+            entity_type,
+            key,
+            lambda record, entity: unfollow(record, entity, user_id),
+            actor=actor,
+            hold=Hold.SHARED,
+            include_deleted=True,
         )
 
     def vote(self, entity_type: str, entity_id: str, wanted: object, *, actor: Actor) -> Written:
@@ -56,8 +61,13 @@ class Writes(EntityWrites):
         Raises as ``catalogue/feed/votes.py``.
         """
         key = Key.by_id(entity_id)
-        write = self.on_stored if wanted == TAKEN_BACK else self.on_live
-        return write(entity_type, key, lambda record, entity: vote(record, entity, actor.id, wanted), actor=actor)
+        return self.on_entity(
+            entity_type,
+            key,
+            lambda record, entity: vote(record, entity, actor.id, wanted),
+            actor=actor,
+            include_deleted=wanted == TAKEN_BACK,
+        )
 
     def put_property(self, key: Key, wanted: Document, *, actor: Actor) -> Written:
         """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""
@@ -65,17 +75,19 @@ class Writes(EntityWrites):
         def work(record: Record, old: Stored) -> Written:
             return change(record, record.resolver(), old, with_property(record, old, wanted))
 
-        return self.on_live("type", key, work, actor=actor)
+        return self.on_entity("type", key, work, actor=actor)
 
     def add_test_result(self, fqn: str, result: Document, *, actor: Actor) -> Written:
         """Report a run of a test case; nothing if the same was reported before."""
         key = Key.by_name(fqn)
-        return self.on_live("testCase", key, lambda record, case: results.add_result(record, case, result), actor=actor)
+        return self.on_entity(
+            "testCase", key, lambda record, case: results.add_result(record, case, result), actor=actor
+        )
 
     def add_pipeline_status(self, fqn: str, status: Document, *, actor: Actor) -> Written:
         """Report a run of a pipeline; nothing if the same was reported before."""
         key = Key.by_name(fqn)
-        return self.on_live("pipeline", key, lambda record, one: runs.add_run(record, one, status), actor=actor)
+        return self.on_entity("pipeline", key, lambda record, one: runs.add_run(record, one, status), actor=actor)
 
     def put_edge(self, edge: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
         """Add a lineage edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""

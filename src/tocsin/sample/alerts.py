@@ -47,6 +47,13 @@ PROPERTIES: tuple[Document, ...] = (
 )
 """Custom properties of alerts. Source: seeds/001 "Custom Properties"."""
 
+_OF_PERSONAL_DATA: Document = {
+    "dataClassification": ["Confidential"],
+    "costCenter": "4711 Data protection",
+    "retentionPeriod": "P2Y",
+    "applicationOwner": "DataGovernance",
+}
+
 
 def alerts(home_url: str | None, new_id: Callable[[], str]) -> list[Document]:
     """Return the create requests of all alerts; ``home_url`` receives webhooks (None: there is no such alert)."""
@@ -104,14 +111,7 @@ def _mails_and_bells(new_id: Callable[[], str]) -> list[Document]:
             condition="tags.contains('PII.Sensitive') && fieldChanged == 'columns'",
             destinations=[_destination("Teams", "Email", new_id, config={"receivers": ["DataGovernance"]})],
         )
-        | {
-            "extension": {
-                "dataClassification": ["Confidential"],
-                "costCenter": "4711 Data protection",
-                "retentionPeriod": "P2Y",
-                "applicationOwner": "DataGovernance",
-            }
-        },
+        | {"extension": _OF_PERSONAL_DATA},
         _alert(
             "RemovedAssets",
             "Mails the owners of an asset and of everything downstream when something is removed.",

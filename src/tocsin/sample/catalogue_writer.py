@@ -71,7 +71,7 @@ class CatalogueWriter:
             case Enlist(suite, case_fqn):
                 key = Key.by_id(self.ids["testSuite", suite])
                 work = partial(add_cases, case_ids=[self.ids["testCase", case_fqn]])
-                self.writes.on_live("testSuite", key, work, actor=actor)
+                self.writes.on_entity("testSuite", key, work, actor=actor)
             case ReportResult(fqn, result):
                 self.writes.add_test_result(fqn, result, actor=actor)
             case ReportRun(fqn, status):

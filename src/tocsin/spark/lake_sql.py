@@ -8,7 +8,7 @@ Next: ``jobs/lake_answers.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -117,26 +117,17 @@ class LakeSql:
 
     def _plans(self, root: Node) -> Iterator[Node]:
         """Yield the operators of a plan with those of its subqueries; below the view there is nothing to check."""
-        pending, count = [root], 0
-        while pending:
-            plan = pending.pop()
-            count += 1
-            if count > MOST_NODES:
-                raise InvalidInput("The query is too large; split it.")
-            yield plan
-            if not _is_view(plan):
-                inside = plan.innerChildren() if _class_of(plan) == "UnresolvedWith" else plan.subqueries()
-                pending.extend((*self._list(plan.children()), *self._list(inside)))
+
+        def below(plan: Node) -> list[Node]:
+            if _is_view(plan):
+                return []
+            inside = plan.innerChildren() if _class_of(plan) == "UnresolvedWith" else plan.subqueries()
+            return [*self._list(plan.children()), *self._list(inside)]
+
+        return _walked([root], below)
 
     def _expressions(self, plan: Node) -> Iterator[Node]:
-        pending, count = self._list(plan.expressions()), 0
-        while pending:
-            expression = pending.pop()
-            count += 1
-            if count > MOST_NODES:
-                raise InvalidInput("The query is too large; split it.")
-            yield expression
-            pending.extend(self._list(expression.children()))
+        return _walked(self._list(plan.expressions()), lambda one: self._list(one.children()))
 
     def _cte_names(self, node: Node) -> Iterator[str]:
         """Yield the names that a ``WITH`` gives."""
@@ -145,6 +136,18 @@ class LakeSql:
 
     def _list(self, nodes: Node) -> list[Node]:
         return list(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(nodes))
+
+
+def _walked(roots: list[Node], below: Callable[[Node], list[Node]]) -> Iterator[Node]:
+    """Yield nodes and all below them. Raises ``InvalidInput`` when there are too many."""
+    pending, count = list(roots), 0
+    while pending:
+        node = pending.pop()
+        count += 1
+        if count > MOST_NODES:
+            raise InvalidInput("The query is too large; split it.")
+        yield node
+        pending.extend(below(node))
 
 
 def _keep_only(registry: Node, names: frozenset[str], jvm: Any) -> None:

@@ -184,7 +184,7 @@ async def test_a_status_that_is_sent_again_notifies_nobody_again(sqlite_engine: 
     company.clock.advance(MANY * 1_000)
     key = Key.by_name("airflow.etl")
     for _ in range(2):
-        company.writes.on_live("pipeline", key, lambda record, one: add_runs(record, one, runs), actor=SYSTEM)
+        company.writes.on_entity("pipeline", key, lambda record, one: add_runs(record, one, runs), actor=SYSTEM)
         notify_all(sqlite_engine)
     async with working(sqlite_engine):
         await until(lambda: statuses(sqlite_engine) == {"delivered": MANY // 5})

@@ -231,7 +231,7 @@ class EntityWrites:
         (self.rehearsal() if dry_run else self)._write(work, actor)
         return outcome[0]
 
-    def on_live(
+    def on_entity(
         self,
         entity_type: str,
         key: Key,
@@ -239,31 +239,18 @@ class EntityWrites:
         *,
         actor: Actor,
         hold: Hold = Hold.CHANGE,
+        include_deleted: bool = False,
     ) -> Written:
-        """Do a piece of work on an entity, which must be there and not deleted: a report, an attachment.
+        """Do a piece of work on an entity: a report, an attachment.
+
+        With ``include_deleted`` the entity may be soft-deleted, as for what people take back of their own.
 
         Raises
         ------
         NotFound : there is no such entity, or it is soft-deleted.
         """
-        return self._write(lambda record: work(record, _live(record, entity_type, key, hold)), actor)
-
-    def on_stored(
-        self,
-        entity_type: str,
-        key: Key,
-        work: Callable[[Record, Stored], Written],
-        *,
-        actor: Actor,
-        hold: Hold = Hold.CHANGE,
-    ) -> Written:
-        """Do a piece of work on an entity, which may be soft-deleted: what people take back of their own.
-
-        Raises
-        ------
-        NotFound : there is no such entity.
-        """
-        return self._write(lambda record: work(record, _found(record, entity_type, key, hold)), actor)
+        find = _found if include_deleted else _live
+        return self._write(lambda record: work(record, find(record, entity_type, key, hold)), actor)
 
     def replace(self, entity_type: str, fqn: str, state: Document, at_ms: int, *, actor: Actor) -> Written:
         """Replace the entity by a complete recorded state: omitted keys are removed. Its parent need not exist."""

@@ -53,7 +53,7 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     def work(record: Record, table: Stored) -> Written:
         return put_profile(record, table, body)
 
-    written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
+    written = caller.parts.writes.on_entity("table", key, work, actor=caller.actor)
     latest = caller.parts.observations.latest([written.document["id"]], TABLE_PROFILE)
     return answer(past(_TABLE, written.document, caller) | {FIELD: latest[written.document["id"]]})
 
@@ -125,7 +125,7 @@ def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
     def work(record: Record, table: Stored) -> Written:
         return remove_profile(record, table, KINDS[of], timestamp, column=column)
 
-    written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
+    written = caller.parts.writes.on_entity("table", key, work, actor=caller.actor)
     return answer(past(_TABLE, written.document, caller))
 
 

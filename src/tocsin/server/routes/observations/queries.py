@@ -55,7 +55,7 @@ def add_cost(body: DocumentBody, caller: Asked) -> Response:
     def work(record: Record, query: Stored) -> Written:
         return put_cost(record, query, given)
 
-    return answer(caller.parts.writes.on_live(_QUERY.name, key, work, actor=caller.actor).document, 201)
+    return answer(caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor).document, 201)
 
 
 @router.get(f"/{_QUERY.collection}/{{query_id}}/costs")
@@ -72,4 +72,4 @@ def _change(query_id: str, field: str, body: object, caller: Caller, *, belongs:
     def work(record: Record, query: Stored) -> Written:
         return used(record, query, field, body, belongs=belongs)
 
-    return answer(event_of(_QUERY, caller.parts.writes.on_live(_QUERY.name, key, work, actor=caller.actor), caller))
+    return answer(event_of(_QUERY, caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor), caller))

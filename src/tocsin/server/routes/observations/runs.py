@@ -40,7 +40,7 @@ def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
     def work(record: Record, pipeline: Stored) -> Written:
         return add_runs(record, pipeline, statuses)
 
-    written = caller.parts.writes.on_live("pipeline", Key.by_name(fqn), work, actor=caller.actor)
+    written = caller.parts.writes.on_entity("pipeline", Key.by_name(fqn), work, actor=caller.actor)
     return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
@@ -58,7 +58,7 @@ def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     def work(record: Record, pipeline: Stored) -> Written:
         return remove_run(record, pipeline, timestamp)
 
-    written = caller.parts.writes.on_live("pipeline", Key.by_name(fqn), work, actor=caller.actor)
+    written = caller.parts.writes.on_entity("pipeline", Key.by_name(fqn), work, actor=caller.actor)
     return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
@@ -71,7 +71,7 @@ def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Re
     def work(record: Record, pipeline: Stored) -> Written:
         return add_run(record, pipeline, body)
 
-    written = caller.parts.writes.on_live(row.name, Key.by_name(fqn), work, actor=caller.actor)
+    written = caller.parts.writes.on_entity(row.name, Key.by_name(fqn), work, actor=caller.actor)
     return answer(past(row, written.document, caller))
 
 

@@ -49,7 +49,7 @@ def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     def work(record: Record, asset: Stored) -> Written:
         return put_sample(record, asset, body)
 
-    written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
+    written = caller.parts.writes.on_entity(row.name, key, work, actor=caller.actor)
     return _with_sample(row, written.document, caller)
 
 
@@ -65,7 +65,7 @@ def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Delete the sample data."""
     key = _sampled(row, entity_id)
     permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
-    written = caller.parts.writes.on_live(row.name, key, remove_sample, actor=caller.actor)
+    written = caller.parts.writes.on_entity(row.name, key, remove_sample, actor=caller.actor)
     return answer(past(row, written.document, caller))
 
 
@@ -78,7 +78,7 @@ def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: 
     def work(record: Record, case: Stored) -> Written:
         return put_failed_rows(record, case, body, validate=validate)
 
-    written = caller.parts.writes.on_live("testCase", key, work, actor=caller.actor)
+    written = caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor)
     view = past(ENTITY_TYPES["testCase"], written.document, caller)
     return answer(view | _failed_rows(written.document, caller))
 
@@ -95,7 +95,7 @@ def delete_failed(case_id: PathId, caller: Asked) -> Response:
     """Delete the rows that failed a test."""
     key = Key.by_id(str(case_id))
     permitted("testCase", key, caller, Operation.EDIT_TESTS)
-    written = caller.parts.writes.on_live("testCase", key, remove_failed_rows, actor=caller.actor)
+    written = caller.parts.writes.on_entity("testCase", key, remove_failed_rows, actor=caller.actor)
     return answer(past(ENTITY_TYPES["testCase"], written.document, caller))
 
 
@@ -108,7 +108,7 @@ def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
     def work(record: Record, case: Stored) -> Written:
         return put_query(record, case, query)
 
-    written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
+    written = caller.parts.writes.on_entity(row.name, key, work, actor=caller.actor)
     (details,) = included(row, [written.document], caller.parts, frozenset({QUERY}))
     return answer(past(row, written.document, caller) | details)
 

@@ -107,7 +107,7 @@ def read_observability(table_id: PathId, caller: Asked) -> Response:
 def _observed(table_id: UUID, caller: Caller, work: Work) -> Response:
     key = Key.by_id(str(table_id))
     permitted("table", key, caller, Operation.EDIT_ALL)
-    return _with_pipelines(caller.parts.writes.on_live("table", key, work, actor=caller.actor).document, caller)
+    return _with_pipelines(caller.parts.writes.on_entity("table", key, work, actor=caller.actor).document, caller)
 
 
 def _with_pipelines(table: Document, caller: Caller) -> Response:
@@ -120,6 +120,6 @@ def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[
     field, step = work
     key = Key.by_id(str(table_id))
     permitted("table", key, caller, operation)
-    written = caller.parts.writes.on_live("table", key, step, actor=caller.actor)
+    written = caller.parts.writes.on_entity("table", key, step, actor=caller.actor)
     (details,) = included(_TABLE, [written.document], caller.parts, frozenset({field}))
     return answer(past(_TABLE, written.document, caller) | caller.visibility.trimmed([details])[0])

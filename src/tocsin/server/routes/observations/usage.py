@@ -92,7 +92,7 @@ def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: 
     def work(record: Record, used: Stored) -> Written:
         return report_usage(record, used, body, add=add)
 
-    written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
+    written = caller.parts.writes.on_entity(row.name, key, work, actor=caller.actor)
     return answer(event_of(row, written, caller), 201)
 
 

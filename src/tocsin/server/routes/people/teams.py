@@ -57,7 +57,7 @@ def list_hierarchy(
 @router.put("/{team_id}/users")
 def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Replace the members of a Group by the users in the body (references)."""
-    written = caller.parts.writes.on_live(
+    written = caller.parts.writes.on_entity(
         _TEAM.name,
         Key.by_id(str(team_id)),
         lambda record, team: teams.set_users(record, team, body),
@@ -71,7 +71,7 @@ def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Remove a user from a Group."""
     if caller.parts.people.by_id(str(user_id)) is None:
         raise NotFound(f"user {user_id} not found")
-    written = caller.parts.writes.on_live(
+    written = caller.parts.writes.on_entity(
         _TEAM.name,
         Key.by_id(str(team_id)),
         lambda record, team: teams.take_out(record, team, str(user_id)),

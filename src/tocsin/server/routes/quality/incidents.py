@@ -46,7 +46,7 @@ def take(body: DocumentBody, caller: Asked) -> Response:
         return take_step(record, found, body)
 
     key = Key.by_id(case["id"])
-    return answer(caller.parts.writes.on_live("testCase", key, work, actor=caller.actor).document)
+    return answer(caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor).document)
 
 
 @router.get("")
@@ -85,7 +85,7 @@ def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
         return correct_step(record, found, str(step_id), operations)
 
     key = Key.by_id(case["id"])
-    return answer(caller.parts.writes.on_live("testCase", key, work, actor=caller.actor).document)
+    return answer(caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor).document)
 
 
 def _filter(query: IncidentStateQuery, caller: Caller) -> IncidentStateFilter:

@@ -67,7 +67,7 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
     def work(record: Record, case: Stored) -> Written:
         return patch_result(record, case, timestamp, operations)
 
-    written = caller.parts.writes.on_live("testCase", Key.by_name(fqn), work, actor=caller.actor)
+    written = caller.parts.writes.on_entity("testCase", Key.by_name(fqn), work, actor=caller.actor)
     case_id = written.document["id"]
     page = caller.parts.observations.page(case_id, _KIND, ReportWindow(timestamp, timestamp, 1))
     return answer(_shown(page, written.document, caller).documents[0])
@@ -83,7 +83,7 @@ def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
 
     return written_answer(
         ENTITY_TYPES["testCase"],
-        caller.parts.writes.on_live("testCase", Key.by_name(fqn), work, actor=caller.actor),
+        caller.parts.writes.on_entity("testCase", Key.by_name(fqn), work, actor=caller.actor),
         caller,
     )
 

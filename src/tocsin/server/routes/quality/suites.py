@@ -70,7 +70,7 @@ def remove_logical(suite_id: PathId, case_id: PathId, caller: Asked) -> Response
 def _on_suite(suite_id: str, caller: Caller, work: Callable[[Record, Stored], Written]) -> Response:
     key = Key.by_id(suite_id.lower())
     permitted(_SUITE.name, key, caller, Operation.EDIT_TESTS)
-    written = caller.parts.writes.on_live(_SUITE.name, key, work, actor=caller.actor)
+    written = caller.parts.writes.on_entity(_SUITE.name, key, work, actor=caller.actor)
     return answer(past(_SUITE, written.document, caller))
 
 

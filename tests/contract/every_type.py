@@ -39,6 +39,7 @@ REQUESTS: dict[str, Json] = {
     "query": {"service": "base", "query": "select 1 -- {name}"},
     "dashboard": {"service": "base"},
     "chart": {"service": "base"},
+    "report": {"service": "base"},
     "dashboardDataModel": {"service": "base", "dataModelType": "SupersetDataModel", "columns": []},
     "topic": {"service": "base", "partitions": 1},
     "pipeline": {"service": "base"},
@@ -76,7 +77,7 @@ REQUESTS: dict[str, Json] = {
 ORDER = (
     "policy role user team classification tag domain dataProduct glossary glossaryTerm metric type bot testDefinition "
     "databaseService dashboardService messagingService pipelineService mlmodelService storageService apiService "
-    "searchService metadataService database databaseSchema table storedProcedure query dashboard chart "
+    "searchService metadataService database databaseSchema table storedProcedure query dashboard chart report "
     "dashboardDataModel topic pipeline mlmodel container searchIndex apiCollection apiEndpoint ingestionPipeline "
     "testSuite testCase notificationTemplate eventsubscription"
 ).split()

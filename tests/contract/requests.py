@@ -30,7 +30,7 @@ LABELS = [{"tagFQN": "Full.First", "source": "Classification", "labelType": "Man
 ORDER = (
     "policy role user team classification tag domain dataProduct glossary glossaryTerm metric type bot testDefinition "
     "databaseService dashboardService messagingService pipelineService mlmodelService storageService apiService "
-    "searchService metadataService database databaseSchema table storedProcedure query dashboard chart "
+    "searchService metadataService database databaseSchema table storedProcedure query dashboard chart report "
     "dashboardDataModel topic pipeline mlmodel container searchIndex apiCollection apiEndpoint ingestionPipeline "
     "testSuite testCase notificationTemplate eventsubscription"
 ).split()
@@ -106,6 +106,12 @@ GIVEN: dict[str, Json] = {
     },
     "dashboard": {"charts": None, "dataModels": None},
     "chart": {"dashboards": ["full.full"]},
+    "report": {
+        "domains": None,
+        "service": {"id": "{dashboardService}", "type": "dashboardService"},
+        **dict.fromkeys(("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy", "impersonatedBy", "href")),
+        **dict.fromkeys(("changeDescription", "incrementalChangeDescription", "deleted", "votes", "usageSummary")),
+    },
     "mlmodel": {"dashboard": "full.full"},
     "container": {"parent": None},
     "apiCollection": {"apiEndpoints": None},

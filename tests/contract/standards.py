@@ -30,7 +30,8 @@ SCHEMAS = {
     "ingestionPipeline": "entity/services/ingestionPipelines/ingestionPipeline.json",
     **{name: f"entity/data/{name}.json" for name in ("glossary", "glossaryTerm", "metric", "query")},
     **{name: f"entity/data/{name}.json" for name in ("database", "databaseSchema", "table", "storedProcedure")},
-    **{name: f"entity/data/{name}.json" for name in ("dashboard", "chart", "dashboardDataModel", "topic", "pipeline")},
+    **{name: f"entity/data/{name}.json" for name in ("dashboard", "chart", "report", "dashboardDataModel")},
+    **{name: f"entity/data/{name}.json" for name in ("topic", "pipeline")},
     **{name: f"entity/data/{name}.json" for name in ("mlmodel", "container", "searchIndex")},
     **{name: f"entity/data/{name}.json" for name in ("apiCollection", "apiEndpoint")},
     **{name: f"entity/classification/{name}.json" for name in ("classification", "tag")},
@@ -49,7 +50,10 @@ assert SCHEMAS.keys() == {name for name, row in ENTITY_TYPES.items() if not row.
 
 CREATES = {
     path.stem.removeprefix("create").lower(): str(path.relative_to(ROOT)) for path in ROOT.glob("api/**/create*.json")
-} | {"eventsubscription": "events/api/createEventSubscription.json"}
+} | {
+    "eventsubscription": "events/api/createEventSubscription.json",
+    "report": "entity/data/report.json",  # OpenMetadata takes the entity itself
+}
 """The schema of the request that creates one, by the type's name in lower case."""
 
 

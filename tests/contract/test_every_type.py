@@ -17,6 +17,7 @@ import pytest
 from tests.contract.every_type import ORDER, create, make_one_of_each, path_of, request
 from tests.serving import Json, running_server
 
+from tocsin.model.entity_type import FOLLOWERS
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
@@ -218,6 +219,7 @@ def test_every_key_is_a_field_and_a_star_asks_for_all(client: httpx.Client, made
     row, path = ENTITY_TYPES[name], f"{path_of(name)}/{made[name]['id']}"
     everything = client.get(path, params={"fields": "*"}).json()
     assert everything.keys() <= row.keys
-    assert client.get(path, params={"fields": ",".join(sorted(row.keys))}).json() == everything
+    others = row.keys - (row.added.keys() & FOLLOWERS.keys())  # which OpenMetadata's client refuses
+    assert client.get(path, params={"fields": ",".join(sorted(others))}).json() == everything
     listed = client.get(path_of(name), params={"fields": "*", "include": "all", "limit": 1000}).json()["data"]
     assert everything in listed

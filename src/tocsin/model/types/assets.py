@@ -48,6 +48,14 @@ ROWS = (
         places=(Parentage("service", ("dashboardService",)),),
     ),
     EntityType(
+        "report",
+        "reports",
+        keys=COMMON | words("entityStatus followers service usageSummary votes"),
+        required=("name", "service"),
+        places=(Parentage("service", ("dashboardService",)),),
+        added=FOLLOWERS,
+    ),
+    EntityType(
         "dashboardDataModel",
         "dashboard/datamodels",
         keys=COMMON | DATA | words("columns dataModelType project sql"),

@@ -84,7 +84,7 @@ def shown(row: EntityType, document: Document, root: str, *, fields: frozenset[s
         view.setdefault("incrementalChangeDescription", view[_WHOLE_CHANGE])
     if "testSuites" in view:  # as suites, which have no type, not as references
         view["testSuites"] = [_without(suite, "type") for suite in view["testSuites"]]
-    if row.name == "policy":  # as they were sent
+    if row.name == "policy" and "rules" in view:  # as they were sent
         view["rules"] = [_without(rule, "fullyQualifiedName") for rule in view["rules"]]
     view["href"] = href(row, document["id"], root)
     return view

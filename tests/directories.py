@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.company import STARTED_MS
 
-from tocsin.flow.resolve.directory import EVERYBODY, NO_END, DownstreamStep, Member, Portion, Principal
+from tocsin.flow.resolve.directory import EVERYBODY, NO_END, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model.entity import EntityReference
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import ReasonKind
@@ -103,6 +103,9 @@ class Company:
 
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         yield from (self.users[one] for one in user_ids if one in self.users)
+
+    def own_addresses(self, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
+        yield from ()
 
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
         yield from (one for one in self.muted if one.who in who and one.about_id in about_ids)

@@ -103,7 +103,7 @@ def test_every_pair_is_tried_for_real_or_refused(house: House, channel: Channel)
     for category in Category:
         before = len(house.arrived())
         _check_pair(house, category, channel)
-        sent = channel not in UNSENT and _is_possible(category, channel)
+        sent = channel not in UNSENT and _is_possible(category, channel) and not _is_own(category, channel)
         assert len(house.arrived()) - before == (2 if sent else 0), "one for each route"
 
 
@@ -111,6 +111,11 @@ def _is_possible(category: Category, channel: Channel) -> bool:
     known = CHANNELS.get(channel)
     needs_bot = channel is Channel.SLACK and category is not Category.EXTERNAL
     return known is not None and category in known.categories and not needs_bot
+
+
+def _is_own(category: Category, channel: Channel) -> bool:
+    """Return whether recipients have addresses of their own, which a test does not write to."""
+    return channel in HOSTED and category is not Category.EXTERNAL
 
 
 def _check_pair(house: House, category: Category, channel: Channel) -> None:
@@ -124,7 +129,7 @@ def _check_pair(house: House, category: Category, channel: Channel) -> None:
     teams = {"receivers": ["Organization"]} if category is Category.TEAMS else {"receivers": ["admin"]}
     said = house.tried(category, channel, **(external if category is Category.EXTERNAL else teams))
     assert said.get("status") == "Success", (category, said)
-    if channel in UNSENT:
+    if channel in UNSENT or _is_own(category, channel):
         assert said["statusInfo"].startswith("Nothing was sent")
         return
     is_instead = channel not in HOSTED and category is not Category.EXTERNAL

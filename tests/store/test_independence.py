@@ -34,6 +34,7 @@ from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People
+from tocsin.store.people.own_addresses import OwnAddresses
 from tocsin.worker.attempt import RouteBook, attempt
 from tocsin.worker.build import WorkerParts
 from tocsin.worker.failure_reports import failure_reports
@@ -147,6 +148,7 @@ def worker_parts(engine: Engine, mail: Sender) -> WorkerParts:
         Routes(engine),
         Permitted(engine),
         People(engine),
+        OwnAddresses(engine),
         FailureMessages(engine),
         {Channel.EMAIL: mail},
         failure_reports(engine, SystemClock()),

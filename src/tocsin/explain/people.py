@@ -18,13 +18,14 @@ from tocsin.flow.match.local import asked_by
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
 from tocsin.flow.resolve.directory import Audience
-from tocsin.flow.resolve.only_visible import viewers_of
+from tocsin.flow.resolve.only_visible import Addressee, viewers_of
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.notification import Reason, notification_id
 from tocsin.model.notification_record import NotificationRecord
+from tocsin.model.own_address import own_address_of
 from tocsin.model.people import Person
 from tocsin.model.subscription import EventSubscription
 
@@ -36,6 +37,7 @@ _STOPS = {
     Stop.NO_LONGER: "{name} had already lost this relation when the event happened",
     Stop.NOT_MEANT: "the alert's condition on recipients is false for {name}",
     Stop.NO_ADDRESS: "{name} has no e-mail address",
+    Stop.NO_OWN_ADDRESS: "{name} has no address for {channel} in the profile",
     Stop.NO_SUCH_WAY: "{channel} does not reach people",
 }
 
@@ -184,9 +186,8 @@ def _reached(
     is_due = matched and any(way.obstacle is None for way in stated)
     names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own))
     others, before = (names, ()) if record else ((), names)
-    return PossibleRecipient(
-        first.channel.value, key, first.target, first.person, stated, is_due, record, others, before
-    )
+    target = f"team {first.reason.team}" if own_address_of(first.target) else first.target
+    return PossibleRecipient(first.channel.value, key, target, first.person, stated, is_due, record, others, before)
 
 
 def _place(reason: Reason) -> tuple[str, str, str | None, str | None]:
@@ -213,7 +214,7 @@ def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     viewers = viewers_of(
         reason.kind,
         reason.subscription_id,
-        recipient_id=person.id if person else None,
+        recipient=Addressee(person.id if person else None, one.target),
         channel=one.channel,
         editors=scene.editors,
     )

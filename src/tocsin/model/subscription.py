@@ -202,6 +202,12 @@ class Destination(WireModel):
     downstream_depth: int | None = Field(default=None, ge=1)
 
     @property
+    def uses_own_addresses(self) -> bool:
+        """Return whether it sends to the addresses that people and teams have in their profiles."""
+        is_to_people = self.category is not Category.EXTERNAL and self.type not in TO_PEOPLE
+        return is_to_people and self.type is not Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT and not self.config.bot_token
+
+    @property
     def sends_arrays(self) -> bool:
         """Return whether it is a webhook that gets arrays of events, and not one event per request."""
         return self.type is Channel.WEBHOOK and self.config.batch_by == BATCH_BY_ALL

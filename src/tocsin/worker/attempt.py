@@ -16,7 +16,7 @@ import structlog
 
 from tocsin.flow.send.acknowledge_links import LinkSigner, buttons_of
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
-from tocsin.flow.send.dispatch import Answered, Dispatch, FailureContext, Route, narrowed
+from tocsin.flow.send.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrowed
 from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.report_wording import is_failure_report, is_recovery
@@ -36,6 +36,7 @@ from tocsin.model.message import (
     Retry,
 )
 from tocsin.model.notification import Reason
+from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Destination
 from tocsin.store.faults import fault_of
 from tocsin.worker.build import WorkerParts
@@ -152,6 +153,13 @@ async def _tried(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held
     if permitted is None:
         return _refused(dispatch, dropped)
     route = _leading(permitted, routes)
+    own = own_address_of(permitted.message.target)
+    if own is not None:
+        config = await _answered(lambda: parts.own_addresses.of(own, permitted.message.channel))
+        if config is None:
+            outcome = of_reason(OutcomeReason.RECIPIENT_GONE, detail="not sent: the recipient has another address now")
+            return _Try(outcome, permitted.entries, dropped)
+        route = at_own_address(route, config)
     if route.waits_because is not None:
         outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
         return _Try(outcome, permitted.entries, dropped)

@@ -31,6 +31,7 @@ from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People, unsubscribe_key
+from tocsin.store.people.own_addresses import OwnAddresses
 from tocsin.store.schema import migrate
 from tocsin.store.vault import use_vault
 from tocsin.worker.failure_reports import FailureReports, failure_reports
@@ -66,6 +67,7 @@ class WorkerParts:
     routes: Routes
     permitted: Permitted
     people: People
+    own_addresses: OwnAddresses
     failure_messages: FailureMessages
     senders: Mapping[str, Sender]
     failure_reports: FailureReports
@@ -119,6 +121,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         routes=Routes(engine),
         permitted=Permitted(engine),
         people=People(engine),
+        own_addresses=OwnAddresses(engine),
         failure_messages=FailureMessages(engine),
         senders=senders,
         failure_reports=failure_reports(engine, SystemClock()),

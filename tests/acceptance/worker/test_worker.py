@@ -42,6 +42,7 @@ from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.people.identities import People
+from tocsin.store.people.own_addresses import OwnAddresses
 from tocsin.store.tables import attempt, entity, message
 from tocsin.store.vault import new_key, use_vault
 from tocsin.worker.build import Limits, WorkerParts
@@ -104,6 +105,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
             routes=Routes(engine),
             permitted=Permitted(engine),
             people=People(engine),
+            own_addresses=OwnAddresses(engine),
             failure_messages=FailureMessages(engine),
             senders={Channel.WEBHOOK: webhook},
             failure_reports=failure_reports(engine, SystemClock()),

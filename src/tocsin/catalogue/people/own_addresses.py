@@ -12,16 +12,9 @@ from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.channels.webhook.authentication import check_credentials
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
+from tocsin.model.own_address import OWN_KEYS
 from tocsin.model.secret import PROFILE, SUBSCRIPTION
 from tocsin.model.subscription import Category, Channel, Destination
-
-OWN_ADDRESSES = {
-    "slack": Channel.SLACK,
-    "msTeams": Channel.MS_TEAMS,
-    "gChat": Channel.G_CHAT,
-    "generic": Channel.WEBHOOK,
-}
-"""Key of each address, and the channel that sends to it."""
 
 
 def check_own_addresses(document: Document, old: Document) -> None:
@@ -32,7 +25,7 @@ def check_own_addresses(document: Document, old: Document) -> None:
     InvalidInput : one is no address, that of a metadata service, or has a wrong header or authentication
     """
     now, before = (_addresses(one) for one in (document, old))
-    for key, channel in OWN_ADDRESSES.items():
+    for channel, key in OWN_KEYS.items():
         config = now.get(key)
         if isinstance(config, dict) and config and config != before.get(key):
             _check(config, channel, f"{PROFILE}.{SUBSCRIPTION}.{key}")

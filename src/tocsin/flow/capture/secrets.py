@@ -17,6 +17,7 @@ from tocsin.flow.capture.ports import Transaction
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, words
+from tocsin.model.own_address import SETTERS
 from tocsin.model.secret import (
     CONNECTIONS,
     PROFILE,
@@ -57,11 +58,18 @@ def sealed_parts_of(kind: EntityType) -> tuple[str, ...]:
 
 
 def hidden(
-    transaction: Transaction, kind: EntityType, entity_id: str, fields: Document, *, before: Document | None = None
+    transaction: Transaction,
+    kind: EntityType,
+    entity_id: str,
+    fields: Document,
+    *,
+    before: Document | None = None,
+    actor_id: str | None = None,
 ) -> Document:
     """Return an entity's fields with masks in place of the secrets, which are stored separately.
 
     ``before`` is the current document: a mask keeps its secret only while the connection has the same target.
+    ``actor_id`` is who writes: of each own address of a person or team it is remembered who set it.
 
     Raises
     ------
@@ -77,6 +85,9 @@ def hidden(
     clear = {key: _opened(key, fields[key], known) for key in parts}
     for key in parts:
         _check_targets(key, fields[key], (clear[key], in_clear_part(key, (before or {}).get(key), known)))
+    if PROFILE in parts and actor_id is not None:
+        states = (in_clear_part(PROFILE, (before or {}).get(PROFILE), known), clear[PROFILE])
+        _remember_setters(transaction, entity_id, states, actor_id)
     masked, kept = split(clear)
     if kept != known or unreadable is not None:
         transaction.attachments.put(entity_id, KIND, kept)
@@ -152,6 +163,16 @@ def _opened(key: str, part: _Value, known: Document) -> _Value:
         return found
 
     return _mapped((key,), part, open_)
+
+
+def _remember_setters(transaction: Transaction, entity_id: str, states: tuple[_Value, _Value], actor_id: str) -> None:
+    """Note who set each own address that a write changes, and forget those that are gone."""
+    before, now = ((one or {}).get(SUBSCRIPTION) or {} for one in states)
+    known = transaction.attachments.get(entity_id, SETTERS) or {}
+    setters = {key: actor_id if now[key] != before.get(key) else known.get(key) for key in now if now[key]}
+    setters = {key: one for key, one in setters.items() if one is not None}
+    if setters != known:
+        transaction.attachments.put(entity_id, SETTERS, setters)
 
 
 def _check_targets(key: str, given: _Value, states: tuple[_Value, _Value]) -> None:

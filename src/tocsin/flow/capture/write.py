@@ -114,7 +114,7 @@ class Record:
         self.bounds.check_size(fields)
         check_keys(fields)
         entity_id = self.ids.entity()
-        fields = hidden(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields)
+        fields = hidden(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields, actor_id=self.actor.id)
         stamped = self._stamped(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
         if "deleted" in ENTITY_TYPES[entity_type].keys:
             stamped["deleted"] = False
@@ -144,7 +144,8 @@ class Record:
         """
         self.bounds.check_size(fields, had_bytes=size_of(old.document))
         check_keys(fields, old.document)
-        fields = hidden(self.transaction, ENTITY_TYPES[old.entity_type], old.id, fields, before=old.document)
+        kind = ENTITY_TYPES[old.entity_type]
+        fields = hidden(self.transaction, kind, old.id, fields, before=old.document, actor_id=self.actor.id)
         difference = compare(old.entity_type, old.document, fields)
         if fqn is not None and fqn != old.fqn:
             _check_length(fqn)

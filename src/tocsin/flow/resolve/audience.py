@@ -40,7 +40,10 @@ def audience_of(
     people = tuple(person for person in found if everybody or may_be_notified(person))
     able = {person.id for person in people if may_be_notified(person)} if person_facts else set()
     held = tuple(fact for fact in person_facts if fact.user_id in able)
-    return Audience(reach, principals, members, people, tuple(_mutes(reach, rows, people, directory)), held)
+    mutes = tuple(_mutes(reach, rows, people, directory))
+    holders = {one.principal_id for one in principals} if any(row.by_own_address for row in rows) else set()
+    own = tuple(directory.own_addresses(holders)) if holders else ()
+    return Audience(reach, principals, members, people, mutes, held, own)
 
 
 def may_be_notified(person: Person) -> bool:

@@ -16,7 +16,15 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
-from tocsin.flow.resolve.directory import EVERYBODY, Audience, DownstreamStep, Member, Portion, Principal
+from tocsin.flow.resolve.directory import (
+    EVERYBODY,
+    Audience,
+    DownstreamStep,
+    HeldAddress,
+    Member,
+    Portion,
+    Principal,
+)
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
@@ -40,6 +48,7 @@ class Stop(StrEnum):
     NO_LONGER = "noLonger"
     NOT_MEANT = "notMeant"
     NO_ADDRESS = "noAddress"
+    NO_OWN_ADDRESS = "noOwnAddress"
     NO_SUCH_WAY = "noSuchWay"
     MUTED = "muted"
 
@@ -96,6 +105,7 @@ class Crowd:
     named: Mapping[tuple[ReasonKind, str], Sequence[Principal]] = field(init=False)
     placed: Mapping[tuple[ReasonKind, str | None], Sequence[Sequence[Principal]]] = field(init=False)
     person_facts: PersonFacts = field(init=False)
+    own_addresses: Mapping[tuple[Channel, str], HeldAddress] = field(init=False)
 
     def __post_init__(self) -> None:
         """Index the audience."""
@@ -109,6 +119,7 @@ class Crowd:
             "named": _grouped(((one.relation, one.receiver), one) for one in audience.principals if not one.node_id),
             "placed": _placed(audience.principals),
             "person_facts": PersonFacts(audience.person_facts),
+            "own_addresses": {(one.channel, one.address.holder_id): one for one in audience.own_addresses},
         }
         for name, value in index.items():
             object.__setattr__(self, name, value)
@@ -130,10 +141,15 @@ class Crowd:
             if way.principal.principal_type == "user":
                 if who in people:
                     yield _candidate(way, people[who], scene)
-                continue
-            for user_id, spans in self.teams.get(who, {}).items():
-                if user_id in people:
-                    yield _candidate(way.of(_at(head.offset, spans)), people[user_id], scene)
+            elif way.row.by_own_address:
+                yield from _whole_team(way, scene) if self.is_addressed else ()
+            else:
+                yield from self._members(way, scene)
+
+    def _members(self, way: _Way, scene: _Scene) -> Iterator[Candidate]:
+        for user_id, spans in self.teams.get(way.principal.principal_id, {}).items():
+            if user_id in self.people:
+                yield _candidate(way.of(_at(scene.head.offset, spans)), self.people[user_id], scene)
 
 
 class _Scene(NamedTuple):
@@ -263,6 +279,8 @@ def _candidate(way: _Way, person: Person, scene: _Scene) -> Candidate:
         address = person.id
     elif row.by_address:
         address = person.email or ""
+    elif row.by_own_address:
+        return _at_own_address(way, (person.id, person), (stop, scene))
     if stop is None and not address:
         stop = Stop.NO_SUCH_WAY if address is None else Stop.NO_ADDRESS
     if stop is None:
@@ -270,6 +288,34 @@ def _candidate(way: _Way, person: Person, scene: _Scene) -> Candidate:
         stop = Stop.MUTED if mute else None
     found = address or ""
     return Candidate(row.channel, recipient_key(found, row.bot), found, person, way.reason, stop, mute)
+
+
+def _at_own_address(way: _Way, holder: tuple[str, Person | None], verdict: tuple[Stop | None, _Scene]) -> Candidate:
+    """Return the way to the address in the profile of a person, or of a team: then there is no person."""
+    row, (holder_id, person), (stop, scene) = way.row, holder, verdict
+    held, mute = scene.crowd.own_addresses.get((row.channel, holder_id)), None
+    if stop is None and held is None:
+        stop = Stop.NO_OWN_ADDRESS
+    if stop is None:
+        mute = scene.mute(holder_id, row, way.node_id)
+        stop = Stop.MUTED if mute else None
+    target = held.address.target() if held else ""
+    return Candidate(row.channel, holder_id if held else "", target, person, way.reason, stop, mute)
+
+
+def _whole_team(way: _Way, scene: _Scene) -> Iterator[Candidate]:
+    """Yield the way to the address of a team that has one; a team without one is not expanded."""
+    team_id, offset = way.principal.principal_id, scene.head.offset
+    held = scene.crowd.own_addresses.get((way.row.channel, team_id))
+    if held is None or held.deleted:
+        return
+    stop = None
+    if not way.principal.since_offset <= offset <= way.principal.until_offset:
+        stop = Stop.NOT_THEN if offset < way.principal.since_offset else Stop.NO_LONGER
+    elif not scene.means(way.row, None):
+        stop = Stop.NOT_MEANT
+    named = way._replace(reason=_reason(way.row, held.name, way.reason.via, way.reason.hops))
+    yield _at_own_address(named, (team_id, None), (stop, scene))
 
 
 def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:

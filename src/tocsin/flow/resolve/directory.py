@@ -12,7 +12,9 @@ from typing import NamedTuple, Protocol
 
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
+from tocsin.model.own_address import OwnAddress
 from tocsin.model.people import Person
+from tocsin.model.subscription import Channel
 
 NO_END = 2**63 - 1
 """A log offset that is never reached."""
@@ -88,6 +90,15 @@ class Portion:
 EVERYBODY = Portion()
 
 
+class HeldAddress(NamedTuple):
+    """An address that a person or team has for a channel, and their name."""
+
+    channel: Channel
+    address: OwnAddress
+    name: str
+    deleted: bool = False
+
+
 class Directory(Protocol):
     """Answers by key; unknown keys have no answer. Relations say for which events of the log they hold."""
 
@@ -121,6 +132,9 @@ class Directory(Protocol):
     def people(self, user_ids: Collection[str]) -> Iterable[Person]:
         """Return the people of those ids, deleted ones and bots included."""
 
+    def own_addresses(self, holder_ids: Collection[str]) -> Iterable[HeldAddress]:
+        """Return the addresses that these people and teams have in their profiles."""
+
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterable[Mute]:
         """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
 
@@ -139,3 +153,4 @@ class Audience:
     people: tuple[Person, ...]
     mutes: tuple[Mute, ...] = ()
     person_facts: tuple[PersonFact, ...] = ()
+    own_addresses: tuple[HeldAddress, ...] = ()

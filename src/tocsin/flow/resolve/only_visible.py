@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -19,9 +19,17 @@ from tocsin.flow.resolve.local import destinations_of
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
+from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import TO_PEOPLE
 
 NotificationRow = Mapping[str, Any]  # Any: a notification's column, by its name
+
+
+class Addressee(NamedTuple):
+    """Whom a notification is for: the person, if it is one, and where it goes."""
+
+    id: str | None
+    target: str
 
 
 class Events(Protocol):
@@ -132,20 +140,24 @@ def is_to_endpoint(kind: str, channel: str) -> bool:
 
 
 def viewers_of(
-    kind: str, subscription_id: str, *, recipient_id: str | None, channel: str, editors: Mapping[str, Sequence[str]]
+    kind: str, subscription_id: str, *, recipient: Addressee, channel: str, editors: Mapping[str, Sequence[str]]
 ) -> Sequence[str]:
     """Return the ids of those who must be able to see an event that is sent for a reason of this kind and alert.
 
     That is the person whom it concerns and, if it goes to an endpoint (``is_to_endpoint``), all editors of the alert:
-    so redirecting an alert reveals no more than its editor may see. Nobody for what Tocsin's own alerts name.
+    so redirecting an alert reveals no more than its editor may see. Nobody for what Tocsin's own alerts name. The own
+    address of a person or team is read by who set it.
     """
-    concerned = () if recipient_id is None or kind == ReasonKind.EXTERNAL else (recipient_id,)
+    own = own_address_of(recipient.target)
+    person = () if recipient.id is None or kind == ReasonKind.EXTERNAL else (recipient.id,)
+    concerned = person if own is None else (*person, own.setter_id)
     return (*concerned, *editors.get(subscription_id, ())) if is_to_endpoint(kind, channel) else concerned
 
 
 def _viewers(reason: Document, row: NotificationRow, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:
     kind, alert = reason["kind"], reason["subscriptionId"]
-    return viewers_of(kind, alert, recipient_id=row["recipient_id"], channel=row["channel"], editors=editors)
+    recipient = Addressee(row["recipient_id"], row["target"])
+    return viewers_of(kind, alert, recipient=recipient, channel=row["channel"], editors=editors)
 
 
 def _to_endpoints(row: NotificationRow) -> Iterator[Document]:

@@ -50,6 +50,7 @@ class RecipientRule:
     downstream_depth : how many hops of lineage count for owners and followers; 0 is the changed entity alone
     questions : the alert's conditions on the recipient (``conditions/relations.py``)
     by_address : it reaches people at their e-mail address
+    by_own_address : it reaches people, and teams as a whole, at the address that is in their profile
     bot : the bot that writes to them: what two bots say are two notifications; empty for Tocsin's own mail
     owners : types and ids of the alert's owners, of whom it asks its questions where it reaches no person
     """
@@ -63,6 +64,7 @@ class RecipientRule:
     downstream_depth: int = 0
     questions: tuple[str, ...] = ()
     by_address: bool = False
+    by_own_address: bool = False
     bot: str = ""
     owners: tuple[tuple[str, str], ...] = ()
 
@@ -96,6 +98,7 @@ def _row(
         receiver=receiver,
         downstream_depth=_depth(destination) if relation in ALONG_LINEAGE else 0,
         by_address=destination.type is Channel.EMAIL or _has_bot(destination),
+        by_own_address=destination.uses_own_addresses and relation is not ReasonKind.EXTERNAL,
         bot=_bot(subscription, destination) if _has_bot(destination) else "",
     )
 

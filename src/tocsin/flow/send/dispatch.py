@@ -16,7 +16,7 @@ from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
-from tocsin.model.subscription import DEFAULT_BATCH_SIZE, Destination
+from tocsin.model.subscription import DEFAULT_BATCH_SIZE, Destination, DestinationConfig
 from tocsin.model.template import Template
 
 Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
@@ -206,6 +206,12 @@ class Route:
     def is_of_administrators(self) -> bool:
         """Return whether nobody but administrators, or Tocsin itself, has created or changed the alert."""
         return self.share.is_of_administrators
+
+
+def at_own_address(route: Route, config: DestinationConfig) -> Route:
+    """Return a route that leads to the own address of its recipient: others may read there as well."""
+    destination = route.destination.model_copy(update={"config": config})
+    return replace(route, destination=destination, reaches_recipient=False)
 
 
 class Sender(Protocol):

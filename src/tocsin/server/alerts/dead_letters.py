@@ -20,6 +20,7 @@ from tocsin.flow.send.wording import headline
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
 from tocsin.model.notification import Reason
+from tocsin.model.own_address import own_address_of, shown_target
 from tocsin.model.phrases import meant
 from tocsin.model.replay import DeadLetter, Replay, Selection
 from tocsin.model.subscription import Channel, Destination
@@ -122,7 +123,7 @@ def letters_json(letters: Sequence[DeadLetter], caller: Caller) -> list[Document
                     "category": destination.category.value if destination else None,
                     "type": letter.channel,
                 },
-                "recipient": letter.target,
+                "recipient": shown_target(letter.target),
                 "status": letter.status.value,
                 "isDeadLetter": letter.status in _DEAD,
                 "reason": letter.reason,
@@ -153,6 +154,8 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
     seen = caller.visibility.shown([one.event for one in dispatches[0].entries])
     if any(shown is None or shown != one.event for shown, one in zip(seen, dispatches[0].entries, strict=True)):
         return "you may not view all of its events"
+    if own_address_of(letter.target) is not None:
+        return "it goes to an address in the profile of its recipient"
     route = stores.routes.of(letter.subscription_id).get(letter.destination_id)
     if route is None:
         return "the alert or its destination no longer exists"

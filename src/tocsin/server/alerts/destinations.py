@@ -20,9 +20,19 @@ from tocsin.flow.send.channels.webhook.authentication import check_credentials
 from tocsin.flow.send.channels.webhook.filling import check_templates
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
-from tocsin.model.subscription import CONNECT_S, READ_S, Category, Channel, Destination, DestinationConfig
+from tocsin.model.subscription import (
+    CONNECT_S,
+    READ_S,
+    TO_PEOPLE,
+    Category,
+    Channel,
+    Destination,
+    DestinationConfig,
+)
 
 _NAMING_PEOPLE = frozenset({"receivers", "send_to_admins", "send_to_owners", "send_to_followers"})
+_AT_OWN_ADDRESSES = frozenset({Category.OWNERS, Category.TEAMS})
+"""Categories of recipients who are reached at the addresses in their profiles."""
 _EMPTY = DestinationConfig()
 _TIMEOUTS = {"timeout": CONNECT_S, "read_timeout": READ_S}
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
@@ -51,7 +61,10 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
     """
     _check_pair(destination, place)
     config, inside = destination.config, f"{place}.config"
-    CHANNELS[destination.type].check(destination, inside)
+    if destination.uses_own_addresses and destination.category in _AT_OWN_ADDRESSES:
+        _check_own(destination, inside)
+    else:
+        CHANNELS[destination.type].check(destination, inside)
     _check_unused(destination, inside)
     _check_timeouts(destination, place)
     if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
@@ -61,6 +74,17 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
         )
     for index, receiver in enumerate(config.receivers):
         _check_receiver(receiver, destination, names, f"{inside}.receivers[{index}]")
+
+
+def _check_own(destination: Destination, place: str) -> None:
+    """Refuse what says how to reach recipients who have an address of their own."""
+    for key in DestinationConfig.model_fields:
+        if key not in _NAMING_PEOPLE and getattr(destination.config, key) != getattr(_EMPTY, key):
+            raise InvalidInput(
+                f"is for category External: {destination.category} are reached at the address in their profile"
+                " (profile.subscription); omit it",
+                field=f"{place}.{to_camel(key)}",
+            )
 
 
 def _check_unused(destination: Destination, place: str) -> None:
@@ -85,9 +109,8 @@ def _check_unused(destination: Destination, place: str) -> None:
 
 
 def _reaches_people(destination: Destination) -> bool:
-    if destination.type is Channel.SLACK:
-        return bool(destination.config.bot_token)
-    return CHANNELS[destination.type].categories != {Category.EXTERNAL}
+    is_by_bot = destination.type is Channel.SLACK and bool(destination.config.bot_token)
+    return destination.type in TO_PEOPLE or is_by_bot or destination.uses_own_addresses
 
 
 def _check_timeouts(destination: Destination, place: str) -> None:
@@ -130,6 +153,8 @@ def _check_pair(destination: Destination, place: str) -> None:
 def _check_receiver(receiver: str, destination: Destination, names: Names, place: str) -> None:
     """Refuse what is no address where there must be one, and what is no user or team."""
     if "@" in receiver:
+        if destination.uses_own_addresses:
+            raise InvalidInput(f"{receiver!r} has no address for {destination.type}; name a user or team", field=place)
         if destination.type is Channel.ACTIVITY_FEED:
             raise InvalidInput(f"{receiver!r} has no inbox; name a user or team, or choose type Email", field=place)
         if not _ADDRESS.fullmatch(receiver):

@@ -23,6 +23,7 @@ from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
+from tocsin.model.own_address import shown_target
 from tocsin.server.alerts.explanations import PagedExplanation
 
 MOST_PEOPLE = 50
@@ -225,7 +226,7 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
     is_held = is_open and message.held_since_ms is not None
     return {
         "id": message.id,
-        "target": message.target,
+        "target": shown_target(message.target),
         "groupingKey": message.grouping_key,
         "notificationCount": message.notification_count,
         "status": message.status,

@@ -20,6 +20,7 @@ from tocsin.settings import Settings
 
 _IN_THE_APP = "Nothing was sent: the inbox shows notifications once the pipeline has processed their event."
 _IN_A_QUEUE = "Nothing was sent: consumers claim events from the queue once the pipeline has processed them."
+_TO_OWN_ADDRESSES = "Nothing was sent: a test is about no asset, whose owners and teams have addresses of their own."
 _INSTEAD = "A test is about no asset, whose recipients could be written to: it was addressed to you instead."
 _TO_NOBODY = (
     "Nothing was sent: a test is about no asset, whose recipients could be written to, and you have no address."
@@ -33,7 +34,7 @@ def trial_targets(destination: Destination, asker: str | None) -> tuple[str, ...
     Owners, followers and the like are those of an asset, and nobody else is written to for a test.
     """
     channel = CHANNELS[destination.type]
-    if channel.open_sender is None:
+    if channel.open_sender is None or destination.uses_own_addresses:
         return ()
     return channel.targets(destination) or ((asker,) if asker else ())
 
@@ -53,7 +54,7 @@ async def try_destination(
     the inbox, to which nothing is sent.
     """
     channel, targets = CHANNELS[destination.type], trial_targets(destination, asker)
-    if channel.open_sender is None:
+    if channel.open_sender is None or destination.uses_own_addresses:
         return {"status": "Success", "statusInfo": _unsent(destination), "timestamp": now_ms}
     if not targets:
         bad = OutcomeReason.BAD_ADDRESS.value
@@ -67,6 +68,8 @@ async def try_destination(
 
 
 def _unsent(destination: Destination) -> str:
+    if destination.uses_own_addresses:
+        return _TO_OWN_ADDRESSES
     is_queue = destination.type is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
     return _IN_A_QUEUE if is_queue else _IN_THE_APP
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
 
-from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, Member, Portion, Principal
+from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model import fqn
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
@@ -23,6 +23,7 @@ from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.engine import reading
 from tocsin.store.feed import thread_directory
 from tocsin.store.keys import is_one_of
+from tocsin.store.people.own_addresses import held_addresses
 from tocsin.store.tables import entity, follow, past_relation, person
 
 _KEYS_PER_STATEMENT = 20_000
@@ -160,6 +161,11 @@ class SqlDirectory:
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         """Return the people of those ids, deleted ones and bots included."""
         yield from map(Person._make, self._by_key(_PEOPLE, person.c.user_id, user_ids))
+
+    def own_addresses(self, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
+        """Return the addresses that these people and teams have in their profiles, if it is known who set them."""
+        with reading(self._engine) as connection:
+            yield from held_addresses(connection, holder_ids)
 
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
         """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""

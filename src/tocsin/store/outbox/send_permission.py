@@ -16,7 +16,7 @@ from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.clock import Steady, steady_s
 from tocsin.conditions.changes import changes_of
 from tocsin.flow.resolve.directory import NO_END
-from tocsin.flow.resolve.only_visible import is_to_endpoint, viewers_of
+from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
 from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
 from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
@@ -156,8 +156,8 @@ class Permitted:
         known: dict[str, Visibility] = {}
 
         def viewers(entry: Entry, reason: Reason) -> list[Visibility]:
-            alert, person = reason.subscription_id, entry.recipient_id
-            ids = viewers_of(reason.kind, alert, recipient_id=person, channel=channel, editors=editors)
+            alert, recipient = reason.subscription_id, Addressee(entry.recipient_id, dispatch.message.target)
+            ids = viewers_of(reason.kind, alert, recipient=recipient, channel=channel, editors=editors)
             for one in ids:
                 known.setdefault(one, Visibility(policies.of(one), self._standing))
             return [known[one] for one in ids]

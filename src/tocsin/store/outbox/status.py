@@ -19,6 +19,7 @@ from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, con
 from tocsin.flow.track.failing import Failing
 from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
+from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.outbox.pauses import probe_again
@@ -86,7 +87,8 @@ def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: in
         probe_again(connection, {(one.message.subscription_id, one.message.destination_id) for one in unsent}, now_ms)
     by_key: dict[Key, list[Finished]] = {}
     for one in finished:
-        for key in _concerned(one) if concerns_destination(one.attempt) else ():
+        is_own = own_address_of(one.message.target) is not None  # the address of one person pauses nobody else's
+        for key in _concerned(one) if concerns_destination(one.attempt) and not is_own else ():
             by_key.setdefault(key, []).append(one)
     changed_at_ms = _changed_at_ms(connection, {subscription_id for subscription_id, _ in by_key})
     rows: list[Document] = []

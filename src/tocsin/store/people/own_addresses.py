@@ -1,22 +1,85 @@
-"""Own addresses of people and teams that older versions stored in clear, sealed when a server starts.
+"""Own addresses of people and teams: who has one, and the address itself, for sending.
 
-The server is who has the key. Migration 0028 has masked them in versions and events. Next:
-``flow/capture/secrets.py``, which seals what is written now.
+Those that older versions stored in clear are sealed when a server, which has the key, starts; migration 0028 has masked
+them in versions and events. Next: ``flow/capture/secrets.py``, which seals what is written now.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from typing import Any
+
 from sqlalchemy import Connection, Engine, select, update
 
-from tocsin.flow.capture.secrets import KIND, split
+from tocsin.flow.capture.secrets import KIND, in_clear_part, split
+from tocsin.flow.resolve.directory import HeldAddress
 from tocsin.model.entity import Document
+from tocsin.model.own_address import OWN_KEYS, SETTERS, OwnAddress
 from tocsin.model.secret import PROFILE, SUBSCRIPTION
+from tocsin.model.subscription import Channel, DestinationConfig
+from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text, to_text
-from tocsin.store.engine import writing
+from tocsin.store.engine import reading, writing
 from tocsin.store.observations.series import SqlAttachments
-from tocsin.store.tables import entity
+from tocsin.store.observations.tables import attachment
+from tocsin.store.tables import entity, person
 
 _CHANGES = ("changeDescription", "incrementalChangeDescription")
+
+
+class OwnAddresses:
+    """The own addresses of one store, in clear."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, own: OwnAddress, channel: str) -> DestinationConfig | None:
+        """Return how to send there; None if the holder has no such address any more, or somebody else set it."""
+        key = OWN_KEYS[Channel(channel)]
+        with reading(self._engine) as connection:
+            held = next((one for one in held_addresses(connection, [own.holder_id]) if one.channel == channel), None)
+            if held is None or held.deleted or held.address != own:
+                return None
+            document = from_text(
+                connection.scalars(select(entity.c.document).where(entity.c.id == own.holder_id)).one()
+            )
+            secrets = SqlAttachments(connection).get(own.holder_id, KIND) or {}
+        return DestinationConfig.model_validate(in_clear_part(PROFILE, document[PROFILE], secrets)[SUBSCRIPTION][key])
+
+
+def held_addresses(connection: Connection, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
+    """Yield the addresses that these people and teams have, if whoever set them is still there."""
+    columns = (entity.c.id, entity.c.entity_type, entity.c.name, entity.c.deleted, entity.c.document)
+    setters = attachment.c.document.label("setters")
+    match = (attachment.c.entity_id == entity.c.id) & (attachment.c.kind == SETTERS)
+    for some in chunked(sorted(holder_ids)):
+        query = select(*columns, setters).join(attachment, match).where(entity.c.id.in_(some))
+        rows = [(row, from_text(row.setters)) for row in connection.execute(query)]
+        present = _present(connection, {one for _, set_by in rows for one in set_by.values()})
+        for row, set_by in rows:
+            yield from _held(row, {key: one for key, one in set_by.items() if one in present})
+
+
+def _held(row: Any, set_by: Document) -> Iterator[HeldAddress]:  # Any: a row of an entity
+    document = from_text(row.document)
+    for channel, key in OWN_KEYS.items():
+        if key in set_by and _endpoint(document, key):
+            own = OwnAddress(row.entity_type, row.id, set_by[key])
+            yield HeldAddress(channel, own, row.name, bool(row.deleted))
+
+
+def _present(connection: Connection, user_ids: Collection[str]) -> set[str]:
+    """Return those of these people who are not deleted."""
+    found: set[str] = set()
+    for some in chunked(sorted(user_ids)):
+        query = select(person.c.user_id).where(person.c.user_id.in_(some), ~person.c.deleted)
+        found.update(connection.scalars(query))
+    return found
+
+
+def _endpoint(document: Document, key: str) -> object:
+    config = ((document.get(PROFILE) or {}).get(SUBSCRIPTION) or {}).get(key)
+    return config.get("endpoint") if isinstance(config, dict) else None
 
 
 def seal_own_addresses(engine: Engine) -> None:

@@ -77,5 +77,5 @@ def check_header(name: str, value: object, place: str) -> None:
 
 
 def endpoint_of(destination: Destination) -> tuple[str, ...]:
-    """Return the address that a destination posts to, as the only one."""
-    return (destination.config.endpoint or "",)
+    """Return the address that a destination posts to; none where recipients have their own."""
+    return () if destination.uses_own_addresses else (destination.config.endpoint or "",)

@@ -46,7 +46,7 @@ def _preview(dispatch: Dispatch, base_url: str) -> Document:
 GOOGLE_CHAT = ChannelType(
     channel=Channel.G_CHAT,
     phrase="in Google Chat",
-    categories=frozenset({Category.EXTERNAL}),
+    categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.SUMMARY,

@@ -45,7 +45,7 @@ def _preview(dispatch: Dispatch, base_url: str) -> Document:
 MS_TEAMS = ChannelType(
     channel=Channel.MS_TEAMS,
     phrase="in Microsoft Teams",
-    categories=frozenset({Category.EXTERNAL}),
+    categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.SUMMARY,

@@ -49,7 +49,8 @@ def _check(destination: Destination, place: str) -> None:
 def _check_without_bot(destination: Destination, place: str) -> None:
     if destination.category is not Category.EXTERNAL:
         raise InvalidInput(
-            "Slack needs a bot's token to write to people; an endpoint is for External", field=f"{place}.botToken"
+            "Slack needs a bot's token for this category; Owners and Teams are reached at their own addresses as well",
+            field=f"{place}.botToken",
         )
     check_endpoint(destination.config.endpoint, f"{place}.endpoint")
     check_authentication(destination.config, place)

@@ -54,7 +54,7 @@ async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[
 WEBHOOK = ChannelType(
     channel=Channel.WEBHOOK,
     phrase="by webhook",
-    categories=frozenset({Category.EXTERNAL}),
+    categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.ARRAYS,

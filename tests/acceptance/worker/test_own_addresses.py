@@ -1,0 +1,123 @@
+"""Tests of own addresses through a worker: owners and teams are reached where their profiles say, each for itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+from sqlalchemy import Engine
+from tests.acceptance.worker.chat_receivers import listening, reasons, statuses
+from tests.acceptance.worker.test_worker import until, working
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+
+from tocsin.flow.send.channels.slack.sender import SlackSender
+from tocsin.flow.send.channels.webhook.sender import WebhookSender
+from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.http_requests import HttpRequests
+from tocsin.model.entity import Document
+from tocsin.store.outbox.status import DestinationStatuses
+
+
+class Receivers:
+    """What arrived, by path; ``gone`` are paths that answer 410."""
+
+    def __init__(self, *gone: str) -> None:
+        self.arrived: list[tuple[str, Document]] = []
+        self.headers: list[str] = []
+        self._gone = gone
+
+    async def post(self, request: web.Request) -> web.Response:
+        if request.path in self._gone:
+            return web.Response(status=410)
+        self.arrived.append((request.path, json.loads(await request.read())))
+        self.headers.append(request.headers.get("X-Key", ""))
+        return web.Response(text="ok")
+
+    def paths(self) -> list[str]:
+        return sorted(path for path, _ in self.arrived)
+
+
+def give(company: SmallCompany, entity_type: str, name: str, addresses: Document, *, by: str = "dia") -> None:
+    """Set the own addresses of a person or team."""
+    patch = [{"op": "add", "path": "/profile", "value": {"subscription": addresses}}]
+    company.writes.patch(entity_type, company.key(name), patch, actor=company.actor(by))
+
+
+@asynccontextmanager
+async def sending(engine: Engine) -> AsyncIterator[None]:
+    async with HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
+        slack = SlackSender(requests, base_url="https://t.example", api_url="https://slack.example/api")
+        async with working(engine, senders={"Webhook": WebhookSender(requests, source="http://t"), "Slack": slack}):
+            yield
+
+
+def owners(channel: str) -> Document:
+    return {"category": "Owners", "type": channel}
+
+
+async def test_owners_are_reached_at_their_own_addresses(store_engine: Engine) -> None:
+    company, receivers = SmallCompany(store_engine), Receivers()
+    company.alert("owned", [owners("Webhook"), owners("Slack")], resources=("table",), poll_interval_s=0)
+    async with listening(receivers.post) as url:
+        give(company, "team", "shop", {"generic": {"endpoint": f"{url}/shop", "headers": {"X-Key": "key"}}})
+        give(company, "user", "dia", {"slack": {"endpoint": f"{url}/services/dia"}})
+        company.describe("orders", "first", by="dia")
+        company.describe("revenue", "second", by="ana")
+        notify_all(store_engine)
+        async with sending(store_engine):
+            await until(lambda: statuses(store_engine) == {("delivered", 1): 2})
+    assert receivers.paths() == ["/services/dia", "/shop"]
+    assert "key" in receivers.headers
+
+
+async def test_a_team_of_a_destination_is_reached_as_a_whole(sqlite_engine: Engine) -> None:
+    company, receivers = SmallCompany(sqlite_engine), Receivers()
+    teams = {"category": "Teams", "type": "Webhook", "config": {"receivers": ["shop", "tills"]}}
+    company.alert("named", [teams], resources=("table",), poll_interval_s=0)
+    async with listening(receivers.post) as url:
+        give(company, "team", "shop", {"generic": {"endpoint": f"{url}/shop"}})
+        give(company, "user", "ben", {"generic": {"endpoint": f"{url}/ben"}})
+        company.describe("orders", "first")
+        notify_all(sqlite_engine)
+        async with sending(sqlite_engine):
+            await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
+    assert receivers.paths() == ["/shop"]
+
+
+async def test_an_address_that_fails_pauses_nobody_else(sqlite_engine: Engine) -> None:
+    company, receivers = SmallCompany(sqlite_engine), Receivers("/dia")
+    alert_id = company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
+    async with listening(receivers.post) as url:
+        give(company, "user", "dia", {"generic": {"endpoint": f"{url}/dia"}})
+        give(company, "team", "shop", {"generic": {"endpoint": f"{url}/shop"}})
+        for number in range(30):
+            company.describe("revenue", f"text {number}", by="ana")
+        company.describe("orders", "last")
+        notify_all(sqlite_engine)
+        async with sending(sqlite_engine):
+            await until(lambda: receivers.paths() == ["/shop"])
+            await until(lambda: statuses(sqlite_engine)["awaitingRetry", 1] == 30)
+    assert DestinationStatuses(sqlite_engine).of(alert_id) == {}
+
+
+@pytest.mark.parametrize("change", ["removed", "set by somebody else"])
+async def test_an_address_that_changes_hands_gets_nothing_that_was_for_the_other(
+    sqlite_engine: Engine, change: str
+) -> None:
+    company, receivers = SmallCompany(sqlite_engine), Receivers()
+    company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
+    async with listening(receivers.post) as url:
+        give(company, "team", "shop", {"generic": {"endpoint": f"{url}/first"}})
+        company.describe("orders", "for the first")
+        notify_all(sqlite_engine)
+        other = {} if change == "removed" else {"generic": {"endpoint": f"{url}/second"}}
+        give(company, "team", "shop", other, by="cem")
+        async with sending(sqlite_engine):
+            await until(lambda: reasons(sqlite_engine) == {"recipientGone"})
+            await asyncio.sleep(0)
+    assert receivers.arrived == []

@@ -1,0 +1,95 @@
+"""Tests of alerts that reach owners and teams at their own addresses: what is accepted, and who must may view."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from sqlalchemy import Engine, select
+from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_explain import Person, alert, describe, explained, of, own, person
+from tests.notifying import notify_all
+from tests.serving import Json
+
+from tocsin.store.tables import message, notification
+
+__all__ = ["person"]  # a fixture
+
+SLACK = {"slack": {"endpoint": "https://hooks.slack.com/services/T01/B02/secret"}}
+OWNERS = [{"category": "Owners", "type": "Slack"}]
+
+
+def give(client: httpx.Client, path: str, addresses: Json = SLACK) -> None:
+    set_ = patched(client, path, {"op": "add", "path": "/profile", "value": {"subscription": addresses}})
+    assert set_.status_code == 200, set_.text
+
+
+def targets(engine: Engine, event_id: str) -> list[str]:
+    found = select(message.c.target).join(notification, notification.c.message_id == message.c.id)
+    query = found.where(notification.c.event_id == event_id, message.c.channel == "Slack")
+    with engine.connect() as connection:
+        return [target.rpartition(":")[0] for target in connection.scalars(query)]
+
+
+@pytest.mark.parametrize("channel", ["Slack", "MsTeams", "GChat", "Webhook"])
+@pytest.mark.parametrize("category", ["Owners", "Teams"])
+def test_owners_and_teams_need_no_endpoint(administrator: httpx.Client, channel: str, category: str) -> None:
+    made(administrator, "/teams", name="crew", teamType="Group")
+    config = {"receivers": ["crew"]} if category == "Teams" else {}
+    created = alert(administrator, "Own", destinations=[{"category": category, "type": channel, "config": config}])
+    (destination,) = created["destinations"]
+    assert (destination["category"], destination["type"]) == (category, channel)
+    body = {"category": category, "type": channel, "config": {**config, "endpoint": "https://example.org/hook"}}
+    refused = administrator.post(
+        "/events/subscriptions",
+        json={"name": "Other", "alertType": "Notification", "destinations": [body]}
+        | {"filteringRules": {"resources": ["table"]}},
+    )
+    assert refused.status_code == 400
+    tried = administrator.post("/events/subscriptions/testDestination", json={"destinations": [destination]})
+    assert "Nothing was sent" in tried.text, tried.text
+
+
+def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_none(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    (ann, client), (ben, _) = person("ann"), person("ben")
+    own(administrator, orders, ann, ben)
+    alert(administrator, "Own", destinations=OWNERS)
+    give(client, f"/users/{ann}")
+    event = describe(administrator, orders, "New.")
+    notify_all(sqlite_engine)
+    assert targets(sqlite_engine, event) == [f"own:user:{ann}"]
+    answer = explained(administrator, event, subscription="Own", user="ben")["answer"]
+    assert answer == "No: Own matched, but ben has no address for Slack in the profile."
+    whole = explained(administrator, event, subscription="Own")
+    assert whole["disagreements"] == []
+    assert whole["answer"] == "1 notification, by Own."
+    administrator.delete(f"/users/{ann}")
+    event = describe(administrator, orders, "Newer.")
+    notify_all(sqlite_engine)
+    assert targets(sqlite_engine, event) == []
+
+
+@pytest.mark.parametrize("hidden_from", ["setter", "deleted setter", "editor", "nobody"])
+def test_who_set_the_address_of_a_team_must_may_view(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine, hidden_from: str
+) -> None:
+    (ann, client), (ben, other) = person("ann"), person("ben")
+    team = made(administrator, "/teams", name="crew", teamType="Group", users=[ann])
+    own(administrator, orders, team["id"], kind="team")
+    editing = {"effect": "allow", "resources": ["team"], "operations": ["EditAll"]}
+    denied = {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
+    restrict(administrator, ann, editing, *([denied] if hidden_from == "setter" else []))
+    give(client, f"/teams/{team['id']}")
+    alert(other, "Own", destinations=OWNERS)
+    if hidden_from == "editor":
+        restrict(administrator, ben, denied)
+    if hidden_from == "deleted setter":
+        assert administrator.delete(f"/users/{ann}").status_code == 200
+    event = describe(administrator, orders, "Hidden.")
+    notify_all(sqlite_engine)
+    assert targets(sqlite_engine, event) == ([f"own:team:{team['id']}"] if hidden_from == "nobody" else [])
+    answer = explained(administrator, event, subscription="Own")
+    assert answer["disagreements"] == []
+    if hidden_from in ("setter", "nobody"):
+        assert [one["name"] for one in of(answer, "Own")["reached"]["data"]] == ["team crew"]

@@ -27,6 +27,7 @@ NO_ASSET = {
     "GET /auth/login": "nobody is known yet",
     "GET /healthcheck": "says whether the server lives",
     "GET /system/version": "says which version answers",
+    "GET /system/settings": "the same for everybody",
     "GET /system/settings/{name}": "the same for everybody",
     "GET /queries/{query_id}/costs": "numbers of a query, which every answer asks for first",
     "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",

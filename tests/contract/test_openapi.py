@@ -11,6 +11,7 @@ from tests.serving import Json
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
 
 _WITHOUT_BODY = {
+    "put /api/v1/system/settings/reset/{name}",
     "post /api/v1/acknowledge/{token}",
     "post /api/v1/mute/{token}",
     "post /api/v1/unsubscribe/{token}",

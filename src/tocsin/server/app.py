@@ -69,7 +69,7 @@ from tocsin.server.routes.notifications import (
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
-from tocsin.server.routes.system import connectors, defaults, health, page, version
+from tocsin.server.routes.system import catalogue_settings, connectors, health, page, version
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine
@@ -283,7 +283,7 @@ def _routes() -> APIRouter:
         preferences,
         activity,
         connectors,
-        defaults,
+        catalogue_settings,
         followers,
         runs,
         results,

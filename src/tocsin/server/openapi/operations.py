@@ -84,7 +84,11 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     # system, people
     "version.version": OpenApiOperation("Version"),
     "health.healthcheck": OpenApiOperation("Health", or_unavailable="With `strict`: `status` is not `ok`."),
-    "defaults.read_setting": OpenApiOperation("Setting"),
+    "catalogue_settings.list_settings": OpenApiOperation("SettingPage"),
+    **dict.fromkeys(
+        ("catalogue_settings.read_setting", "catalogue_settings.reset_setting"), OpenApiOperation("Setting")
+    ),
+    "catalogue_settings.write_setting": OpenApiOperation("Setting", "SettingRequest"),
     "connectors.read_definition": OpenApiOperation("ConnectionTest"),
     "users.login": OpenApiOperation("LogIn", "LogInRequest"),
     "users.logged_in_user": OpenApiOperation("User"),

@@ -102,6 +102,7 @@ REQUESTS: dict[str, Document] = {
     "VoteRequest": closed({"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]),
     "SlackInteraction": whole({"payload": {"type": "string", "description": "The interaction as JSON."}}),
     "Markdown": {"type": "string", "description": "A document in markdown."},
+    "SettingRequest": closed({"config_type": TEXT, "config_value": OPEN}, required=["config_type", "config_value"]),
     "ColumnChange": closed(
         {
             **dict.fromkeys(("displayName", "description", "constraint"), TEXT),

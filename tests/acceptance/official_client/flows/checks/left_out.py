@@ -71,7 +71,6 @@ LEFT_OUT = {
         _NO_PORTS,
     ),
     **dict.fromkeys("export_csv_async import_csv_async".split(), _BY_WEBSOCKET),
-    "create_or_update_settings": "system settings can be read, not written",
     "run_pipeline": "Tocsin does not run ingestion pipelines",
     "patch_automation_workflow_response": "Tocsin has no automation workflows",
     "get_ingestion_pipeline_by_name": "it returns None, whatever a server answers (it asks a dict for an attribute)",

@@ -11,7 +11,7 @@ from metadata.generated.schema.entity.data.database import Database
 from metadata.generated.schema.entity.data.table import Table
 from metadata.generated.schema.entity.services.databaseService import DatabaseService
 from metadata.generated.schema.metadataIngestion.workflow import Source
-from metadata.generated.schema.settings.settings import SettingType
+from metadata.generated.schema.settings.settings import Settings, SettingType
 from metadata.ingestion.ometa.ometa_api import OpenMetadata
 from speaking import connected
 
@@ -95,6 +95,19 @@ def _profiler(world: World) -> None:
 def _setting(world: World) -> None:
     settings = world.metadata.get_settings_by_name(SettingType.profilerConfiguration)
     assert settings.config_type is SettingType.profilerConfiguration
+
+
+@check("create_or_update_settings get_profiler_config_settings", "the settings of the profiler are kept")
+def _written_setting(world: World) -> None:
+    value = {"metricConfiguration": [{"dataType": "INT", "metrics": ["min", "max"], "disabled": False}]}
+    written = world.metadata.create_or_update_settings(
+        Settings(config_type="profilerConfiguration", config_value=value)
+    )
+    read = world.metadata.get_profiler_config_settings()
+    assert written == read
+    assert [metric.value for metric in read.config_value.metricConfiguration[0].metrics] == ["min", "max"]
+    world.metadata.client.put("/system/settings/reset/profilerConfiguration", "{}")
+    assert world.metadata.get_profiler_config_settings().config_value.metricConfiguration == []
 
 
 @check("get_create_service_from_source create_service_from_source", "a service of a workflow's source")

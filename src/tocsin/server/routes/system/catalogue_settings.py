@@ -1,0 +1,115 @@
+"""Routes of OpenMetadata's system settings, as far as its client and its workflows act on them.
+
+Tocsin's own settings are in its configuration: ``docs/settings.md``. A value that was written is attached to the
+Organization, which is always there. Next: ``docs/decisions/0096-system-settings-are-attached-to-the-organization.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, Response
+
+from tocsin.access.subject import ORGANIZATION
+from tocsin.catalogue.observations.field_checks import Check, checked, each, flag, name, shape
+from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.phrases import meant
+from tocsin.model.stored import Key, Stored, Written
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathText, answer
+
+_FORMS: dict[str, Check] = {
+    "profilerConfiguration": shape(
+        {},
+        {
+            "metricConfiguration": each(shape({}, {"dataType": name, "metrics": each(name), "disabled": flag})),
+            "sampleDataConfig": shape({}, {"storeSampleData": flag, "readSampleData": flag}),
+        },
+    ),
+}
+"""What a value that may be written looks like, by the name of the setting."""
+
+_DEFAULTS: dict[str, Document] = {
+    "profilerConfiguration": {"metricConfiguration": []},
+    "assetCertificationSettings": {"allowedClassification": "Certification", "validityPeriod": "P30D"},
+}
+"""Values by name: the profiler computes all its metrics; tags of one classification certify, for thirty days."""
+
+_KIND = "setting:{}"
+
+router = APIRouter(prefix="/system/settings", tags=["system"])
+
+
+@router.get("")
+def list_settings(caller: Asked) -> Response:
+    """Return every setting of OpenMetadata that there is."""
+    data = [_setting(setting, caller) for setting in _DEFAULTS]
+    return answer({"data": data, "paging": {"total": len(data)}})
+
+
+@router.get("/{name}")
+def read_setting(name: PathText, caller: Asked) -> Response:
+    """Return a setting of OpenMetadata: ``profilerConfiguration`` or ``assetCertificationSettings``."""
+    return answer(_setting(_known(name), caller))
+
+
+@router.put("")
+def write_setting(body: DocumentBody, caller: Asked) -> Response:
+    """Write a setting: ``{"config_type": "profilerConfiguration", "config_value": {…}}``; for administrators."""
+    setting, value = _known(str(body.get("config_type"))), body.get("config_value")
+    if setting not in _FORMS:
+        raise InvalidInput(f"{setting} cannot be changed; valid settings: {', '.join(_FORMS)}", field="config_type")
+    if not isinstance(value, dict):
+        raise InvalidInput("must be an object", field="config_value")
+    kept = checked(_FORMS[setting], _without_nulls(value))
+
+    def work(record: Record, organization: Stored) -> Written:
+        record.transaction.attachments.put(organization.id, _KIND.format(setting), kept)
+        return Written(organization.document, None)
+
+    return _written(setting, work, caller)
+
+
+@router.put("/reset/{name}")
+def reset_setting(name: PathText, caller: Asked) -> Response:
+    """Give a setting its default value again; for administrators."""
+    setting = _known(name)
+
+    def work(record: Record, organization: Stored) -> Written:
+        record.transaction.attachments.remove(organization.id, _KIND.format(setting))
+        return Written(organization.document, None)
+
+    return _written(setting, work, caller)
+
+
+def _known(setting: str) -> str:
+    if setting in _DEFAULTS:
+        return setting
+    raise NotFound(f"There is no setting {setting!r}; {meant(setting, sorted(_DEFAULTS))}.")
+
+
+def _written(setting: str, work: Callable[[Record, Stored], Written], caller: Caller) -> Response:
+    if not caller.actor.is_admin:
+        raise Forbidden("Only administrators may change system settings.")
+    caller.parts.writes.on_entity("team", Key.by_name(ORGANIZATION), work, actor=caller.actor)
+    return answer(_setting(setting, caller))
+
+
+def _setting(setting: str, caller: Caller) -> Document:
+    kept: Document | None = None
+    if setting in _FORMS and (root := caller.parts.catalogue.root_team()) is not None:
+        kept = caller.parts.observations.attached([root["id"]], _KIND.format(setting)).get(root["id"])
+    return {"config_type": setting, "config_value": _DEFAULTS[setting] if kept is None else kept}
+
+
+def _without_nulls(value: Document) -> Document:
+    return {
+        key: _without_nulls(inner)
+        if isinstance(inner, dict)
+        else [_without_nulls(one) if isinstance(one, dict) else one for one in inner]
+        if isinstance(inner, list)
+        else inner
+        for key, inner in value.items()
+        if inner is not None
+    }

@@ -11,8 +11,9 @@ import time
 from collections.abc import Sequence
 
 from tocsin.flow.match import local
-from tocsin.flow.match.plan import ALL_RESOURCES, Plan
+from tocsin.flow.match.plan import Plan
 from tocsin.model.change import LoggedEvent
+from tocsin.model.subscription import ALL_RESOURCES
 
 _ROWS_PER_POLL = 10
 

@@ -10,6 +10,9 @@ import pytest
 from tests.contract.test_answers import patched
 from tests.serving import Json, Served, table
 
+from tocsin.flow.match.plan import plan_of
+
+BELL = [{"category": "Admins", "type": "ActivityFeed"}]
 _GOLD = {"tagFQN": "Certification.Gold", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 
 
@@ -144,3 +147,29 @@ def test_patches_at_the_same_time_are_all_applied(administrator: httpx.Client, o
 
     with ThreadPoolExecutor(8) as threads:
         assert set(threads.map(patch, range(16))) == {200}
+
+
+@pytest.mark.parametrize("sent", [["Table", "TOPIC"], ["All"], ["testcase"], ["Table", "table"]])
+def test_resources_of_alerts_are_taken_in_any_case_and_answered_as_sent(
+    served: Served, administrator: httpx.Client, sent: list[str]
+) -> None:
+    request = {"name": "watch", "alertType": "Notification", "destinations": BELL}
+    made = administrator.post("/events/subscriptions", json=request | {"resources": sent})
+    assert made.status_code == 201, made.text
+    read = administrator.get(f"/events/subscriptions/{made.json()['id']}").json()
+    assert made.json()["filteringRules"]["resources"] == read["filteringRules"]["resources"] == sent
+    put = administrator.put("/events/subscriptions", json=request | {"resources": sent})
+    assert (put.status_code, put.json()["version"]) == (200, made.json()["version"])
+    (plan,) = [plan_of(one) for one in served.app.state.parts.subscriptions.list_all() if one.name == "watch"]
+    own = {"table": "table", "topic": "topic", "all": "all", "testcase": "testCase"}
+    assert plan.resources == tuple(dict.fromkeys(own[name.lower()] for name in sent))
+
+
+def test_an_action_that_no_event_of_its_resource_meets_is_remarked_on(administrator: httpx.Client) -> None:
+    action = {"name": "GetTestSuiteStatusUpdates", "arguments": [{"name": "testResultList", "input": ["Failed"]}]}
+    request = {"name": "suites", "alertType": "Observability", "destinations": BELL, "resources": ["testSuite"]}
+    request["input"] = {"actions": [action]}
+    made = administrator.post("/events/subscriptions", json=request)
+    assert made.status_code == 201, made.text
+    (remark,) = json.loads(made.headers["x-tocsin-remarks"])
+    assert remark["kind"] == "outsideResources"

@@ -26,9 +26,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tocsin.conditions.check import checked
-from tocsin.flow.match.plan import ALL_RESOURCES, Plan
+from tocsin.flow.match.plan import Plan
 from tocsin.jobs.intervals import brief
 from tocsin.model.audit_finding import FindingKind
+from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.spark.match import Index
 from tocsin.store.faults import fault_in
 

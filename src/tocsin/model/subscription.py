@@ -5,13 +5,20 @@ Source: seeds/001 and OpenMetadata 1.13 ``events/eventSubscription.json``. Next:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from hashlib import sha256
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tocsin.model.entity import Document, EntityReference, WireModel
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import RESOURCES as THREADS
+from tocsin.model.thread import THREAD
+
+ALL_RESOURCES = "all"
+"""The resource of an alert that is about everything."""
 
 DEFAULT_BATCH_SIZE = 100
 
@@ -152,10 +159,21 @@ class FilteringRule(WireModel):
     prefix_condition: PrefixCondition = PrefixCondition.AND
 
 
-class FilteringRules(WireModel):
-    """Which events a subscription is about: types of resource, rules and actions that must all hold."""
+def own_names(resources: Iterable[str]) -> tuple[str, ...]:
+    """Return resources by their own names, each once, however they are written; an unknown one as it is."""
+    return tuple(dict.fromkeys(_RESOURCES.get(resource.lower(), resource) for resource in resources))
 
-    resources: tuple[str, ...]
+
+_RESOURCES = {name.lower(): name for name in (ALL_RESOURCES, *ENTITY_TYPES, THREAD, *THREADS)}
+
+
+class FilteringRules(WireModel):
+    """Which events a subscription is about: types of resource, rules and actions that must all hold.
+
+    Resources may be written in any case; here they have their own.
+    """
+
+    resources: Annotated[tuple[str, ...], AfterValidator(own_names)]
     rules: tuple[FilteringRule, ...] = ()
     actions: tuple[FilteringRule, ...] = ()
 

@@ -22,6 +22,7 @@ from tocsin.flow.match.actions import actions_by_resources
 from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import (
+    ALL_RESOURCES,
     AlertType,
     Effect,
     EventSubscription,
@@ -31,7 +32,6 @@ from tocsin.model.subscription import (
 )
 from tocsin.model.thread import RESOURCES as THREADS
 
-ALL_RESOURCES = "all"
 _REPORTING = frozenset({"pipeline", "ingestionPipeline"})
 """Types that report runs; besides them only test cases report anything."""
 

@@ -20,13 +20,13 @@ from tocsin.conditions.paths import parts
 from tocsin.conditions.relations import questions_of
 from tocsin.conditions.test_results import TEST_CASE, without_tests
 from tocsin.flow.match.indexing import how_found
-from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
+from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.producers import PRODUCERS, possible
 from tocsin.logic import ALWAYS, conjoined, leaves
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, nearest
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
-from tocsin.model.subscription import EventSubscription, FilteringRules
+from tocsin.model.subscription import ALL_RESOURCES, EventSubscription, FilteringRules
 from tocsin.model.thread import THREAD, ThreadType
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tocsin.flow.match.actions import ACTIONS, ANY_ACTIONS
-from tocsin.flow.match.plan import ALL_RESOURCES
 from tocsin.flow.match.remarks import Remark, RemarkKind, of_alert
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.subscription import AlertType, EventSubscription
+from tocsin.model.subscription import ALL_RESOURCES, AlertType, EventSubscription
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
 from tocsin.server.alerts.alert_types import OBSERVED, RESOURCES_OF

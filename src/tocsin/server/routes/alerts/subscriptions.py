@@ -30,7 +30,13 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
-from tocsin.model.subscription import Destination, SubscriptionState, with_destination_defaults
+from tocsin.model.subscription import (
+    ALL_RESOURCES,
+    Destination,
+    SubscriptionState,
+    own_names,
+    with_destination_defaults,
+)
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.former_names import with_current_names
@@ -358,8 +364,8 @@ def _delete(key: Key, caller: Caller) -> Response:
 
 def check_resources(alert: Document, caller: Caller) -> None:
     """Refuse an alert on what its maker may not view at all; what they may view in part, resolving narrows."""
-    for resource in (alert.get("filteringRules") or {}).get("resources") or ():
-        if resource == "all":
+    for resource in own_names((alert.get("filteringRules") or {}).get("resources") or ()):
+        if resource == ALL_RESOURCES:
             require(caller, Operation.VIEW_BASIC, ROW)
         else:
             require_on(caller, Operation.VIEW_BASIC, resource)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
-from tests.postgres import Cluster
 from tests.store.catalogues import company
 
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
 
 BEFORE = "0017_preferences"
@@ -22,20 +18,11 @@ _ALERT = {"name": "ours", "alertType": "Notification", "filteringRules": {"resou
 _GONE = Actor("00000000-0000-4000-8000-00000000000a", "gone")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+@pytest.fixture
+def older(unmigrated: Engine) -> Engine:
     """Return an empty store of the revision before."""
-    url = f"sqlite:///{tmp_path / 'older.db'}"
-    if request.param == "postgresql":
-        cluster: Cluster = request.getfixturevalue("postgres")
-        cluster.run("CREATE DATABASE named")
-        url = cluster.url("named")
-    engine = open_engine(url)
-    migrate(engine, BEFORE)
-    yield engine
-    engine.dispose()
-    if request.param == "postgresql":
-        cluster.run("DROP DATABASE named")
+    migrate(unmigrated, BEFORE)
+    return unmigrated
 
 
 def test_editors_are_recorded_by_id_and_outlive_a_deletion(store_engine: Engine) -> None:

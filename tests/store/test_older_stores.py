@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, MetaData, func, insert, select, text
-from tests.postgres import Cluster
 from tests.store.catalogues import JANE, company
 from tests.store.large import change_word, create
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.stored import Key
-from tocsin.store.engine import is_sqlite, open_engine
+from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.entities.history import History
 from tocsin.store.eventlog.log import EventLog
@@ -28,20 +25,11 @@ from tocsin.store.tables import METADATA, change_event, document_snapshot, entit
 BEFORE = "0003_notified"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+@pytest.fixture
+def older(unmigrated: Engine) -> Engine:
     """Return an empty store of the revision before."""
-    url = f"sqlite:///{tmp_path / 'older.db'}"
-    if request.param == "postgresql":
-        cluster: Cluster = request.getfixturevalue("postgres")
-        cluster.run("CREATE DATABASE older")
-        url = cluster.url("older")
-    engine = open_engine(url)
-    migrate(engine, BEFORE)
-    yield engine
-    engine.dispose()
-    if request.param == "postgresql":
-        cluster.run("DROP DATABASE older")
+    migrate(unmigrated, BEFORE)
+    return unmigrated
 
 
 def test_an_older_store_is_read_as_it_is_and_written_as_differences(sqlite_engine: Engine, older: Engine) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
 from tests.conftest import KEY
-from tests.postgres import Cluster
 from tests.store.catalogues import company
 
 from tocsin.model.people import SYSTEM
@@ -19,7 +15,6 @@ from tocsin.settings import Settings
 from tocsin.store.alerts.sealing import seal_alerts
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.documents import from_text, to_text
-from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
 from tocsin.store.tables import change_event, destination_secret, document_snapshot, entity, entity_version
 from tocsin.store.vault import use_vault
@@ -31,21 +26,12 @@ HOOK = {"endpoint": "https://example.org/hook", "headers": {"X-Key": MASK}, "bod
 HOOK_ID, BOT_ID = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+@pytest.fixture
+def older(unmigrated: Engine) -> Engine:
     """Return an empty store with a key; ``an_alert`` makes it one of the revision before."""
-    url = f"sqlite:///{tmp_path / 'older.db'}"
-    if request.param == "postgresql":
-        cluster: Cluster = request.getfixturevalue("postgres")
-        cluster.run("CREATE DATABASE unsealed")
-        url = cluster.url("unsealed")
-    engine = open_engine(url)
-    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-    migrate(engine)
-    yield engine
-    engine.dispose()
-    if request.param == "postgresql":
-        cluster.run("DROP DATABASE unsealed")
+    use_vault(unmigrated, Settings(secrets_key=SecretStr(KEY)))
+    migrate(unmigrated)
+    return unmigrated
 
 
 def an_alert(engine: Engine) -> str:

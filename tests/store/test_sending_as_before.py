@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.conftest import KEY
-from tests.postgres import Cluster
 from tests.store.catalogues import company
 
 from tocsin.flow.send.channels.webhook.authentication import authorization_of
@@ -18,7 +14,6 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.inspection import inspect
 from tocsin.store.schema import migrate
@@ -30,21 +25,12 @@ IDS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(3)]
 BEARER = {"endpoint": "https://example.org/", "authType": {"type": "bearer", "secretKey": MASK}}
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+@pytest.fixture
+def older(unmigrated: Engine) -> Engine:
     """Return an empty store of the revision before, with a key."""
-    url = f"sqlite:///{tmp_path / 'older.db'}"
-    if request.param == "postgresql":
-        cluster: Cluster = request.getfixturevalue("postgres")
-        cluster.run("CREATE DATABASE sent_before")
-        url = cluster.url("sent_before")
-    engine = open_engine(url)
-    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-    migrate(engine, BEFORE)
-    yield engine
-    engine.dispose()
-    if request.param == "postgresql":
-        cluster.run("DROP DATABASE sent_before")
+    use_vault(unmigrated, Settings(secrets_key=SecretStr(KEY)))
+    migrate(unmigrated, BEFORE)
+    return unmigrated
 
 
 def stored(engine: Engine, name: str, batch_size: int | None, *configs: Document) -> str:

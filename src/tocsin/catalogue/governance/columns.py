@@ -37,6 +37,8 @@ def with_checked_columns(kind: EntityType, document: Document, old: Document) ->
 
 
 def _check(columns: Sequence[Document], before: Sequence[Document], place: str) -> None:
+    if columns == before:
+        return
     known = {column.get("name"): column for column in before}
     for column in columns:
         held: Mapping[str, object] = known.get(column.get("name"), {})

@@ -143,10 +143,11 @@ class Record:
         unless it breaks consumers.
         """
         self.bounds.check_size(fields, had_bytes=size_of(old.document))
-        check_keys(fields, old.document)
         kind = ENTITY_TYPES[old.entity_type]
         fields = hidden(self.transaction, kind, old.id, fields, before=old.document, actor_id=self.actor.id)
         difference = compare(old.entity_type, old.document, fields)
+        if difference.is_stored or not difference.change.is_empty():
+            check_keys(fields, old.document)
         if fqn is not None and fqn != old.fqn:
             _check_length(fqn)
             difference = replace(

@@ -36,6 +36,7 @@ NO_ASSET = {
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
     "GET /users/security/token": "one's own tokens",
+    "GET /users/auth-mechanism/{user_id}": "a bot's token",
     "GET /users/token/{user_id}": "a bot's token",
     "GET /permissions": "what one may do, by type",
     "GET /permissions/{resource}": "what one may do, by type",
@@ -137,6 +138,9 @@ WRITES = frozenset(
     POST /{collection}/bulk
     POST /{collection}/name/{fqn}/rollback
     POST /{collection}/{entity_id}/rollback
+    PUT /columns/name/{fqn}
+    PUT /system/settings
+    PUT /system/settings/reset/{name}
     PUT /dataQuality/testCases/logicalTestCases
     PUT /dataQuality/testCases/{case_id}/failedRowsSample
     PUT /dataQuality/testCases/{case_id}/inspectionQuery
@@ -378,6 +382,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}": _of(
         "tables", "/services/ingestionPipelines/{name}/pipelineStatus/x"
     ),
+    "GET /columns/name/{fqn}": _of("tables", "/columns/name/{name}.email"),
     "GET /tables/{table_id}/columns": _of("tables", "/tables/{id}/columns?include=all"),
     "GET /tables/name/{fqn}/columns": _of("tables", "/tables/name/{name}/columns?include=all"),
     "GET /tables/{fqn}/columnProfile": _of("tables", "/tables/{name}.email/columnProfile"),

@@ -54,6 +54,7 @@ def test_there_are_about_1500_steps_of_every_kind(year: list[SampleStep]) -> Non
     assert set(counts) == {
         *(
             "Create",
+            "Define",
             "Ensure",
             "Enlist",
             "ChangeStep",

@@ -51,6 +51,9 @@ class Failing:
             raise OSError("the disk is gone")
         return count
 
+    def relabelled_cuts(self, after: int, through: int, every: int) -> list[str]:
+        return self.real.relabelled_cuts(after, through, every)
+
 
 def running(spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractContextManager[object]:
     return indexing(parts_of(spark, engine, checkpoint))

@@ -169,7 +169,13 @@ def test_lineage_is_put_read_and_removed(administrator: httpx.Client, orders: Js
     assert [node["name"] for node in near["nodes"]] == ["b"]
     assert near["entity"]["id"] == orders["id"]
     details = near["downstreamEdges"][0]["lineageDetails"]
-    said = {"sqlQuery": "select 1", "source": "Manual", "createdBy": "admin", "updatedBy": "admin"}
+    said = {
+        "sqlQuery": "select 1",
+        "source": "Manual",
+        "createdBy": "admin",
+        "updatedBy": "admin",
+        "columnsLineage": [],
+    }
     assert details == said | {"createdAt": details["createdAt"], "updatedAt": details["createdAt"]}
     assert near["upstreamEdges"] == []
     far = administrator.get("/lineage/table/name/warehouse.shop.public.orders?upstreamDepth=9&downstreamDepth=9").json()

@@ -244,8 +244,16 @@ def test_two_hooks_that_look_alike_are_two_receivers(administrator: httpx.Client
     assert (twice.status_code, "remove one of them" in twice.json()["message"]) == (400, True)
 
 
-def test_an_alerts_free_map_is_refused_unread(administrator: httpx.Client) -> None:
+def test_an_alerts_free_map_is_shown_to_its_editors_alone(served: Served, administrator: httpx.Client) -> None:
     alert = {"name": "free", "alertType": "Notification", "filteringRules": {"resources": ["table"]}}
     said = {"config": {"token": "k4n4rie", "deep": {"list": ["k4n4rie"]}, "retries": 3}}
-    answer = administrator.post("/events/subscriptions", json={**alert, "destinations": [], **said})
-    assert (answer.status_code, "config" in answer.text, "k4n4rie" in answer.text) == (400, True, False)
+    made = administrator.post("/events/subscriptions", json={**alert, "destinations": [], **said}).json()
+    path = f"/events/subscriptions/{made['id']}"
+    patch = [{"op": "replace", "path": "/config/retries", "value": 4}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(path, content=json.dumps(patch), headers=headers).json()["config"]["retries"] == 4
+    _, other = served.person("other")
+    with other:
+        for place in (path, f"{path}/versions", f"{path}/versions/0.2", "/events?limit=1000", "/events?format=tocsin"):
+            answer = other.get(place)
+            assert (answer.status_code, "k4n4rie" in answer.text) == (200, False), place

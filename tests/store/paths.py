@@ -252,7 +252,6 @@ ROWS = (
         ),
         before=_delete("database", "pg.shop", recursive=True),
     ),
-    Row("restore of what is not deleted", _restore("database", "shop"), ()),
     Row(
         "PUT of what is softly deleted",
         _put("dashboard", name="revenue", service="bi"),

@@ -77,6 +77,9 @@ PROFILE, SUBSCRIPTION = "profile", "subscription"
 """Keys of people and teams below which their own addresses of chats and webhooks are."""
 
 DESTINATIONS = "destinations"
+_FREE_CONFIG = "config"
+"""Key of alerts under which OpenMetadata's server finds what it likes; nothing says what of it is secret."""
+
 PARTS = frozenset({*CONNECTIONS, DESTINATIONS})
 SEALED = PARTS | {PROFILE}
 """Keys of documents below which values are masked."""
@@ -163,9 +166,13 @@ def spelled(text: str) -> object:
 def without_secrets(document: Document) -> Document:
     """Return a document for people who may not edit it: hidden values are removed, not masked.
 
-    The mask of a password in the schema stays, as every connection of that type has one.
+    The mask of a password in the schema stays, as every connection of that type has one. Of an alert, ``config`` is
+    removed as a whole.
     """
-    shown = {key: _without(value, (key,)) if key in SEALED else value for key, value in document.items()}
+    open_keys = document.keys() - ({_FREE_CONFIG} if DESTINATIONS in document else set())
+    shown = {
+        key: _without(value, (key,)) if key in SEALED else value for key, value in document.items() if key in open_keys
+    }
     return shown | {key: change_without_secrets(shown[key]) for key in _DESCRIPTIONS if shown.get(key)}
 
 
@@ -179,6 +186,8 @@ def change_without_secrets(change: Document) -> Document:
 
 def _field_without(change: Document) -> Document:
     steps = tuple(change["name"].split("."))
+    if steps[0] == _FREE_CONFIG:
+        return {"name": change["name"]}
     if steps[0] not in SEALED:
         return change
     values = {key: _without(change[key], steps) for key in ("oldValue", "newValue") if key in change}

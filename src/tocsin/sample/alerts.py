@@ -156,7 +156,7 @@ def _destination(
     config: Document | None = None,
     downstream_depth: int | None = None,
 ) -> Document:
-    destination: Document = {"id": new_id(), "category": category, "type": channel, "enabled": True}
+    destination: Document = {"id": new_id(), "category": category, "type": channel}
     destination["config"] = config or {}
     if downstream_depth is not None:
         destination |= {"notifyDownstream": True, "downstreamDepth": downstream_depth}

@@ -12,6 +12,7 @@ from functools import partial
 
 from tocsin.catalogue.sheets.import_row import outcome
 from tocsin.catalogue.sheets.rows import Outcome, Row
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
 
 Bring = Callable[[Row], str]
@@ -25,7 +26,8 @@ class RowLinks:
     Attributes
     ----------
     name : the FQN of a row's own entity; None if the row is unreadable
-    links : the FQNs of other entities of the type that a row names and that are not in the store
+    links : the FQNs of other entities of the type that a row names and that are not in the store; raises
+        ``InvalidInput`` if the row is unreadable
     optional : headers of the cells with such names that an entity can get later
     """
 
@@ -70,7 +72,7 @@ def _tried(record: Record, row: Row, bring: Bring, without: frozenset[str]) -> O
 
 def _naming_each_other(rows: dict[int, Row], links: RowLinks) -> list[int]:
     """Return those of these rows that name nothing unknown but each other."""
-    named = {at: set(links.links(row)) for at, row in rows.items()}
+    named = {at: _linked(row, links) for at, row in rows.items()}
     left = {at for at, names in named.items() if names}
     while True:
         present = {links.name(rows[at]) for at in left}
@@ -78,3 +80,11 @@ def _naming_each_other(rows: dict[int, Row], links: RowLinks) -> list[int]:
         if kept == left:
             return sorted(left)
         left = kept
+
+
+def _linked(row: Row, links: RowLinks) -> set[str]:
+    """Return the FQNs that a row names; none if it is unreadable, which its own import has said."""
+    try:
+        return set(links.links(row))
+    except InvalidInput:
+        return set()

@@ -84,7 +84,8 @@ def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
     assert {kind for kind, _ in notified} == {"entityRestored"}
     assert len(written.cascaded) == 4
     assert shop.get("table", ORDERS)["version"] == 0.3
-    assert shop.writes.restore("database", shop.ids["shop"], actor=JANE).event is None
+    with pytest.raises(NotFound, match="is not deleted"):
+        shop.writes.restore("database", shop.ids["shop"], actor=JANE)
 
 
 _CONTAINERS = [("databaseService", "pg"), ("database", "pg.shop"), ("databaseSchema", SCHEMA)]

@@ -53,6 +53,7 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "DELETE /{collection:collection}/{entity_id}": ("/tables/{table}?hardDelete=true", NONE),
     "DELETE /{collection:collection}/name/{fqn}": ("/tables/name/{fqn}", NONE),
     "DELETE /{collection:collection}/async/{entity_id}": ("/tables/async/{table}?hardDelete=true", NONE),
+    "PUT /columns/name/{fqn}": ("/columns/name/{fqn}.pay", DOCUMENTS),
     "PUT /{collection:collection}/restore": (
         "/tables/restore",
         ({"id": "{table}"}, {"fullyQualifiedName": "{fqn}"}, {"id": "{table}", "x": 7}),
@@ -348,6 +349,8 @@ NO_ASSET: frozenset[str] = frozenset(
         "PUT /users/generateToken/{user_id}",
         "POST /users/login",
         "POST /users/logout",
+        "PUT /system/settings",
+        "PUT /system/settings/reset/{name}",
         "PUT /users/revokeToken",
         "PUT /users/security/token",
         "PUT /users/security/token/revoke",

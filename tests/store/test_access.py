@@ -460,7 +460,13 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
     offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}
     hook = {"recipient_id": None, "reasons": _reasons("external", small.alert("bert"))}
     rows = [
-        {"id": f"{name} {who}", "channel": "Email", "log_offset": offsets[f"pg.shop.public.{name}"], **row}
+        {
+            "id": f"{name} {who}",
+            "channel": "Email",
+            "target": "",
+            "log_offset": offsets[f"pg.shop.public.{name}"],
+            **row,
+        }
         for name in ("tills", "free")
         for who, row in (
             ("anna", {"recipient_id": small.ids["anna"], "reasons": _reasons("owner", "a")}),
@@ -493,7 +499,14 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
     alert = small.alert("bert")
     both = _reasons("owner", "a", "external", alert)
     to_anna, to_bert = (
-        {"id": name, "channel": "Email", "log_offset": offset, "recipient_id": small.ids[name], "reasons": both}
+        {
+            "id": name,
+            "channel": "Email",
+            "target": "",
+            "log_offset": offset,
+            "recipient_id": small.ids[name],
+            "reasons": both,
+        }
         for name in ("anna", "bert")
     )
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)

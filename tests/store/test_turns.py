@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,22 @@ def test_a_failed_commit_fails_every_write_in_it(sqlite_engine: Engine, monkeypa
     assert names(sqlite_engine) == []
     write(sqlite_engine, "w9")
     assert names(sqlite_engine) == ["w9"]
+
+
+def test_a_failed_commit_lets_go_of_the_store_whoever_still_holds_its_connection(sqlite_engine: Engine) -> None:
+    held: list[object] = []
+
+    def fail(connection: Connection) -> None:
+        held.append(connection.connection.dbapi_connection)
+        raise _RefusedError
+
+    event.listen(sqlite_engine, "commit", fail)
+    with pytest.raises(_RefusedError):
+        write(sqlite_engine, "w1")
+    event.remove(sqlite_engine, "commit", fail)
+    with closing(sqlite3.connect(sqlite_engine.url.database or "", timeout=0)) as other:
+        other.execute("BEGIN IMMEDIATE")
+    assert held
 
 
 def test_what_waits_after_a_failure_goes_on(sqlite_engine: Engine) -> None:

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -203,8 +203,7 @@ class _Transaction:
                 self._is_committed = True
         finally:
             if not self._is_committed:
-                self.connection.invalidate()  # closed rather than used again: who knows what state it is in
-                self.connection.close()
+                self._give_up()
             self._over.set()
 
     def wait(self) -> None:
@@ -222,6 +221,19 @@ class _Transaction:
             self._say("RELEASE turn")
         except sqlite3.Error:  # SQLite has rolled everything back, say because the disk is full
             self._is_broken = True
+
+    def _give_up(self) -> None:
+        """Roll back, and close the connection: it may be in any state.
+
+        SQLAlchemy only drops a detached connection that it invalidates. Whoever still refers to it, say a traceback,
+        would keep it open, and the store locked.
+        """
+        driver: Any = self.connection.connection.dbapi_connection  # Any: the driver's own connection
+        self.connection.invalidate()
+        self.connection.close()
+        with suppress(sqlite3.Error):  # SQLite has rolled everything back already
+            driver.rollback()
+        driver.close()
 
     def _say(self, statement: str) -> None:
         """Say this to the driver itself: SQLAlchemy takes ten times as long as SQLite, and has nothing to add."""

@@ -20,6 +20,7 @@ from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
+from tocsin.model.change import ChangeDescription, EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written
@@ -67,6 +68,16 @@ class Writes(EntityWrites):
             lambda record, entity: vote(record, entity, actor.id, wanted),
             actor=actor,
             include_deleted=wanted == TAKEN_BACK,
+        )
+
+    def note_session(self, event_type: EventType, *, actor: Actor) -> Written:
+        """Record that a person logged in or out; their entity keeps its version."""
+        return self.on_entity(
+            "user",
+            Key.by_id(actor.id),
+            lambda record, user: record.note(user, ChangeDescription(), event_type=event_type),
+            actor=actor,
+            hold=Hold.SHARED,
         )
 
     def put_property(self, key: Key, wanted: Document, *, actor: Actor) -> Written:

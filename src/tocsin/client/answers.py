@@ -122,6 +122,8 @@ _WORDS = {
     "entityDeleted": "deleted",
     "entityRestored": "restored",
     "testCaseFailure": "test failed",
+    "userLogin": "logged in",
+    "userLogout": "logged out",
 }
 _UPDATES = frozenset({"entityUpdated", "entityFieldsChanged"})
 

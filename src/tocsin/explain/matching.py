@@ -15,7 +15,7 @@ from tocsin.conditions.trace import Trace, decisive, traced
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import SESSION_EVENTS, LoggedEvent
 from tocsin.model.phrases import value_in_words
 from tocsin.model.subscription import Effect, EventSubscription, FilteringRule, FilteringRules
 
@@ -127,6 +127,8 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     yield Gate("created", plan.stood_before(logged), _stood(plan, logged))
     if (at_ms := logged.reported_at_ms) is not None:
         yield Gate("reported", plan.is_news(logged), _reported(plan, logged, at_ms))
+    if event.event_type in SESSION_EVENTS:
+        yield Gate("named", event.event_type not in plan.unnamed, _named(plan, event.event_type))
     is_about = holds(plan.about, logged)
     resources = ", ".join(plan.resources) or "nothing"
     verb = "include" if is_about else "do not include"
@@ -151,6 +153,13 @@ def _reported(plan: Plan, logged: LoggedEvent, at_ms: int) -> str:
     if logged.is_late:
         return f"{said}, and came more than report_max_age_h later, at {_moment(logged.event.timestamp)}"
     return f"{said}, after the alert was created"
+
+
+def _named(plan: Plan, event_type: str) -> str:
+    """Say whether a condition names the type of an event that alerts match only then."""
+    if event_type in plan.unnamed:
+        return f"no condition of the alert names {event_type}, and alerts match log-ins and log-outs only by name"
+    return f"the alert may match {event_type}"
 
 
 def _moment(at_ms: int) -> str:

@@ -100,6 +100,10 @@ class EventType(StrEnum):
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
 
 
+SESSION_EVENTS = (EventType.USER_LOGIN, EventType.USER_LOGOUT)
+"""Types of event that an alert matches only if a condition of it names them."""
+
+
 class FieldChange(WireModel):
     """One changed field: its path (``columns.email.description``), old value and new value."""
 

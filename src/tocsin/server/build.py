@@ -25,6 +25,7 @@ from tocsin.server.http.request_slots import Shares
 from tocsin.server.http.write_quotas import PersonalLedger
 from tocsin.server.inbox.streams import StreamLimits, Streams
 from tocsin.server.login.openid import OpenIdConnect
+from tocsin.server.login.sessions import Sessions
 from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
@@ -88,6 +89,7 @@ class Parts:
     activity: Activity
     search: SearchIndex
     tokens: Tokens
+    sessions: Sessions
     streams: Streams
     shares: Shares
     observations: ObservationReads
@@ -107,7 +109,9 @@ def build_parts(
     catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
     permission_cache = PermissionCache(PolicyCache(SqlSubjects(engine), revision.now))
     inbox = Inbox(engine, page_bytes=page_bytes)
-    refusals = RefusalLog(Violations(Writes(catalogue, clock)).add, clock)
+    plain_writes = Writes(catalogue, clock)
+    tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=TokenCache(revision.now))
+    refusals = RefusalLog(Violations(plain_writes).add, clock)
     permits, bounds = ActorPermits(permission_cache, refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
     return Parts(
@@ -125,7 +129,7 @@ def build_parts(
         log=EventLog(engine, page_bytes=page_bytes),
         health=Health(engine, settings.data_dir.absolute()),
         people=people,
-        openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
+        openid=OpenIdConnect(settings, people, plain_writes, clock),
         openid_queue=LoginQueue(settings.login_concurrency, settings.login_waiting),
         bodies=Bodies(settings),
         health_lane=anyio.CapacityLimiter(1),
@@ -139,7 +143,8 @@ def build_parts(
         standings=DestinationStatuses(engine),
         activity=Activity(engine, page_bytes=page_bytes),
         search=SearchIndex(engine),
-        tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=TokenCache(revision.now)),
+        tokens=tokens,
+        sessions=Sessions(tokens, people.tokens, plain_writes),
         streams=_streams_of(settings, inbox, people, clock),
         shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
         observations=ObservationReads(engine),

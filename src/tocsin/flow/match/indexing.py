@@ -139,11 +139,11 @@ def _why_unindexed(plan: Plan) -> str:
 def _disjunction(plan: Plan) -> Disjunction:
     """Return the normal form of the whole plan; one that is too large becomes one test of its own."""
     asked = plan.node or ALWAYS
-    form = normal_form(conjoined(plan.about, asked))
+    form = normal_form(conjoined(plan.covers, asked))
     if form is not None:
         return form
     whole: Conjunction = Conjunction(groups=frozenset({frozenset({asked})}))  # type: ignore[arg-type]  # any node
-    gate = normal_form(plan.about) or frozenset()
+    gate = normal_form(plan.covers) or frozenset()
     return frozenset(Conjunction(whole.groups | conjunction.groups) for conjunction in gate)
 
 

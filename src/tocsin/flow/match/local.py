@@ -25,6 +25,6 @@ def matches(plan: Plan, logged: LoggedEvent) -> bool:
 
 def asked_by(plan: Plan, logged: LoggedEvent) -> int:
     """Return the sets of answers with which a person is a recipient of ``logged``; 0 when it does not match."""
-    if not (plan.enabled and plan.stood_before(logged) and plan.is_news(logged) and holds(plan.about, logged)):
+    if not (plan.enabled and plan.stood_before(logged) and plan.is_news(logged) and holds(plan.covers, logged)):
         return 0
     return reduce(or_, (case.asked for case in plan.cases() if case.node is None or holds(case.node, logged)), 0)

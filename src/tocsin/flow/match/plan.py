@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from tocsin.conditions.check import checked
 from tocsin.conditions.fields import has
-from tocsin.conditions.nodes import FieldValue, Node, Present
+from tocsin.conditions.nodes import FieldValue, Has, Node, Present
 from tocsin.conditions.recovery import with_recovery
 from tocsin.conditions.references import parts_read
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
@@ -19,8 +19,8 @@ from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, duration
 from tocsin.conditions.test_results import TEST_CASE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.actions import actions_by_resources
-from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
-from tocsin.model.change import LoggedEvent
+from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, leaves, negated
+from tocsin.model.change import SESSION_EVENTS, LoggedEvent
 from tocsin.model.subscription import (
     ALL_RESOURCES,
     AlertType,
@@ -52,6 +52,7 @@ class Plan:
     created_at_ms : when the alert was made, epoch milliseconds
     since_offset : the first log offset that it covers; earlier events match nothing
     is_observability : whether it is an Observability alert
+    unnamed : types of event that it does not match because no condition names them
     enabled : a disabled subscription matches nothing
     questions : its conditions on the recipient (``conditions/relations.py``)
     asked : the sets of answers with which a person is a recipient
@@ -66,6 +67,7 @@ class Plan:
     asked: int = ANYBODY
     since_offset: int = 0
     is_observability: bool = False
+    unnamed: tuple[str, ...] = ()
 
     def cases(self) -> tuple[Plan, ...]:
         """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
@@ -92,6 +94,11 @@ class Plan:
     def about(self) -> Node:
         """Return the condition that an event is about one of its resources: a type of entity, or of thread."""
         return _about(self.resources)
+
+    @property
+    def covers(self) -> Node:
+        """Return what must hold of an event before any rule counts: its resource, and no type to be named."""
+        return conjoined(self.about, negated(has("eventType", self.unnamed)))
 
     @cached_property
     def reads(self) -> frozenset[str]:
@@ -169,7 +176,18 @@ def plan_of(subscription: EventSubscription) -> Plan:
         enabled=subscription.enabled,
         questions=questions,
         is_observability=subscription.alert_type is AlertType.OBSERVABILITY,
+        unnamed=_unnamed(resources, node),
     )
+
+
+def _unnamed(resources: Sequence[str], node: Node) -> tuple[str, ...]:
+    """Return the types of ``SESSION_EVENTS`` that no condition names, of an alert that is about users."""
+    if {ALL_RESOURCES, "user"}.isdisjoint(resources):
+        return ()
+    named = {
+        value for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType" for value in leaf.values
+    }
+    return tuple(one for one in SESSION_EVENTS if one not in named)
 
 
 def _about(resources: Sequence[str]) -> Node:

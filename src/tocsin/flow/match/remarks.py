@@ -172,7 +172,7 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
     if is_never(node):
         if not is_reported:
             yield Remark(RemarkKind.NEVER_TRUE, "The rules together are never true", _RULES)
-    elif is_never(conjoined(plan.about, _within(plan, node))):
+    elif is_never(conjoined(plan.covers, _within(plan, node))):
         named = ", ".join(plan.resources)
         yield Remark(RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {named}", _RESOURCES)
     else:
@@ -189,7 +189,7 @@ def _within(plan: Plan, node: Node) -> Node:
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
     why = how_found(plan).unindexed
-    asked = (conjoined(case.about, case.node or ALWAYS) for case in plan.cases())
+    asked = (conjoined(case.covers, case.node or ALWAYS) for case in plan.cases())
     if why is None and any(normal_form(node) is None for node in asked):
         why = (
             "The condition is too large to be indexed, so it is evaluated for every event about"

@@ -66,6 +66,8 @@ _WHOLE = {
     EventType.ENTITY_SOFT_DELETED: "deleted",
     EventType.ENTITY_DELETED: "permanently deleted",
     EventType.ENTITY_RESTORED: "restored",
+    EventType.USER_LOGIN: "logged in",
+    EventType.USER_LOGOUT: "logged out",
 }
 _DONE = {ChangeOperation.ADD: "added", ChangeOperation.REMOVE: "removed", ChangeOperation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import SESSION_EVENTS, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.people import Actor
 
@@ -39,6 +39,8 @@ def sample_event(resource: str, event_type: EventType | None, actor: Actor, now_
 def _changes(resource: str, kind: EventType) -> ChangeDescription | None:
     if kind is EventType.ENTITY_CREATED:
         return None
+    if kind in SESSION_EVENTS:
+        return ChangeDescription()
     if kind is EventType.ENTITY_SOFT_DELETED:
         return ChangeDescription(fields_updated=(FieldChange(name="deleted", old_value=False, new_value=True),))
     if resource == "testCase":

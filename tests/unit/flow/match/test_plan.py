@@ -52,6 +52,13 @@ def test_no_rule_means_always() -> None:
     assert plan_of(subscription([rule("true")])).node is None
 
 
+def test_only_alerts_about_users_leave_out_sessions_that_no_condition_names() -> None:
+    both, login = ("userLogin", "userLogout"), [rule("eventType == 'userLogin' || isBot()")]
+    assert [plan_of(subscription(resource=one)).unnamed for one in ("table", "user", "all")] == [(), both, both]
+    assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout",)
+    assert plan_of(subscription([], login, resource="all")).unnamed == ("userLogout",)
+
+
 def test_a_subscription_without_filtering_rules_is_about_nothing() -> None:
     assert plan_of(subscription(filteringRules=None)).resources == ()
 

@@ -55,6 +55,8 @@ def test_headlines_say_what_changed(described: ChangeDescription, expected: str)
         (EventType.ENTITY_SOFT_DELETED, "orders: deleted"),
         (EventType.ENTITY_DELETED, "orders: permanently deleted"),
         (EventType.ENTITY_RESTORED, "orders: restored"),
+        (EventType.USER_LOGIN, "orders: logged in"),
+        (EventType.USER_LOGOUT, "orders: logged out"),
     ],
 )
 def test_whole_changes_are_named_for_what_they_are(event_type: EventType, expected: str) -> None:

@@ -74,7 +74,7 @@ async def exchange(
     code = text_in(body, "code")
 
     def redeem() -> Token:
-        return parts.tokens.issue(parts.openid.hand_over.redeem(code, parts.openid.browser_of(tocsin_login)))
+        return parts.sessions.begin(parts.openid.hand_over.redeem(code, parts.openid.browser_of(tocsin_login)))
 
     token = await parts.openid_queue.run(redeem, client_address(request))
     logged_in = answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})

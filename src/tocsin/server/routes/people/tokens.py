@@ -49,7 +49,7 @@ router = APIRouter(prefix="/users", tags=["tokens"])
 @router.post("/logout")
 def log_out(caller: Asked, token_id: TokenId) -> Response:
     """Revoke the token of this request."""
-    caller.parts.people.tokens.revoke([token_id], caller.actor.id)
+    caller.parts.sessions.end(token_id, caller.actor)
     return answer({"message": "Logged out."})
 
 

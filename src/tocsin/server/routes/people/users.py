@@ -32,7 +32,7 @@ async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Respo
     login, password = text_in(body, "email"), text_in(body, "password")
     address = client_address(request)
     token = await parts.passwords.run(
-        lambda: parts.tokens.issue(parts.logins.let_in(login, password, address)), address
+        lambda: parts.sessions.begin(parts.logins.let_in(login, password, address)), address
     )
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
 

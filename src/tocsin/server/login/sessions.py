@@ -1,0 +1,38 @@
+"""Sessions of people: log-in issues a token, log-out revokes it, and each is an event of the user.
+
+The event follows the token in a transaction of its own, so a crash between them loses the event and never the token.
+Next: ``server/login/tokens.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tocsin.catalogue.writes import Writes
+from tocsin.model.change import EventType
+from tocsin.model.people import Actor, Person
+from tocsin.server.login.tokens import Token, Tokens
+from tocsin.store.people.tokens import IssuedTokens, TokenKind
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Begins and ends the sessions of one store; ``writes`` are without a person's permissions and limits."""
+
+    tokens: Tokens
+    issued: IssuedTokens
+    writes: Writes
+
+    def begin(self, person: Person) -> Token:
+        """Return the token of a new session of somebody who has proved who they are."""
+        token = self.tokens.issue(person)
+        actor = Actor(person.id, person.name, person.is_admin, person.is_bot)
+        self.writes.note_session(EventType.USER_LOGIN, actor=actor)
+        return token
+
+    def end(self, token_id: str, actor: Actor) -> None:
+        """Revoke a token of somebody's; if it was that of a session, they have logged out."""
+        token = self.issued.find(token_id)
+        revoked = self.issued.revoke([token_id], actor.id)
+        if revoked and token is not None and token.kind is TokenKind.SESSION:
+            self.writes.note_session(EventType.USER_LOGOUT, actor=actor)

@@ -134,6 +134,25 @@ def test_what_a_connector_no_longer_sees_is_soft_deleted(administrator: httpx.Cl
     assert (again.status_code, again.json()["numberOfRowsProcessed"]) == (200, 0)
 
 
+def test_what_would_be_deleted_is_listed_without_deleting_it(administrator: httpx.Client, orders: Json) -> None:
+    more = table(administrator, "more")
+    body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": [orders["fullyQualifiedName"]]}
+    said = administrator.request("DELETE", "/tables/deleteStale", json=body | {"dryRun": True}).json()
+    assert problems("type/bulkOperationResult.json", said) == []
+    assert (said["dryRun"], said["successRequest"]) == (
+        True,
+        [{"request": more["fullyQualifiedName"], "status": 200, "message": "deleted"}],
+    )
+    assert administrator.get(f"/tables/{more['id']}").status_code == 200
+
+
+def test_a_connector_that_saw_nothing_deletes_nothing(administrator: httpx.Client, orders: Json) -> None:
+    body = {"scopeEntityType": "databaseSchema", "scopeFqn": _PUBLIC, "seenFqns": []}
+    said = administrator.request("DELETE", "/tables/deleteStale", json=body).json()
+    assert (said["status"], said["numberOfRowsProcessed"]) == ("success", 0)
+    assert administrator.get(f"/tables/{orders['id']}").status_code == 200
+
+
 def test_a_list_that_may_be_cut_off_deletes_nothing(administrator: httpx.Client, orders: Json) -> None:
     del orders
     fqns = [table(administrator, f"part_{number}")["fullyQualifiedName"] for number in range(20)]

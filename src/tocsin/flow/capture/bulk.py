@@ -120,7 +120,8 @@ class EntityBulkWrites:
     def _rows(
         self, row: _Row, batch: BatchedTransaction, kind: EntityType, requests: Sequence[Document], actor: Actor
     ) -> list[Outcome]:
-        batch.look_ahead(kind.name, _probable_fqns(kind, requests))
+        known = (probable_fqn(kind, request) for request in requests if isinstance(request, dict))
+        batch.look_ahead(kind.name, filter(None, known))
         return [self._one(row, batch, kind, request, actor) for request in requests]
 
     def _one(self, row: _Row, batch: BatchedTransaction, kind: EntityType, request: Document, actor: Actor) -> Outcome:
@@ -151,14 +152,12 @@ def _chunks(requests: Sequence[Document], most_bytes: int) -> Iterator[Sequence[
         yield requests[begin:]
 
 
-def _probable_fqns(kind: EntityType, requests: Sequence[Document]) -> Iterator[str]:
-    """Yield the FQNs that these requests will most likely have, as far as they can be derived without the store."""
-    for request in requests:
-        name = request.get("name") if isinstance(request, dict) else None
-        if not isinstance(name, str):
-            continue
-        parent = next((request[place.field] for place in kind.places if request.get(place.field)), None)
-        if parent is None and (kind.may_stand_alone or not kind.places):
-            yield fqn.quote(name)
-        elif isinstance(parent, str):
-            yield fqn.child(f"{parent}.{kind.infix}" if kind.infix else parent, name)
+def probable_fqn(kind: EntityType, request: Document) -> str | None:
+    """Return the FQN that a request will most likely have, as far as it can be derived without the store."""
+    name = request.get("name")
+    if not isinstance(name, str):
+        return None
+    parent = next((request[place.field] for place in kind.places if request.get(place.field)), None)
+    if parent is None and (kind.may_stand_alone or not kind.places):
+        return fqn.quote(name)
+    return fqn.child(f"{parent}.{kind.infix}" if kind.infix else parent, name) if isinstance(parent, str) else None

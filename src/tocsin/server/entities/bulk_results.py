@@ -14,18 +14,19 @@ from tocsin.server.http.errors import status_of
 
 
 def outcome_of(request: object, error: TocsinError | None = None, message: str | None = None) -> Document:
-    """Return the result of one request: success, or the error."""
+    """Return the result of one request: success, or the error, for which ``message`` may be another text."""
     if error is not None:
-        return {"request": request, "message": error.message, "status": int(status_of(error))}
+        return {"request": request, "message": message or error.message, "status": int(status_of(error))}
     done: Document = {"request": request, "status": int(HTTPStatus.OK)}
     return done if message is None else done | {"message": message}
 
 
-def bulk_result(outcomes: Sequence[Document]) -> Document:
-    """Return all outcomes, those that went well and those that failed apart."""
+def bulk_result(outcomes: Sequence[Document], *, is_dry: bool | None = None) -> Document:
+    """Return all outcomes, those that went well and those that failed apart; ``is_dry`` None where nothing can be."""
     passed = [one for one in outcomes if one["status"] == HTTPStatus.OK]
     failed = [one for one in outcomes if one["status"] != HTTPStatus.OK]
-    return {
+    result: Document = {} if is_dry is None else {"dryRun": is_dry}
+    return result | {
         "status": "success" if not failed else "partialSuccess" if passed else "failure",
         "numberOfRowsProcessed": len(outcomes),
         "numberOfRowsPassed": len(passed),

@@ -94,7 +94,7 @@ REQUESTS: dict[str, Document] = {
     ),
     "StaleRequest": whole(
         {"scopeEntityType": TEXT, "scopeFqn": TEXT, "seenFqns": array(TEXT)},
-        {"recursive": {"type": "boolean", "default": True}},
+        {"recursive": {"type": "boolean", "default": True}, "dryRun": FLAG},
     ),
     "AssetsRequest": closed({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
     "FollowsRequest": closed({"entities": array(_TYPED)}, required=["entities"]),

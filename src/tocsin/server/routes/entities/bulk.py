@@ -11,21 +11,22 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.catalogue.observations.field_checks import checked, each, flag, name, shape, text
 from tocsin.catalogue.writes import BulkWrites
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.capture.bulk import Outcome
+from tocsin.flow.capture.bulk import Outcome, probable_fqn
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import check_delete, require
+from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.reports import permitted
-from tocsin.server.http.errors import explain, status_of
+from tocsin.server.http.errors import explain
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, Row, answer
 
 MOST_ROWS = 10_000
@@ -39,7 +40,7 @@ _FEW_STALE = 10
 
 MostPercent = Annotated[int, Query(alias="maxDeletedPercent", ge=0, le=100)]
 
-_STALE = shape({"scopeEntityType": name, "scopeFqn": name, "seenFqns": each(text)}, {"recursive": flag})
+_STALE = shape({"scopeEntityType": name, "scopeFqn": name, "seenFqns": each(text)}, {"recursive": flag, "dryRun": flag})
 _SERVICES = tuple(one for one in ENTITY_TYPES if one.endswith("Service"))
 
 _Write = Callable[..., list[Outcome]]
@@ -51,12 +52,14 @@ router = APIRouter(tags=["bulk"])
 class BulkQuery(BaseModel):
     """Parameters of a bulk request.
 
-    ``async`` has no effect: the response has every row's result, so it waits until all are written.
+    With ``async`` the status is 202, as upstream's; the response has every row's result all the same, so it waits until
+    all are written.
     """
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     dry_run: bool = False
+    is_async: bool = Field(default=False, alias="async")
 
 
 class BulkPutQuery(BulkQuery):
@@ -72,42 +75,45 @@ def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkPutQu
     A bot leaves what people wrote last, unless ``overrideMetadata`` is set.
     """
     write = partial(BulkWrites.put, overrides=query.override_metadata)
-    return _answer(write, row, body, caller, dry_run=query.dry_run)
+    return _answer(write, row, body, caller, query=query)
 
 
 @router.post("/bulk")
 def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create the entities of a JSON array; rows with an existing name fail."""
-    return _answer(BulkWrites.create, row, body, caller, dry_run=query.dry_run)
+    return _answer(BulkWrites.create, row, body, caller, query=query)
 
 
 @router.delete("/deleteStale")
 def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: MostPercent = 20) -> Response:
     """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name.
 
-    More than ten that are more than ``maxDeletedPercent`` of them are refused: the list may be cut off.
+    More than ten that are more than ``maxDeletedPercent`` of them are refused: the list may be cut off. An empty list
+    deletes nothing, since a run that failed has seen nothing either. ``dryRun`` only lists them.
     """
     asked = checked(_STALE, body)
-    seen = frozenset(asked["seenFqns"])
+    seen, is_dry = frozenset(asked["seenFqns"]), asked.get("dryRun", False)
     below = _below(row, asked["scopeEntityType"], asked["scopeFqn"], caller)
-    stale = [one for one in below if one["fullyQualifiedName"] not in seen]
+    stale = [one for one in below if seen and one["fullyQualifiedName"] not in seen]
     if len(stale) > _FEW_STALE and len(stale) * 100 > most_percent * len(below):
         raise InvalidInput(
             f"{len(stale)} of {len(below)} would be deleted, more than {most_percent} %; "
             "if the list is complete, send maxDeletedPercent=100",
             field="seenFqns",
         )
-    outcomes = [_soft_deleted(row, one, caller, recursive=asked.get("recursive", True)) for one in stale]
-    return answer(_result(stale, outcomes, dry_run=False))
+    work = _deletable if is_dry else partial(_soft_deleted, recursive=asked.get("recursive", True))
+    outcomes = [work(row, one, caller) for one in stale]
+    return answer(_result(row, stale, outcomes, is_dry=is_dry))
 
 
-def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, dry_run: bool) -> Response:
+def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, query: BulkQuery) -> Response:
     rows = _rows(row, body)
     refused = {at: refusal for at, one in enumerate(rows) if (refusal := _refusal(one)) is not None}
     allowed = [one for at, one in enumerate(rows) if at not in refused]
-    written = iter(write(caller.parts.bulk, row.name, allowed, actor=caller.actor, dry_run=dry_run))
+    written = iter(write(caller.parts.bulk, row.name, allowed, actor=caller.actor, dry_run=query.dry_run))
     outcomes = [refused[at] if at in refused else next(written) for at in range(len(rows))]
-    return answer(_result(rows, outcomes, dry_run=dry_run))
+    status = HTTPStatus.ACCEPTED if query.is_async else HTTPStatus.OK
+    return answer(_result(row, rows, outcomes, is_dry=query.dry_run), status)
 
 
 def _rows(row: EntityType, body: object) -> list[Document]:
@@ -151,6 +157,14 @@ def _is_visible(row: EntityType, document: Document, caller: Caller) -> bool:
     return True
 
 
+def _deletable(row: EntityType, document: Document, caller: Caller) -> Outcome:
+    try:
+        check_delete(caller, row, document)
+    except TocsinError as error:
+        return error
+    return Written(document | {"deleted": True}, None)
+
+
 def _soft_deleted(row: EntityType, document: Document, caller: Caller, *, recursive: bool) -> Outcome:
     try:
         check_delete(caller, row, document)
@@ -159,39 +173,27 @@ def _soft_deleted(row: EntityType, document: Document, caller: Caller, *, recurs
         return error
 
 
-def _result(rows: list[Document], outcomes: list[Outcome], *, dry_run: bool) -> Document:
-    """Return upstream's ``BulkOperationResult``."""
-    passed = [_passed(outcome) for outcome in outcomes if isinstance(outcome, Written)]
-    failed = [
-        _failed(at, rows[at - 1], outcome)
+def _result(row: EntityType, rows: list[Document], outcomes: list[Outcome], *, is_dry: bool) -> Document:
+    results = [
+        _passed(outcome) if isinstance(outcome, Written) else _failed(at, row, rows[at - 1], outcome)
         for at, outcome in enumerate(outcomes, start=1)
-        if not isinstance(outcome, Written)
     ]
-    status = "success" if not failed else ("partialSuccess" if passed else "failure")
-    return {
-        "dryRun": dry_run,
-        "status": status,
-        "numberOfRowsProcessed": len(outcomes),
-        "numberOfRowsPassed": len(passed),
-        "numberOfRowsFailed": len(failed),
-        "successRequest": passed,
-        "failedRequest": failed,
-    }
+    return bulk_result(results, is_dry=is_dry)
 
 
 def _passed(written: Written) -> Document:
     if written.created:
-        status, message = HTTPStatus.CREATED, "created"
+        message = "created"
+    elif written.document.get("deleted"):
+        message = "deleted"
     else:
-        changed = "deleted" if written.document.get("deleted") else "updated"
-        status, message = HTTPStatus.OK, "unchanged" if written.event is None else changed
-    return {"request": written.document["fullyQualifiedName"], "message": message, "status": int(status)}
+        message = "unchanged" if written.event is None else "updated"
+    return outcome_of(written.document["fullyQualifiedName"], message=message)
 
 
-def _failed(at: int, request: Document, refusal: TocsinError) -> Document:
-    name = request.get("name") if isinstance(request, dict) else None
-    return {
-        "request": name if isinstance(name, str) else f"row {at}",
-        "message": f"row {at}: {explain(refusal)}",
-        "status": int(status_of(refusal)),
-    }
+def _failed(at: int, row: EntityType, request: object, refusal: TocsinError) -> Document:
+    """Return the outcome of a row that is refused, under its FQN or name; upstream repeats the row, secrets and all."""
+    document: Document = request if isinstance(request, dict) else {}
+    names = (document.get("fullyQualifiedName"), probable_fqn(row, document), document.get("name"), f"row {at}")
+    shown = next(name for name in names if isinstance(name, str))
+    return outcome_of(shown, refusal, f"row {at}: {explain(refusal)}")

@@ -21,8 +21,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scopes_of
+from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.response import addressed
-from tocsin.server.http.errors import status_of
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
 from tocsin.server.routes.entities.crud import found
 
@@ -63,7 +63,7 @@ def change_assets(
     if not isinstance(is_dry, bool):
         raise InvalidInput("must be true or false", field="dryRun")
     outcomes = [_changed(row, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
-    return answer(_result(outcomes, is_dry=is_dry))
+    return answer(bulk_result(outcomes, is_dry=is_dry))
 
 
 def _listed(row: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
@@ -87,8 +87,8 @@ def _changed(
             work = partial(belong, entity=(kind.name, key), field=field, member=member, belongs=belongs)
             caller.parts.writes.within(work, actor=caller.actor)
     except TocsinError as error:
-        return {"request": reference, "message": error.message, "status": int(status_of(error))}
-    return {"request": reference, "status": 200}
+        return outcome_of(reference, error)
+    return outcome_of(reference)
 
 
 def _asset(reference: object) -> tuple[EntityType, Key]:
@@ -100,17 +100,3 @@ def _asset(reference: object) -> tuple[EntityType, Key]:
 def _check_groups(row: EntityType) -> None:
     if row.name not in GROUPS:
         raise InvalidInput(f"{with_article(row.name)} cannot contain assets; valid types: {', '.join(GROUPS)}")
-
-
-def _result(outcomes: list[Document], *, is_dry: bool) -> Document:
-    passed = [one for one in outcomes if one["status"] == 200]
-    failed = [one for one in outcomes if one["status"] != 200]
-    return {
-        "dryRun": is_dry,
-        "status": "success" if not failed else "partialSuccess" if passed else "failure",
-        "numberOfRowsProcessed": len(outcomes),
-        "numberOfRowsPassed": len(passed),
-        "numberOfRowsFailed": len(failed),
-        "successRequest": passed,
-        "failedRequest": failed,
-    }

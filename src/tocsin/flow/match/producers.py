@@ -12,6 +12,7 @@ from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.conditions.test_results import reads
 from tocsin.logic import NEVER, replaced
 from tocsin.model.change import REPORTED_AT, EventType
+from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.model.thread import RESOURCES, THREAD
 
 _ALERT = ("eventsubscription",)
@@ -71,13 +72,16 @@ def possible(node: Node, resources: Collection[str]) -> Node:
     def rest(leaf: Leaf) -> Node:
         match leaf:
             case Has(field="eventType", values=values):
-                return has("eventType", tuple(one for one in values if _has_type(resources, one)))
+                return has(
+                    "eventType", tuple(one for one in values if any(produces(resource, one) for resource in resources))
+                )
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
     return replaced(node, rest)
 
 
-def _has_type(resources: Collection[str], event_type: str) -> bool:
+def produces(resource: str, event_type: str) -> bool:
+    """Return whether events about a resource can have a type; ``all`` has whatever any resource has."""
     producers = PRODUCERS.get(event_type)
-    return producers is None or not set(producers).isdisjoint(resources)
+    return producers is None or resource in producers or (resource == ALL_RESOURCES and bool(producers))

@@ -105,6 +105,18 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
     return (*found, *(one for one in _of_plan(plan, is_reported=is_reported) if one.kind not in of_rules))
 
 
+def can_match(subscription: EventSubscription) -> bool:
+    """Return whether some event may match an alert; False only if that is certain.
+
+    Raises
+    ------
+    InvalidInput : it cannot be saved, as ``plan_of`` says
+    """
+    plan = plan_of(subscription)
+    node = plan.node or ALWAYS
+    return not (is_never(node) or _is_outside(plan, node))
+
+
 _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
 
 
@@ -172,11 +184,16 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
     if is_never(node):
         if not is_reported:
             yield Remark(RemarkKind.NEVER_TRUE, "The rules together are never true", _RULES)
-    elif is_never(conjoined(plan.covers, _within(plan, node))):
+    elif _is_outside(plan, node):
         named = ", ".join(plan.resources)
         yield Remark(RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {named}", _RESOURCES)
     else:
         yield from _of_index(plan, _RULES)
+
+
+def _is_outside(plan: Plan, node: Node) -> bool:
+    """Return whether no event about the resources of a plan meets its condition, for all that is certain."""
+    return is_never(conjoined(plan.covers, _within(plan, node)))
 
 
 def _within(plan: Plan, node: Node) -> Node:

@@ -12,7 +12,7 @@ from tocsin.model.mute import MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.preferences import Frequency
 from tocsin.model.replay import ReplayState
-from tocsin.model.subscription import Category, Channel
+from tocsin.model.subscription import AlertType, Category, Channel
 from tocsin.server.openapi.json_schema import (
     CLOCK,
     COUNT,
@@ -273,6 +273,21 @@ ALERTS: dict[str, Document] = {
             "name": TEXT,
             "supportedFilters": array(ref("AlertFunction")),
             "supportedActions": array(ref("AlertFunction")),
+        }
+    ),
+    "AlertConditionCapability": whole({"condition": ref("AlertFunction"), "sources": array(TEXT)}),
+    "AlertSourceCapability": whole(
+        {"name": TEXT, "kind": either("all", "activity", "entity"), "selected": FLAG},
+        {"canJoin": FLAG, "reason": TEXT, "warning": TEXT},
+    ),
+    "AlertCapabilities": whole(
+        {
+            "alertType": either(*AlertType),
+            "sources": array(ref("AlertSourceCapability")),
+            "filters": array(ref("AlertConditionCapability")),
+            "triggers": array(ref("AlertConditionCapability")),
+            "eventTypes": array(either(*EventType)),
+            "recipientCategories": array(either(*Category)),
         }
     ),
     "AlertResourceName": whole({"name": TEXT, "supportedFilters": array(TEXT)}),

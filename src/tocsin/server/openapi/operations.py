@@ -188,6 +188,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "conditions.list_functions": OpenApiOperation("AlertFunctionList"),
     "conditions.list_names": OpenApiOperation("AlertResourceNamePage"),
     "conditions.list_resources": OpenApiOperation("AlertResourcePage"),
+    "conditions.list_capabilities": OpenApiOperation("AlertCapabilities", "AlertSelection"),
     "templates.list_helpers": OpenApiOperation("TemplateHelperPage"),
     "templates.validate": OpenApiOperation("TemplateValidation", "TemplateTexts"),
     "templates.render": OpenApiOperation("TemplateRendering", "TemplateRenderRequest"),

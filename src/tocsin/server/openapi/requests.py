@@ -14,7 +14,7 @@ from tocsin.model.lineage import LineageSource
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteKind
 from tocsin.model.preferences import Frequency
-from tocsin.model.subscription import Channel
+from tocsin.model.subscription import AlertType, Channel
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT
 from tocsin.model.thread import TaskType, ThreadType
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
@@ -112,6 +112,9 @@ REQUESTS: dict[str, Document] = {
     ),
     "Csv": {"type": "string", "description": "A sheet as CSV, with a line of headers."},
     "QueryText": {"type": "string", "description": "A query in SQL."},
+    "AlertSelection": closed(
+        {"alertType": either(*AlertType), "sources": array(TEXT), "input": OPEN}, required=["alertType"]
+    ),
     "ConditionRequest": closed({"condition": TEXT}, required=["condition"]),
     "BacktestRequest": {
         "type": "object",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
+from tocsin.catalogue.observations import field_checks
+from tocsin.catalogue.observations.field_checks import each, mapping, shape, text
 from tocsin.conditions.check import checked
 from tocsin.conditions.relations import questions_of
 from tocsin.errors import InvalidCondition, InvalidInput
@@ -18,10 +20,12 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import meant
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
+from tocsin.server.alerts.capabilities import capabilities_of, selection_of
 from tocsin.server.alerts.offers import functions, offers
 from tocsin.server.http.request import Asked, DocumentBody, PathText, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
+_SELECTION = shape({"alertType": text}, {"sources": each(text), "input": mapping})
 
 router = APIRouter(tags=["conditions"])
 
@@ -30,10 +34,10 @@ router = APIRouter(tags=["conditions"])
 def validate(body: DocumentBody, caller: Asked) -> Response:
     """Validate a condition (``{"condition": …}``): errors with positions, or warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    text = body.get("condition")
-    if not isinstance(text, str):
+    condition = body.get("condition")
+    if not isinstance(condition, str):
         raise InvalidInput("must be a condition, as a string", field="condition")
-    return answer(_validated(text))
+    return answer(_validated(condition))
 
 
 @router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204)
@@ -67,21 +71,30 @@ def list_resources(alert_type: PathText, caller: Asked) -> Response:
     return _listed(offers(_alert_type(alert_type)))
 
 
-def _alert_type(text: str) -> AlertType:
-    """Return the type of alert that a path names, in any case."""
-    named = next((one for one in AlertType if one.lower() == text.replace("_", "").lower()), None)
+@router.post(f"/{ROW.collection}/capabilities")
+def list_capabilities(body: DocumentBody, caller: Asked) -> Response:
+    """Return what an alert on the ``sources`` can have, and which resources can join them; ``input`` adds warnings."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    asked = field_checks.checked(_SELECTION, body)
+    selection = selection_of(_alert_type(asked["alertType"]), asked.get("sources", ()), asked.get("input", {}))
+    return answer(capabilities_of(selection))
+
+
+def _alert_type(name: str) -> AlertType:
+    """Return the type of alert of this name, in any case."""
+    named = next((one for one in AlertType if one.lower() == name.replace("_", "").lower()), None)
     if named is not None:
         return named
-    raise InvalidInput(f"unknown type of alert {text!r}; {meant(text, tuple(AlertType))}", field="alertType")
+    raise InvalidInput(f"unknown type of alert {name!r}; {meant(name, tuple(AlertType))}", field="alertType")
 
 
 def _listed(data: list[Document]) -> Response:
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
-def _validated(text: str) -> Document:
+def _validated(condition: str) -> Document:
     try:
-        node = checked(text)
+        node = checked(condition)
     except InvalidCondition as error:
         return {"valid": False, "errors": [_error(error)], "warnings": []}
     return {

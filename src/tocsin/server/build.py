@@ -25,7 +25,7 @@ from tocsin.server.http.request_slots import Shares
 from tocsin.server.http.write_quotas import PersonalLedger
 from tocsin.server.inbox.streams import StreamLimits, Streams
 from tocsin.server.login.openid import OpenIdConnect
-from tocsin.server.login.sessions import Sessions
+from tocsin.server.login.sessions import LoginSessions
 from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
@@ -88,8 +88,7 @@ class Parts:
     standings: DestinationStatuses
     activity: Activity
     search: SearchIndex
-    tokens: Tokens
-    sessions: Sessions
+    sessions: LoginSessions
     streams: Streams
     shares: Shares
     observations: ObservationReads
@@ -100,6 +99,11 @@ class Parts:
     backtests: Backtests
     quotas: Quotas
 
+    @property
+    def tokens(self) -> Tokens:
+        """Return what signs and reads tokens."""
+        return self.sessions.tokens
+
 
 def build_parts(
     settings: Settings, engine: Engine, clock: Clock | None = None, revision: PeopleRevision | None = None
@@ -108,9 +112,7 @@ def build_parts(
     clock, revision, page_bytes = clock or SystemClock(), revision or PeopleRevision(), settings.page_bytes
     catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
     permission_cache = PermissionCache(PolicyCache(SqlSubjects(engine), revision.now))
-    inbox = Inbox(engine, page_bytes=page_bytes)
-    plain_writes = Writes(catalogue, clock)
-    tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=TokenCache(revision.now))
+    inbox, plain_writes = Inbox(engine, page_bytes=page_bytes), Writes(catalogue, clock)
     refusals = RefusalLog(Violations(plain_writes).add, clock)
     permits, bounds = ActorPermits(permission_cache, refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
@@ -143,8 +145,7 @@ def build_parts(
         standings=DestinationStatuses(engine),
         activity=Activity(engine, page_bytes=page_bytes),
         search=SearchIndex(engine),
-        tokens=tokens,
-        sessions=Sessions(tokens, people.tokens, plain_writes),
+        sessions=_sessions_of(settings, people, plain_writes, clock, cache=TokenCache(revision.now)),
         streams=_streams_of(settings, inbox, people, clock),
         shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
         observations=ObservationReads(engine),
@@ -173,6 +174,13 @@ def _writes(
 ) -> Writes:
     consolidate_ms = int(settings.consolidate_minutes * 60_000)
     return Writes(catalogue, clock, permits=permits, consolidate_ms=consolidate_ms, bounds=bounds)
+
+
+def _sessions_of(
+    settings: Settings, people: People, writes: Writes, clock: Clock, *, cache: TokenCache
+) -> LoginSessions:
+    tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=cache)
+    return LoginSessions(tokens, people.tokens, writes)
 
 
 def _streams_of(settings: Settings, inbox: Inbox, people: People, clock: Clock) -> Streams:

@@ -30,7 +30,7 @@ _NO_EVENT = "None of its events can match the chosen filters and triggers"
 
 
 @dataclass(frozen=True)
-class Selection:
+class AlertSelection:
     """What somebody has chosen so far for an alert.
 
     Attributes
@@ -51,7 +51,7 @@ class Selection:
         return can_match(self.alert.model_copy(update={"filtering_rules": narrowed}))
 
 
-def selection_of(alert_type: AlertType, resources: Sequence[str], chosen: Document) -> Selection:
+def selection_of(alert_type: AlertType, resources: Sequence[str], chosen: Document) -> AlertSelection:
     """Return the selection of these resources, named in any case, and of the ``input`` of an alert.
 
     Raises
@@ -65,10 +65,10 @@ def selection_of(alert_type: AlertType, resources: Sequence[str], chosen: Docume
     rules = with_rules({"resources": list(resources), "input": chosen}, {})["filteringRules"]
     named = {"id": "", "name": "", "fullyQualifiedName": "", "alertType": alert_type, "filteringRules": rules}
     triggers = frozenset(rule["name"] for rule in rules.get("actions", ()))
-    return Selection(own_names(resources), triggers, EventSubscription.model_validate(named))
+    return AlertSelection(own_names(resources), triggers, EventSubscription.model_validate(named))
 
 
-def capabilities_of(selection: Selection) -> Document:
+def capabilities_of(selection: AlertSelection) -> Document:
     """Return upstream's ``AlertCapabilities`` of a selection."""
     offered = offers(selection.alert.alert_type)
     selected = [offer for offer in offered if offer["name"] in selection.resources]
@@ -82,7 +82,7 @@ def capabilities_of(selection: Selection) -> Document:
     }
 
 
-def _source(offer: Document, selection: Selection) -> Document:
+def _source(offer: Document, selection: AlertSelection) -> Document:
     name, is_selected = offer["name"], offer["name"] in selection.resources
     source: Document = {"name": name, "kind": _kind(name), "selected": is_selected}
     if is_selected:
@@ -99,7 +99,7 @@ def _kind(name: str) -> str:
     return "activity" if name in _THREADS else "entity"
 
 
-def _warning(offer: Document, selection: Selection) -> str | None:
+def _warning(offer: Document, selection: AlertSelection) -> str | None:
     """Return why no event about a selected resource can match; None if one can."""
     if selection.triggers and selection.triggers.isdisjoint(row["name"] for row in offer["supportedActions"]):
         return _NO_TRIGGER

@@ -16,7 +16,7 @@ from tocsin.store.people.tokens import IssuedTokens, TokenKind
 
 
 @dataclass(frozen=True)
-class Sessions:
+class LoginSessions:
     """Begins and ends the sessions of one store; ``writes`` are without a person's permissions and limits."""
 
     tokens: Tokens

@@ -11,9 +11,15 @@ from tests.contract.test_explain import Person, alert, describe, explained, own,
 from tests.notifying import notify_all
 from tests.serving import Json
 
+from tocsin.clock import SystemClock
+from tocsin.flow.send.message_content import message_content, owned_by_text
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.sessions import Sessions
+
 __all__ = ["case", "person"]  # fixtures
 
 ABOUT = "<#E::table::warehouse.shop.public.orders::description>"
+_HOOKS = "https://hooks.example.com"
 INCIDENTS = "/dataQuality/testCases/testCaseIncidentStatus"
 
 
@@ -131,3 +137,34 @@ def test_nothing_is_assigned_to_who_is_deleted(administrator: httpx.Client, orde
         administrator.post("/teams", json={"name": "new", "teamType": "Group", "users": [ann]}),
     ]
     assert [answer.status_code for answer in answers] == [404, 404, 404, 400, 404]
+
+
+@pytest.mark.parametrize(
+    ("others", "said"), [((), "owned by nobody"), (("ben",), "owned by @ben")], ids=["nobody else", "somebody else"]
+)
+def test_a_message_does_not_name_an_owner_who_was_deleted_since(
+    others: tuple[str, ...],
+    said: str,
+    administrator: httpx.Client,
+    orders: Json,
+    ann: str,
+    person: Person,
+    sqlite_engine: Engine,
+) -> None:
+    own(administrator, orders, ann, *(person(one)[0] for one in others))
+    chats = ("Slack", "MsTeams", "GChat")
+    to = [{"category": "External", "type": one, "config": {"endpoint": f"{_HOOKS}/{one}"}} for one in chats]
+    mail = {"category": "External", "type": "Email", "config": {"receivers": ["desk@example.com"]}}
+    alert(administrator, "Posted", destinations=[*to, mail])
+    described = describe(administrator, orders, "All orders.")
+    notify_all(sqlite_engine)
+    remove(administrator, ann)
+    messages, now_ms = Messages(sqlite_engine), SystemClock().now_ms() + 3_600_000
+    Sessions(sqlite_engine).begin("worker", lease_ms=60_000, now_ms=now_ms)
+    dispatches = messages.dispatches(messages.claim("worker", 100, now_ms=now_ms))
+    about = [one for one in dispatches if one.event.id == described]
+    assert {one.message.channel for one in about} == {*chats, "Email"}
+    for dispatch in about:
+        (section,) = message_content(dispatch, dispatch.entries, base_url="", lines_each=3).sections
+        assert section.signed().endswith(f"; {said}")
+        assert owned_by_text(dispatch.event) == said.removeprefix("owned by ")

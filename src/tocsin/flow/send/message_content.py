@@ -86,6 +86,9 @@ class Owner:
         return f"@{self.name}" if self.user_id else self.name
 
 
+_NOBODY = Owner("nobody")
+
+
 @dataclass(frozen=True)
 class MessageContent:
     """What a message says: at least one section; ``left_count`` notifications are only counted."""
@@ -188,9 +191,11 @@ def lines_of(dispatch: Dispatch, event: ChangeEvent) -> list[ChangeLine]:
 
 
 def owners_of(event: ChangeEvent) -> tuple[Owner, ...]:
-    """Return the owners of the event's asset."""
+    """Return the owners of the event's asset who are not deleted: nobody, as one, where all are."""
     owners = (event.entity or {}).get("owners")
-    return tuple(_owner(one) for one in (owners if isinstance(owners, list) else ()) if isinstance(one, dict))
+    known = [one for one in owners if isinstance(one, dict)] if isinstance(owners, list) else []
+    present = tuple(_owner(one) for one in known if not one.get("deleted"))
+    return present or ((_NOBODY,) if known else ())
 
 
 def owned_by_text(event: ChangeEvent) -> str:

@@ -41,6 +41,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Delivered, DroppedReason, Entry, Message, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
+from tocsin.store.outbox.deleted_owners import with_deleted_owners
 from tocsin.store.outbox.open_incidents import with_incidents
 from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
@@ -147,7 +148,7 @@ class Messages:
                 if carried and fits(one, sum(whole)):
                     entries = tuple(_entry(row, texts, in_brief=at >= len(whole)) for at, row in enumerate(carried))
                     found.append(Dispatch(one, entries, event_bytes=sum(whole)))
-            return with_incidents(connection, found)
+            return with_incidents(connection, with_deleted_owners(connection, found))
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:
         """Give back claims of the session; what another one has claimed meanwhile stays its own.

@@ -116,7 +116,9 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
         "line": 1,
         "column": 1,
         "holds": True,
-        "seen": [{"name": "fieldChanged", "isMissing": False, "values": ["description"], "total": 1}],
+        "seen": [
+            {"name": "fieldChanged", "isMissing": False, "isInherited": False, "values": ["description"], "total": 1}
+        ],
     }
     (reached,) = one["reached"]["data"]
     assert (reached["id"], reached["isDue"], reached["mergedWith"]) == (user_id, True, ["ActivityFeedAlert"])

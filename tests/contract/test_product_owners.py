@@ -74,6 +74,18 @@ def test_the_owners_of_the_domain_are_notified_and_the_explanation_says_so(
         assert reason["sentence"] == f"{name} owns it by inheritance (alert Owned)"
         (reached,) = answer["alerts"][0]["reached"]["data"]
         assert reached["ways"][0]["reason"]["sentence"] == reason["sentence"]
+        assert reached["ways"][0]["reason"]["isInherited"] is reason["isInherited"] is True
+
+
+@pytest.mark.usefixtures("product")
+def test_rules_say_what_they_saw_of_the_domain(administrator: httpx.Client) -> None:
+    conditions = ("owners == 'ben'", "entity.owners.name == 'ben'", "domains == 'nobody'", "tags == 'PII.None'")
+    rules = [{"name": f"r{at}", "effect": "include", "condition": one} for at, one in enumerate(conditions)]
+    alert(administrator, "Ruled", filteringRules={"resources": ["dataProduct"], "rules": rules})
+    event = describe(administrator, "What people buy.")
+    traced = explained(administrator, event, subscription="Ruled")["alerts"][0]["rules"]
+    assert [one["trace"]["seen"][0]["isInherited"] for one in traced] == [True, True, False, False]
+    assert traced[0]["says"] == "the rule r0 is false: owners == 'ben' (owners is ann, inherited)"
 
 
 @pytest.mark.usefixtures("product")

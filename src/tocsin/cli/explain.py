@@ -236,7 +236,7 @@ def _values(seen: Document) -> str:
         return "missing"
     shown = ", ".join(value_in_words(value) for value in seen["values"][:_MOST_VALUES])
     more = seen["total"] - min(len(seen["values"]), _MOST_VALUES)
-    return shown + (f" and {more} more" if more > 0 else "")
+    return shown + (f" and {more} more" if more > 0 else "") + (", inherited" if seen["isInherited"] else "")
 
 
 def _moment(at_ms: int) -> str:

@@ -30,14 +30,19 @@ from tocsin.conditions.syntax import Junction, Negation, Position, Written
 from tocsin.conditions.unparse import literal_text, start_of, text_of
 from tocsin.logic import leaves
 from tocsin.model.change import LoggedEvent
+from tocsin.model.inheritance import is_inherited
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Input of one test: the name as conditions write it, and its values; none: it was missing."""
+    """Input of one test: the name as conditions write it, and its values; none: it was missing.
+
+    ``is_inherited``: the asset has them from its container.
+    """
 
     name: str
     values: tuple[object, ...]
+    is_inherited: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,21 @@ def seen_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
             looked_at[value] = None
     for value in looked_at:
         if not isinstance(value, Literals):
-            yield Seen(_name(value), tuple(map(_shown, values(value, logged))))
+            shown = tuple(map(_shown, values(value, logged)))
+            yield Seen(_name(value), shown, is_inherited=bool(shown) and is_inherited(_key(value), logged.event))
+
+
+def _key(value: Value) -> str:
+    """Return the key of the document in which a value is; empty for none."""
+    match value:
+        case FieldValue(name=name):
+            return name
+        case PathValue(root=PathRoot.ENTITY, steps=(str() as key, *_)):
+            return key
+        case Size(of=of) | Lowered(of=of):
+            return _key(of)
+        case _:
+            return ""
 
 
 def _shown(value: object) -> object:

@@ -110,7 +110,9 @@ def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTr
 
 def seen_in_words(trace: Trace) -> str:
     """Return what a test saw, as a clause: ``tier is missing``."""
-    seen = "; ".join(f"{one.name} is {_values(one.values)}" for one in trace.seen[:4])
+    seen = "; ".join(
+        f"{one.name} is {_values(one.values)}{', inherited' if one.is_inherited else ''}" for one in trace.seen[:4]
+    )
     return f" ({seen})" if seen else ""
 
 

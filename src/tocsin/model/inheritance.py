@@ -102,5 +102,11 @@ def own(references: Collection[Document]) -> list[Document]:
 
 def inherits_owners(event: ChangeEvent) -> bool:
     """Return whether the owners of an event's entity are inherited."""
-    owners = (event.entity or {}).get("owners")
-    return isinstance(owners, list) and bool(owners) and all(one.get("inherited") is True for one in owners)
+    return is_inherited("owners", event)
+
+
+def is_inherited(key: str, event: ChangeEvent) -> bool:
+    """Return whether all that an event's entity has under a key is inherited."""
+    held = (event.entity or {}).get(key) if key in INHERITED_KEYS else None
+    is_some = isinstance(held, list) and bool(held)
+    return is_some and all(isinstance(one, dict) and one.get("inherited") is True for one in held or ())

@@ -63,6 +63,11 @@ class Reason(WireModel):
         """Return the ids of the alert and of its destination that give it."""
         return self.subscription_id, self.destination_id
 
+    @property
+    def is_of_owner(self) -> bool:
+        """Return whether it concerns an owner of the changed asset itself."""
+        return self.kind is ReasonKind.OWNER and self.hops == 0
+
     def sentence(self, name: str | None = None, *, is_inherited: bool = False) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
         held = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
@@ -78,7 +83,7 @@ class Reason(WireModel):
         distance = "1 hop" if self.hops == 1 else f"{self.hops} hops"
         asset = "it" if self.hops == 0 else f"{self.via or 'an asset'}, {distance} downstream"
         through = f" through team {self.team}" if self.team else ""
-        if is_inherited and self.kind is ReasonKind.OWNER and self.hops == 0:
+        if is_inherited and self.is_of_owner:
             through += " by inheritance"
         to_reader, about = _SENTENCES[self.kind]
         sentence = to_reader if name is None else about

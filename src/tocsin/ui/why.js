@@ -72,7 +72,7 @@ function traceBranch(make, trace) {
 function valuesOf(seen) {
   if (seen.isMissing) return "missing";
   const more = seen.total - seen.values.length;
-  return seen.values.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return seen.values.join(", ") + (more > 0 ? ` and ${more} more` : "") + (seen.isInherited ? ", inherited" : "");
 }
 
 function personBranch(make, person) {

@@ -10,8 +10,8 @@ from tests.unit.small_server import SmallServer
 
 API = "/api/v1"
 EVENT = "0193a7c1-0000-7000-8000-000000000001"
-SEEN = {"name": "tier", "isMissing": True, "values": [], "total": 0}
-TAGS = {"name": "tags", "isMissing": False, "values": ["a", "b", "c", "d", "e"], "total": 25}
+SEEN = {"name": "tier", "isMissing": True, "isInherited": False, "values": [], "total": 0}
+TAGS = {"name": "tags", "isMissing": False, "isInherited": True, "values": ["a", "b", "c", "d", "e"], "total": 25}
 
 
 def test(text: str, holds: bool, seen: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   ├── ✓ rule 1 (include)",
         "│   │   └── ✓ one of",
         "│   │       ├── ✗ tier == 'a'  tier is missing",
-        "│   │       └── ✓ tags == 'a'  tags is a, b, c, d and 21 more",
+        "│   │       └── ✓ tags == 'a'  tags is a, b, c, d and 21 more, inherited",
         "│   ├── ✗ no",
         "│   ├── ✓ ann by Email",
         "│   │   ├── ✓ you own it (alert A)",

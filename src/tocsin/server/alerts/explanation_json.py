@@ -163,7 +163,8 @@ def _trace(trace: Trace) -> Document:
 
 def _seen(one: Seen) -> Document:
     shown = [_short(value) for value in one.values[:_MOST_VALUES]]
-    return {"name": one.name, "isMissing": not one.values, "values": shown, "total": len(one.values)}
+    found: Document = {"name": one.name, "isMissing": not one.values, "isInherited": one.is_inherited}
+    return found | {"values": shown, "total": len(one.values)}
 
 
 def _short(value: object) -> object:
@@ -191,7 +192,8 @@ def _way(way: RecipientPath, name: str, *, is_inherited: bool) -> Document:
 
 
 def _reason(reason: Reason, name: str | None = None, *, is_inherited: bool = False) -> Document:
-    return {**reason.to_wire(), "sentence": reason.sentence(name, is_inherited=is_inherited)}
+    sentence = reason.sentence(name, is_inherited=is_inherited)
+    return {**reason.to_wire(), "isInherited": is_inherited and reason.is_of_owner, "sentence": sentence}
 
 
 def _record(record: NotificationRecord, *, shows_answers: bool, is_inherited: bool) -> Document:

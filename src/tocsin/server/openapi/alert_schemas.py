@@ -87,7 +87,7 @@ _INCIDENT: Document = {
 }
 
 ALERTS: dict[str, Document] = {
-    "Reason": whole(_REASON, {"team": TEXT, "via": TEXT, "heldBy": TEXT, "downstreamOf": TEXT}),
+    "Reason": whole(_REASON, {"team": TEXT, "via": TEXT, "heldBy": TEXT, "downstreamOf": TEXT, "isInherited": FLAG}),
     "Notification": whole(
         {"id": TEXT, "eventId": TEXT, **_SEEN_EVENT, "reasons": array(ref("Reason")), "read": FLAG},
         {"about": OPEN},

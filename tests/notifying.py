@@ -38,7 +38,8 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     With ``now_ms`` that is the time, and the time of the events.
     """
     log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
-    alerts = Subscriptions(engine).list_enabled()
+    subscriptions = Subscriptions(engine)
+    alerts = subscriptions.with_past_names(subscriptions.list_enabled(), after=log.progress(MATCH_STREAM))
     world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
     hidden: dict[Pair, str] = {}
     found: list[NotificationRow] = []

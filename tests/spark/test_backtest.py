@@ -31,6 +31,7 @@ from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import JOB, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
@@ -412,3 +413,21 @@ def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, store_engine
         until(lambda: state_of(store_engine) == "failed", within_s=30)
     found = Backtests(store_engine).find("b0")
     assert found is not None and "no such luck" in str(found.reason)
+
+
+def test_events_before_a_rename_match_what_is_called_otherwise_now(company: SmallCompany, parts: BacktestParts) -> None:
+    company.put("classification", {"name": "Secret", "description": "x"})
+    company.put("tag", {"name": "Old", "classification": "Secret", "description": "x"})
+    company.alert("secret", [OWNERS_MAIL], "matchAnyTag('Secret.Old')", resources=("table",))
+    labels = [{"tagFQN": "Secret.Old", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}]
+    tagged = [{"op": "add", "path": "/tags", "value": labels}]
+    company.writes.patch("table", company.key("orders"), tagged, actor=SYSTEM)
+    matched = []
+    for name in ("New", "Newest"):
+        company.describe("orders", name)
+        renamed = [{"op": "replace", "path": "/name", "value": name}]
+        tag = f"Secret.{'Old' if name == 'New' else 'New'}"
+        company.writes.patch("tag", Key.by_name(tag), renamed, actor=SYSTEM)
+        matched.append(matches_in(ran(company, parts, stored_alert(company, "secret")))[0])
+    company.describe("orders", "at last")
+    assert [*matched, matches_in(ran(company, parts, stored_alert(company, "secret")))[0]] == [2, 3, 4]

@@ -449,3 +449,30 @@ def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of
     notified = stored(store_engine)
     assert notified == expected(company)
     assert len({row[0] for row in notified.values()}) == 1
+
+
+def test_an_event_before_a_rename_is_matched_after_it(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.put("classification", {"name": "Secret", "description": "x"})
+    company.put("tag", {"name": "Old", "classification": "Secret", "description": "x"})
+    labels = [{"tagFQN": "Secret.Old", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}]
+    company.writes.patch(
+        "table", company.key("orders"), [{"op": "add", "path": "/tags", "value": labels}], actor=SYSTEM
+    )
+    company.alert("secret", [OWNERS_MAIL], "matchAnyTag('Secret.Old')", resources=("table",))
+    company.describe("orders", "before")
+    rename = [{"op": "replace", "path": "/name", "value": "New"}]
+    company.writes.patch("tag", Key.by_name("Secret.Old"), rename, actor=SYSTEM)
+    company.describe("orders", "after")
+    with running(spark, store_engine, tmp_path / "checkpoint"):
+        until(lambda: caught_up(store_engine), within_s=120)
+    mailed = [row for row in stored(store_engine).values() if row[1] == "Email"]
+    descriptions = {
+        one.event.id
+        for one in EventLog(store_engine).read(0, 1_000)
+        if one.event.entity_type == "table"
+        and "description" in one.derived["fieldsUpdated"] + one.derived["fieldsAdded"]
+    }
+    assert len(descriptions) == 2 and {row[0] for row in mailed} == descriptions

@@ -110,5 +110,6 @@ class CatalogueRules(Rules):
 
     def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
         """Let alerts and policies say the new names, and remember the old ones."""
+        record.transaction.remember_renaming(*moved[0])
         record.transaction.remember_names([(entity.entity_type, entity.fqn, entity.id) for entity, _ in moved])
         follow_renaming(record, renaming_of(moved))

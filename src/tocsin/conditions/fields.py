@@ -164,6 +164,9 @@ NESTED_STATUSES = frozenset({"testCaseStatus", "executionStatus", "pipelineState
 """Keys in documents whose values are statuses, so compared without case."""
 
 
+PLACE = "logOffset"
+"""The offset of the event in the log, which is known when it is read; no condition names it."""
+
 TAKEN = "at_"
 """Prefix of sets that hold the texts at a path (``flow/match/extracted_paths.py``); no condition names them."""
 
@@ -175,6 +178,8 @@ def is_taken(name: str) -> bool:
 
 def kind_of(name: str) -> Kind:
     """Return what the field, closure, set of changes or of texts at a path ``name`` holds."""
+    if name == PLACE:
+        return Kind.NUMBER
     return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS or is_taken(name) else FIELDS[name].kind
 
 
@@ -220,6 +225,8 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
         return together(str(path) for path in values_of(FIELD_CHANGED, logged) if path)
     if name in CLOSURES:
         return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in _closed(name, str(one)))
+    if name == PLACE:
+        return (float(logged.offset),)
     attribute = FIELDS[name].attribute
     value = getattr(logged.event, attribute) if attribute else logged.derived.get(name)
     if value is None:

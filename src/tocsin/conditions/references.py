@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES
-from tocsin.conditions.fields import CLOSURES, FIELDS, Provenance
+from tocsin.conditions.fields import CLOSURES, FIELDS, PLACE, Provenance
 from tocsin.conditions.nodes import (
     Compare,
     Contains,
@@ -40,7 +40,7 @@ _KEYS_OF_FIELD = {
 }
 _WITHOUT_REFERENCES = frozenset(
     "isBot tags tier testStatus pipelineStatus testedEntityFqn threadType mentions unchangedFor reportedAt".split()
-)
+) | {PLACE}
 """Fields worked out from an event that say nothing of what it refers to."""
 _OF_CHANGES = frozenset(
     "fieldsAdded fieldsUpdated fieldsDeleted fieldChanged changeCategory changeOperation changeTarget".split()

@@ -17,7 +17,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.model.change import SESSION_EVENTS, LoggedEvent
 from tocsin.model.phrases import value_in_words
-from tocsin.model.subscription import Effect, EventSubscription, FilteringRule, FilteringRules
+from tocsin.model.subscription import Effect, EventSubscription, FilteringRule
 
 _MOST_TESTS = 3
 _READABLE = "readable"
@@ -169,7 +169,7 @@ def _moment(at_ms: int) -> str:
 
 
 def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[RuleTrace]:
-    filtering = subscription.filtering_rules or FilteringRules(resources=())
+    filtering = subscription.rules_at(logged.offset)
     for part, rules in (("rules", filtering.rules), ("actions", filtering.actions)):
         for number, rule in enumerate(rules):
             yield _rule(part, number, rule, logged)

@@ -18,7 +18,7 @@ from tocsin.conditions.unparse import literal_text
 from tocsin.explain.matching import match_trace
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Firing
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import EventSubscription, FilteringRules
 
 MOST_SUGGESTIONS = 8
 _LEAST_SHARE = 0.3
@@ -70,14 +70,16 @@ class Suggestion:
 def rule_shares(subscription: EventSubscription, fired: Sequence[Fired]) -> list[RuleShare]:
     """Return for each rule how often it held for the events that ``subscription`` notified about."""
     held: Counter[tuple[str, int]] = Counter()
-    rules = {}
+    filtering = subscription.filtering_rules or FilteringRules(resources=())
+    parts = {"rules": filtering.rules, "actions": filtering.actions}
+    rules = {(part, number): rule for part, many in parts.items() for number, rule in enumerate(many)}
     for logged, _ in fired:
         for one in match_trace(subscription, logged).rules:
-            rules[one.part, one.number] = one.rule
             held[one.part, one.number] += one.holds is not False
     return [
         RuleShare(part, number, rule.name, rule.condition, held[part, number], len(fired))
         for (part, number), rule in rules.items()
+        if (part, number) in held
     ]
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.plan import RECOVERY, Plan, between_reports, plan_of, recovery_plan
-from tocsin.flow.match.plan_cost import PlanCost, check_cost, left_out
+from tocsin.flow.match.plan_cost import PER_ALERT, PlanCost, check_cost, cost_of, left_out
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.flow.schedule.decide import Timing
@@ -45,6 +45,12 @@ class SubscriptionStore(Protocol):
 
     def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
         """Return the alerts that are switched on and can be parsed; only those with these ids, if given."""
+
+    def with_past_names(self, alerts: Sequence[EventSubscription], *, after: int) -> list[EventSubscription]:
+        """Return alerts that match events after an offset by the names that entities had in these."""
+
+    def progress(self, query_name: str) -> int:
+        """Return the offset up to which a streaming query has matched events."""
 
     def list_unparsable(self, subscription_ids: Collection[str]) -> dict[str, str]:
         """Return those of the alerts that cannot be parsed, and why, by id."""
@@ -133,7 +139,7 @@ class CurrentAlerts:
         """Return the alerts of now; those whose mark is still the same stay as they were read."""
         marks = self._store.marks()
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
-        read = self._store.list_enabled(changed)
+        read = self._store.with_past_names(self._store.list_enabled(changed), after=self._store.progress(self._query))
         planned, unreadable = _planned(read)
         unreadable |= self._store.list_unparsable(changed.difference(one.id for one in read))
         index = self._indexed(before, changed, planned, unreadable)
@@ -229,9 +235,17 @@ def _planned(subscriptions: Sequence[EventSubscription]) -> tuple[dict[str, _Pla
 
 
 def _plan(subscription: EventSubscription) -> _Planned:
-    plan = plan_of(subscription)
+    plan, cost = _within_limits(subscription)
     check_schedule(subscription.trigger)
-    return _Planned(plan, check_cost(plan), recipient_rules(subscription, plan.questions))
+    return _Planned(plan, cost, recipient_rules(subscription, plan.questions))
+
+
+def _within_limits(subscription: EventSubscription) -> tuple[Plan, PlanCost]:
+    """Return the plan and its cost; without the names before renames where these make it too costly."""
+    plan = plan_of(subscription)
+    if subscription.past_rules and PER_ALERT.exceeded(cost_of(plan)):
+        return _within_limits(subscription.model_copy(update={"past_rules": ()}))
+    return plan, check_cost(plan)
 
 
 def _why_unreadable(subscription_id: str, error: Exception) -> str:

@@ -238,7 +238,7 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     viewer = parts.people.by_id(asked.requested_by)
     if viewer is None:
         raise NotFound("The requester of the backtest no longer exists.")
-    alert = alert_of(asked.alert)
+    (alert,) = parts.subscriptions.with_past_names([alert_of(asked.alert)], after=0)
     plan = replace(plan_of(alert), enabled=True)
     window = Window(asked.since_ms, asked.until_ms)
     index = index_of(between_reports([plan]))

@@ -178,6 +178,13 @@ class FilteringRules(WireModel):
     actions: tuple[FilteringRule, ...] = ()
 
 
+class PastRules(WireModel):
+    """The rules of a subscription with the names that entities had in events below an offset of the log."""
+
+    until_offset: int
+    rules: FilteringRules
+
+
 class DestinationConfig(WireModel):
     """Where a destination sends to; which keys count depends on its channel.
 
@@ -271,8 +278,8 @@ class EventSubscription(WireModel):
     first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
     when it was created, ``creator_id`` by whom (empty: by Tocsin itself); ``is_of_administrators`` says whether nobody
     but administrators, or Tocsin itself, has created or changed it, ``bots`` tells the bots of its destinations apart
-    (``bot_of``), by destination. ``triggers`` are the alerts that notify of what it matches as well; incidents of those
-    that it ``depends_on`` hold it back.
+    (``bot_of``), by destination; ``past_rules`` are its rules before renames, newest first. ``triggers`` are the alerts
+    that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back.
     """
 
     id: str
@@ -301,6 +308,12 @@ class EventSubscription(WireModel):
     creator_id: str = Field(default="", exclude=True)
     is_of_administrators: bool = Field(default=False, exclude=True)
     bots: dict[str, str] = Field(default_factory=dict, exclude=True)
+    past_rules: tuple[PastRules, ...] = Field(default=(), exclude=True)
+
+    def rules_at(self, offset: int) -> FilteringRules:
+        """Return the rules with the names that entities had in the event at an offset of the log."""
+        past = [one.rules for one in self.past_rules if offset < one.until_offset]
+        return past[-1] if past else self.filtering_rules or FilteringRules(resources=())
 
     @property
     def is_of_tocsin(self) -> bool:

@@ -16,7 +16,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from tocsin.conditions.fields import STORED, Field
+from tocsin.conditions.fields import PLACE, STORED, Field
 from tocsin.conditions.nodes import Kind
 
 _TEXT = StringType()
@@ -40,11 +40,13 @@ def _type_of(field: Field) -> DataType:
     return DecimalType(10, field.scale) if field.scale else _TYPES[field.kind]
 
 
-COLUMNS: dict[str, str] = {name: field.column for name, field in STORED.items()}
+_OFFSET = "log_offset"
+
+COLUMNS: dict[str, str] = {PLACE: _OFFSET, **{name: field.column for name, field in STORED.items()}}
 """The column of each field of ``conditions/fields.py`` that has one."""
 
 EVENTS = _struct(
-    ("log_offset", LongType()),
+    (_OFFSET, LongType()),
     ("event_id", _TEXT),
     *((field.column, _type_of(field)) for field in STORED.values()),
     ("event", _TEXT),

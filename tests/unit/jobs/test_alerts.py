@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import pytest
 import structlog
@@ -55,6 +55,12 @@ class Shelf:
 
     def has_open_incidents(self) -> bool:
         return False
+
+    def with_past_names(self, alerts: Sequence[EventSubscription], *, after: int) -> list[EventSubscription]:
+        return list(alerts)
+
+    def progress(self, query_name: str) -> int:
+        return 0
 
     def list_unparsable(self, subscription_ids: Collection[str]) -> dict[str, str]:
         return {one: why for one, why in self.unparsable.items() if one in subscription_ids}

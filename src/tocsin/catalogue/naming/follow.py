@@ -63,12 +63,16 @@ def _renamed_pattern(pattern: str, old: str, new: str) -> str | None:
     return renamed if renamed != pattern else None
 
 
+def called(entity_type: str, fqn: str) -> str:
+    """Return what conditions call an entity: a user or team by the name, another by the FQN."""
+    return names.split(fqn)[-1] if entity_type in _CALLED_BY_NAME else fqn
+
+
 def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
     """Return the renaming of these entities, each with its new FQN; the first is the one that was renamed."""
     new_fqns = {(entity.entity_type, entity.fqn): new for entity, new in moved}
     (root, new_root), *_ = moved
-    if root.entity_type in _CALLED_BY_NAME:
-        new_fqns[root.entity_type, root.document["name"]] = names.split(new_root)[-1]
+    new_fqns[root.entity_type, called(root.entity_type, root.fqn)] = called(root.entity_type, new_root)
     return Renaming(new_fqns, root.entity_type, root.fqn, new_root)
 
 

@@ -322,6 +322,10 @@ class Transaction(Protocol):
         """Return every entity of this type that has a value of this custom property, held for change."""
         ...
 
+    def remember_renaming(self, renamed: Stored, new_fqn: str) -> None:
+        """Record that an entity and all below it are called by a new name from the entity's event on."""
+        ...
+
     def remember_names(self, names: Sequence[tuple[str, str, str]]) -> None:
         """Record what entities were called until now: type, FQN and id of each."""
         ...

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from math import inf
 
 from tocsin.conditions.check import checked
-from tocsin.conditions.fields import has
-from tocsin.conditions.nodes import FieldValue, Has, Node, Present
+from tocsin.conditions.fields import PLACE, has
+from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Node, Operator, Present
 from tocsin.conditions.recovery import with_recovery
 from tocsin.conditions.references import parts_read
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
@@ -158,10 +159,8 @@ def plan_of(subscription: EventSubscription) -> Plan:
     InvalidInput : it has too many conditions on recipients, or is to send what no condition of it can resolve.
     """
     filtering = subscription.filtering_rules or FilteringRules(resources=())
-    node = conjoined(_chain("rules", enumerate(filtering.rules)), _actions(filtering))
-    if subscription.trigger.send_resolved:
-        node = with_recovery(node)
-    resources, node = _with_results(filtering.resources, node)
+    resources, node = _asked(filtering, subscription)
+    node = _by_names_then(node, subscription)
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:
         raise InvalidInput(
@@ -188,6 +187,30 @@ def _unnamed(resources: Sequence[str], node: Node) -> tuple[str, ...]:
         value for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType" for value in leaf.values
     }
     return tuple(one for one in SESSION_EVENTS if one not in named)
+
+
+def _asked(filtering: FilteringRules, subscription: EventSubscription) -> tuple[tuple[str, ...], Node]:
+    """Return the resources and the condition that rules and actions add up to."""
+    node = conjoined(_chain("rules", enumerate(filtering.rules)), _actions(filtering))
+    return _with_results(filtering.resources, with_recovery(node) if subscription.trigger.send_resolved else node)
+
+
+def _by_names_then(node: Node, subscription: EventSubscription) -> Node:
+    """Return the condition that asks of events before a rename what the rules said then."""
+    ways, until_offset = list[Node](), inf
+    for past in subscription.past_rules:
+        ways.append(conjoined(_is_placed(past.until_offset, until_offset), node))
+        until_offset = past.until_offset
+        _, node = _asked(past.rules, subscription)
+    return disjoined(*ways, conjoined(_is_placed(0, until_offset), node))
+
+
+def _is_placed(since_offset: int, until_offset: float) -> Node:
+    """Return the condition that an event is at the first of these offsets or after it, and before the second."""
+    place = FieldValue(PLACE)
+    begins = Compare(Operator.GE, place, Literals(Kind.NUMBER, (float(since_offset),))) if since_offset else ALWAYS
+    ends = Compare(Operator.LT, place, Literals(Kind.NUMBER, (float(until_offset),))) if until_offset < inf else ALWAYS
+    return conjoined(begins, ends)
 
 
 def _about(resources: Sequence[str]) -> Node:

@@ -78,7 +78,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     Forbidden : it asks about somebody else, of alerts that the caller may not edit
     NotFound : it asks of an alert that does not exist and has no notification visible to the caller
     """
-    alerts = _alerts(question, caller)
+    alerts = _by_names_then(_alerts(question, caller), question.logged, caller)
     tended = frozenset(one.id for one in alerts if tends(one, caller))
     about_others = question.person is not None and question.person.id != caller.actor.id
     if about_others and not caller.actor.is_admin:
@@ -87,7 +87,8 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
             raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
     matching, verdicts = _judged(alerts, question.logged, caller)
     reached = _reached(question, caller, (alerts, matching, tended))
-    named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]
+    is_asked_of = question.subscription is not None
+    named = [one for one in alerts if is_asked_of or one.id in tended or reached.get(one.id)]
     ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
     is_cut = question.shown.event is not question.logged.event
     notified, notified_count = _notified(question, caller, tended)
@@ -151,7 +152,8 @@ def _triggered(
 
     What decides about the references that a triggered alert may depend on is the condition of the one that matches.
     """
-    every = {one.id: one for one in caller.parts.subscriptions.list_enabled()}
+    enabled = _by_names_then(caller.parts.subscriptions.list_enabled(), logged, caller)
+    every = {one.id: one for one in enabled}
     cascades = cascades_of({one.id: links_of(one) for one in every.values()})
     matching = [every[one] for one in cascades if _matches(every[one], logged)]
     reads = _reads(matching)
@@ -246,6 +248,11 @@ def _alerts(question: ExplanationScope, caller: Caller) -> list[EventSubscriptio
     if question.subscription is not None:
         return [question.subscription]
     return [] if question.gone is not None else visible_alerts(caller)
+
+
+def _by_names_then(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> list[EventSubscription]:
+    """Return alerts whose conditions name entities as they were called at an event."""
+    return caller.parts.subscriptions.with_past_names(alerts, after=logged.offset)
 
 
 def visible_alerts(caller: Caller) -> list[EventSubscription]:

@@ -62,6 +62,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
     people = stores.firings.people([alert.id], start).get(alert.id, 0) if is_counted else None
     muted = stores.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
     fired = _examined(stores.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
+    (by_names_then,) = caller.parts.subscriptions.with_past_names([alert], after=start - 1)
     return {
         "since": since,
         "until": now_ms,
@@ -69,7 +70,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
         **_row(alert, tally, people, muted),
         "assets": _assets(alert.id, start, caller),
         "examined": len(fired),
-        "rules": [_camel(asdict(one)) for one in rule_shares(alert, fired)],
+        "rules": [_camel(asdict(one)) for one in rule_shares(by_names_then, fired)],
         "suggestions": [_camel(asdict(one)) for one in suggestions(fired)],
     }
 

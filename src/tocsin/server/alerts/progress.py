@@ -99,7 +99,8 @@ def unread(alert: EventSubscription, caller: Caller) -> Unread:
     """Return what is to be processed yet, at most ``MOST_UNREAD`` events of it."""
     current, latest = reached(alert, caller)
     events = [one for one in caller.parts.log.read(current, MOST_UNREAD) if one.offset <= latest]
-    plan, stores = plan_of(alert), caller.parts.alert_stores
+    (by_names_then,) = caller.parts.subscriptions.with_past_names([alert], after=current)
+    plan, stores = plan_of(by_names_then), caller.parts.alert_stores
     covered = [one for one in events if alert.enabled and one.offset >= alert.since_offset]
     visible = [one for one in covered if caller.visibility.is_whole or caller.visibility.sees_event(one.event)]
     matched = [one for one in visible if matches(plan, with_streaks(one, stores))]

@@ -7,12 +7,13 @@ Its secrets are stored separately and encrypted, in ``destination_secret``. Next
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
+from tocsin.catalogue.naming.past_names import with_past_names
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -23,6 +24,8 @@ from tocsin.store.alerts.tables import alert_editor, alert_incident, mute
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
+from tocsin.store.entities.renamings import Renamings
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import (
     change_event,
     destination_secret,
@@ -70,6 +73,15 @@ class Subscriptions:
         """Return those of the subscriptions whose document means nothing to this version, and why, by id."""
         _, unparsable = self._parsed(subscription_ids)
         return {one: why for one, why in unparsable.items() if one in subscription_ids}
+
+    def with_past_names(self, alerts: Sequence[EventSubscription], *, after: int) -> list[EventSubscription]:
+        """Return subscriptions that match events after an offset by the names that entities had in these."""
+        renamings = Renamings(self._engine).after(after)
+        return [with_past_names(one, renamings) for one in alerts]
+
+    def progress(self, query_name: str) -> int:
+        """Return the offset up to which a streaming query has matched events."""
+        return EventLog(self._engine).progress(query_name)
 
     def list_all(self) -> list[EventSubscription]:
         """Return every subscription, switched on or not, secrets masked, ordered by name."""
@@ -244,6 +256,7 @@ def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 
         "creatorId": "",
         "isOfAdministrators": False,
         "bots": {},
+        "pastRules": (),
     }
     return EventSubscription.model_validate(meant | ours)
 

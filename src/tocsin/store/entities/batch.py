@@ -100,7 +100,7 @@ class SqlBatch(SqlTransaction):
                 self._savepoint.rollback()
                 self._forget()
                 self._relations.clear()
-                self._relabelled.clear()
+                self._renamed.clear()
                 self._remembered.clear()
                 self._parts.clear()
             raise

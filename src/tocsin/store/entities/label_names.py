@@ -19,7 +19,7 @@ from tocsin.model.labels import LabelNames, renamed
 from tocsin.model.stored import Relabelling, Stored
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import tenths_of
-from tocsin.store.entities.tables import relabelling
+from tocsin.store.entities.tables import relabelling, renaming
 
 _RELABELLING = relabelling.c
 _COLUMNS = (_RELABELLING.entity_id, _RELABELLING.log_offset, _RELABELLING.version_tenths, _RELABELLING.names)
@@ -35,11 +35,17 @@ class NewNames:
     names: LabelNames
 
 
-class RelabellingRows:
+class RenamingRows:
     """The rows of a transaction that renames, until the event of what it renames has an offset."""
 
     def __init__(self) -> None:
+        self._roots: dict[str, dict[str, object]] = {}
         self._by_root: dict[str, list[dict[str, object]]] = defaultdict(list)
+
+    def add_root(self, entity: Stored, new_fqn: str) -> None:
+        """Note that an entity has a new name."""
+        what = {"entity_type": entity.entity_type, "entity_id": entity.id}
+        self._roots[entity.id] = {**what, "old_fqn": entity.fqn, "new_fqn": new_fqn}
 
     def add(self, entity: Stored, made: Relabelling) -> None:
         """Note that labels of an entity have new names."""
@@ -54,14 +60,17 @@ class RelabellingRows:
 
     def write(self, connection: Connection, events: Iterable[tuple[int, ChangeEvent]]) -> None:
         """Store what was noted, at the offsets of the events of what was renamed."""
-        for at, event in events if self._by_root else ():
+        for at, event in events if self._roots else ():
             change = event.change_description
-            if event.entity_id in self._by_root and change is not None and _FQN in change.paths():
-                rows = self._by_root.pop(event.entity_id)
-                connection.execute(insert(relabelling), [row | {"log_offset": at} for row in rows])
+            if event.entity_id in self._roots and change is not None and _FQN in change.paths():
+                root, rows = self._roots.pop(event.entity_id), self._by_root.pop(event.entity_id, [])
+                connection.execute(insert(renaming).values(root | {"log_offset": at}))
+                if rows:
+                    connection.execute(insert(relabelling), [row | {"log_offset": at} for row in rows])
 
     def clear(self) -> None:
         """Forget what was noted: it was taken back."""
+        self._roots.clear()
         self._by_root.clear()
 
 

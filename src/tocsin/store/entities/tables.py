@@ -46,3 +46,18 @@ relabelling = Table(
 
 ``log_offset`` is that of the event of what was renamed. Kept as long as the entity's versions.
 """
+
+renaming = Table(
+    "renaming",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True),
+    Column("entity_type", String(40), nullable=False),
+    Column("entity_id", String(36), nullable=False),
+    Column("old_fqn", Text, nullable=False),
+    Column("new_fqn", Text, nullable=False),
+    Index(None, "entity_id"),
+)
+"""One row per rename or move of an entity, with all below it; ``log_offset`` is that of its event.
+
+Events below it carry the old name. Kept until the entity is gone for good.
+"""

@@ -33,8 +33,9 @@ from tocsin.store.entities import authors, changes, label_names, past_relations,
 from tocsin.store.entities import names as former_names
 from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
-from tocsin.store.entities.label_names import RelabellingRows
+from tocsin.store.entities.label_names import RenamingRows
 from tocsin.store.entities.past_relations import Relation, RelationChanges
+from tocsin.store.entities.tables import renaming
 from tocsin.store.eventlog import log
 from tocsin.store.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
 from tocsin.store.lineage import edges
@@ -74,7 +75,7 @@ class SqlTransaction:
         self._opened = connection
         self.touched: set[str] = set()
         self._relations = RelationChanges()
-        self._relabelled = RelabellingRows()
+        self._renamed = RenamingRows()
         self._remembered: dict[str, list[Relation]] = {}
         self._parts: dict[str, list[dict[str, object]]] = {}
 
@@ -200,6 +201,10 @@ class SqlTransaction:
             projections.add_memberships(self._connection, entity_type, [one.document])
         return found
 
+    def remember_renaming(self, renamed: Stored, new_fqn: str) -> None:
+        """Record that an entity and all below it are called by a new name from the entity's event on."""
+        self._renamed.add_root(renamed, new_fqn)
+
     def remember_names(self, names: Sequence[tuple[str, str, str]]) -> None:
         """Record what entities were called until now: type, FQN and id of each."""
         former_names.remember(self._connection, names)
@@ -260,7 +265,7 @@ class SqlTransaction:
         self.update(old, new)
         projections.write(self._connection, [(old, new)])
         rules_revision.note(self._connection, old, new)
-        self._relabelled.add(new, relabelling)
+        self._renamed.add(new, relabelling)
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
         """Look up who has to do with these entities, which are about to be erased together."""
@@ -278,6 +283,7 @@ class SqlTransaction:
         projections.erase(self._connection, gone.id)
         if gone.entity_type in REMEMBERED:
             former_names.remember(self._connection, [(gone.entity_type, gone.fqn, gone.id)])
+        self._run(delete(renaming).where(renaming.c.entity_id == gone.id))
         edges.erase(self._connection, gone.id)
         self._parts[gone.id] = parts_about(self._connection, gone.id)
         erase_about(self._connection, gone.id)
@@ -336,7 +342,7 @@ class SqlTransaction:
         """Append events, and record their offsets in the other rows that this transaction has written."""
         events = list(zip(log.append(connection, captured), (one.event for one in captured), strict=True))
         self._relations.write(connection, events)
-        self._relabelled.write(connection, events)
+        self._renamed.write(connection, events)
         for at, event in events:
             if event.entity_type == THREAD:
                 place_parts(connection, event.entity_id, at)

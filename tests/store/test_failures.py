@@ -48,9 +48,7 @@ class Failing:
         """Claim a probe and record its outcome; return whether there was one."""
         now_ms = self.clock.now_ms()
         pauses = self.messages.pauses(now_ms)
-        for claimed in self.messages.claim(
-            "a", 1, now_ms=now_ms, shares={"d": pauses.room("d", 1)}, probed=pauses.probed
-        ):
+        for claimed in self.messages.claim("a", 1, now_ms=now_ms, shares={"d": pauses.room("d", 1)}, pauses=pauses):
             self.messages.record("a", [as_probe(finished(claimed, outcome, at_ms=now_ms))], now_ms=now_ms)
             return True
         return False

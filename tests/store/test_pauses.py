@@ -42,7 +42,7 @@ def broken(messages: Messages, destination_id: str = "d", count: int = 10) -> li
 
 
 def probe(messages: Messages, session_id: str = "a", *, now_ms: int) -> list[Message]:
-    return messages.claim(session_id, 64, now_ms=now_ms, shares={"d": 1}, probed={"d"})
+    return messages.claim(session_id, 64, now_ms=now_ms, shares={"d": 1}, pauses=Pauses(probed=frozenset("d")))
 
 
 def ended(messages: Messages, probe: Message, outcome: Outcome, at_ms: int) -> None:
@@ -86,7 +86,7 @@ def test_workers_that_probe_the_same_destinations_in_other_orders_do_not_wait_fo
 
     def claimed(session_id: str) -> list[Message]:
         shares = dict.fromkeys(names if session_id == "a" else reversed(names), 1)
-        return messages.claim(session_id, 64, now_ms=PROBED_MS, shares=shares, probed=names)
+        return messages.claim(session_id, 64, now_ms=PROBED_MS, shares=shares, pauses=Pauses(probed=frozenset(names)))
 
     with ThreadPoolExecutor(2) as pool:
         found = [one.destination_id for both in pool.map(claimed, "ab") for one in both]

@@ -11,6 +11,7 @@ from enum import StrEnum
 from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason
+from tocsin.model.own_address import own_address_of
 
 
 class MessageStatus(StrEnum):
@@ -109,6 +110,11 @@ class Message:
     created_at_ms: int
     replay_id: str | None = None
     attempts_before: int = 0
+
+    @property
+    def lane(self) -> str:
+        """Return what its turn to be sent depends on: its destination or, of an own address, that alone."""
+        return self.destination_id if own_address_of(self.target) is None else f"{self.channel} {self.target}"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple, TypeVar
@@ -33,12 +34,13 @@ from tocsin.store.startup import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import WorkerParts, build, make_store
 from tocsin.worker.lanes import Lanes
-from tocsin.worker.leases import ROOM_SHARES, EventRoom, Leases, Watch
+from tocsin.worker.leases import ROOM_SHARES, Leases, Room, Watch
 
 _RECORD_LIMIT = 256
 _GATHER_S = 0.05
 _PAUSE_S = 1.0
 _BEATS_PER_LEASE = 3
+_OWN_IN_HAND = 2
 _COLLECT_AFTER = (20_000, 20, 50)
 
 _log = structlog.get_logger("tocsin.worker")
@@ -147,7 +149,7 @@ class Worker:
         """Claim what is due and there is room for, and set it going; return how much that was."""
         await self._assure()
         session_id, in_hand = self._leases.session_id, Counter(self._leases.per_destination)
-        room = EventRoom(self._parts.limits.event_bytes, self._leases.event_bytes)
+        room = self._room()
         claimed, dispatches = await _steadily(partial(self._take_due, session_id, in_hand, room))
         self._leases.take(session_id, claimed, {one.message.id: one.event_bytes for one in dispatches})
         found = {dispatch.message.id for dispatch in dispatches}
@@ -162,6 +164,13 @@ class Worker:
         await self._give_way(session_id)
         return len(claimed)
 
+    def _room(self) -> Room:
+        """Return the room that is left: an own address has as much again waiting in hand as it gets at once."""
+        limits, held = self._parts.limits, self._leases
+        return Room(
+            limits.event_bytes, held.event_bytes, counts=held.per_lane, most_own=_OWN_IN_HAND * limits.per_destination
+        )
+
     async def _give_way(self, session_id: str) -> None:
         """Give back what has not begun yet of destinations that are paused by now."""
         if withdrawn := self._lanes.withdraw(self._pauses):
@@ -169,9 +178,7 @@ class Worker:
             self._leases.drop(session_id, withdrawn)
             _log.info("worker.messages_released", messages=len(withdrawn))
 
-    def _take_due(
-        self, session_id: str, in_hand: Counter[str], room: EventRoom
-    ) -> tuple[list[Message], list[Dispatch]]:
+    def _take_due(self, session_id: str, in_hand: Counter[str], room: Room) -> tuple[list[Message], list[Dispatch]]:
         """Claim fair shares of what is due; the blocking part of a claim.
 
         ``in_hand`` counts messages by destination. It stays the same during the claim: what is recorded meanwhile
@@ -181,7 +188,7 @@ class Worker:
         if self._claim_unknown:
             messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
-        self._pauses = pauses = messages.pauses(now_ms)
+        self._pauses = pauses = replace(messages.pauses(now_ms), full_lanes=room.full_lanes)
         free = limits.in_flight - in_hand.total()
         limit = min(limits.claim, free)
         due = messages.due_destinations(now_ms) if limit > 0 else []
@@ -191,7 +198,7 @@ class Worker:
         claimed: list[Message] = []
         if shares:
             self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
-            claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, probed=pauses.probed)
+            claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, pauses=pauses)
         claimed += self._take_replayed(session_id, limit - len(claimed), in_hand + Counter(_destinations(claimed)))
         dispatches = messages.dispatches(claimed, fits=room.take) if claimed else []
         if refused := [one for one in claimed if one.id in room.refused]:
@@ -210,7 +217,7 @@ class Worker:
         if not shares:
             return []
         self._claim_unknown = True  # as above
-        return messages.claim_replayed(session_id, shares, now_ms=now_ms, probed=pauses.probed)
+        return messages.claim_replayed(session_id, shares, now_ms=now_ms, pauses=pauses)
 
     async def _deliver(self, session_id: str, dispatch: Dispatch, *, is_probe: bool) -> None:
         """Send one message when its destination has a free lane, if it is still this worker's by then."""

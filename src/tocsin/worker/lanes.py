@@ -1,4 +1,4 @@
-"""Lanes of destinations: how many messages each gets at once and how soon after another, and what waits for its turn.
+"""Lanes of destinations and own addresses: how many messages each gets at once, how soon, and what waits for its turn.
 
 What waits can be withdrawn while its destination is paused. Next: ``worker/deliver.py``.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Container, Mapping
+from weakref import WeakValueDictionary
 
 from tocsin.clock import Steady, steady_s
 from tocsin.model.message import Message
@@ -19,7 +19,7 @@ _Place = tuple[str, asyncio.Task[None] | None]
 
 
 class Lanes:
-    """So many lanes per destination; a message has one for as long as it is sent.
+    """So many lanes per destination, and per own address; a message has one for as long as it is sent.
 
     ``intervals_s`` gives, by channel, the least seconds between two messages to one address, from whichever alerts.
     """
@@ -27,16 +27,17 @@ class Lanes:
     def __init__(
         self, limit: int, intervals_s: Mapping[str, float] | None = None, *, steady: Steady = steady_s
     ) -> None:
-        self._free: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(limit))
+        self._limit = limit
+        self._free: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._waiting: dict[str, _Place] = {}
         self._turns = _Turns(intervals_s or {}, steady)
 
     async def through(self, message: Message, send: Callable[[], Awaitable[None]], *, is_probe: bool = False) -> None:
-        """Send in a lane of the message's destination, once one is free; a probe is not withdrawn while it waits."""
+        """Send in a lane of the message's destination, or own address, once one is free; a probe is not withdrawn."""
         place = (message.destination_id, None if is_probe else asyncio.current_task())
         self._waiting[message.id] = place
         try:
-            async with self._free[message.destination_id]:
+            async with self._free.setdefault(message.lane, asyncio.Semaphore(self._limit)):
                 await self._turns.turn(message)
                 self._leave(message.id, place)
                 await send()

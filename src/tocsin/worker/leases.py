@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from tocsin.model.message import Message
+from tocsin.model.own_address import own_address_of
 from tocsin.store.outbox.sessions import Session
 
 ROOM_SHARES = 8
@@ -19,7 +20,7 @@ ROOM_SHARES = 8
 
 
 class Leases:
-    """The messages claimed under the present session, per destination: how many, and the bytes of their events."""
+    """The messages claimed under the present session: how many per destination and lane, and their events' bytes."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s
@@ -27,6 +28,7 @@ class Leases:
         self._held: dict[str, Message] = {}
         self.session_id = ""
         self.per_destination: Counter[str] = Counter()
+        self.per_lane: Counter[str] = Counter()
         self.event_bytes: Counter[str] = Counter()
         self._bytes: dict[str, int] = {}
 
@@ -37,6 +39,7 @@ class Leases:
         """Go on under a new session; what was held under the one before is lost."""
         self._held.clear()
         self.per_destination.clear()
+        self.per_lane.clear()
         self.event_bytes.clear()
         self._bytes.clear()
         self.session_id = session_id
@@ -59,19 +62,25 @@ class Leases:
         for message in messages:
             self._held[message.id] = message
             self.per_destination[message.destination_id] += 1
+            self.per_lane[message.lane] += 1
             if size := sizes.get(message.id, 0):
                 self._bytes[message.id] = size
-                self.event_bytes[message.destination_id] += size
+                self.event_bytes[message.lane] += size
 
     def drop(self, session_id: str, ids: Iterable[str]) -> None:
         """Drop finished messages from the claims of a session; unknown ids are ignored."""
         for one in ids if session_id == self.session_id else ():
             if (held := self._held.pop(one, None)) is not None:
-                name = held.destination_id
-                self.per_destination[name] -= 1
-                self.event_bytes[name] -= self._bytes.pop(one, 0)
-                if not self.per_destination[name]:
-                    del self.per_destination[name], self.event_bytes[name]
+                self._forget(held)
+
+    def _forget(self, message: Message) -> None:
+        self.event_bytes[message.lane] -= self._bytes.pop(message.id, 0)
+        for counts, name in ((self.per_destination, message.destination_id), (self.per_lane, message.lane)):
+            counts[name] -= 1
+            if not counts[name]:
+                del counts[name]
+        if message.lane not in self.per_lane:
+            del self.event_bytes[message.lane]
 
     def holds(self, session_id: str, message_id: str) -> bool:
         """Return whether the message is held under that session, as far as is known."""
@@ -82,30 +91,52 @@ class Leases:
         return list(self._held)
 
 
-class EventRoom:
-    """Room in memory for the events of messages, by their bytes as JSON; ``refused`` are the messages that did not fit.
+class Room:
+    """Room for messages: in memory, by the bytes of their events as JSON, and in lanes of own addresses.
 
-    ``in_hand`` holds the bytes of each destination. As long as the room is not full, the first message of a destination
-    fits whatever its size, or others could keep it out for ever. Where one does not fit, no later one of its
-    destination does: small ones would pass it for ever.
+    ``in_hand`` holds the bytes of each lane, ``refused`` are the messages that did not fit. As long as the room is not
+    full, the first message of a lane fits whatever its size, or others could keep it out for ever. Where one does not
+    fit, no later one of its lane does: small ones would pass it for ever. Of the messages to an own address at most
+    ``most_own`` are in hand: one that hangs must not take the place of others of its destination; ``counts`` hold how
+    many are.
     """
 
-    def __init__(self, limit: int, in_hand: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        limit: int,
+        in_hand: Mapping[str, int],
+        *,
+        counts: Mapping[str, int] = MappingProxyType({}),
+        most_own: int = 1,
+    ) -> None:
         self._limit, self._taken, self._total = limit, Counter(in_hand), sum(in_hand.values())
+        self._counts, self._most_own = Counter(counts), most_own
         self.refused: set[str] = set()
         self._closed: set[str] = set()
 
+    @property
+    def full_lanes(self) -> frozenset[str]:
+        """The lanes of own addresses that get nothing more now."""
+        return frozenset(lane for lane, count in self._counts.items() if count >= self._most_own and _is_own(lane))
+
     def take(self, message: Message, size: int) -> bool:
         """Return whether the events of a message fit, and take the room for them."""
-        mine, left = self._taken[message.destination_id], self._limit - self._total
+        lane = message.lane
+        mine, left = self._taken[lane], self._limit - self._total
         fits = left > 0 if not mine else mine + size <= left // ROOM_SHARES
-        if message.destination_id in self._closed or not fits:
-            self._closed.add(message.destination_id)
+        is_full = self._counts[lane] >= self._most_own and _is_own(lane)
+        if lane in self._closed or is_full or not fits:
+            self._closed.add(lane)
             self.refused.add(message.id)
             return False
-        self._taken[message.destination_id] += size
+        self._taken[lane] += size
+        self._counts[lane] += 1
         self._total += size
         return True
+
+
+def _is_own(lane: str) -> bool:
+    return own_address_of(lane.partition(" ")[2]) is not None
 
 
 class Watch:

@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
 from sqlalchemy import Engine
 from tests.acceptance.worker.chat_receivers import listening, reasons, statuses
-from tests.acceptance.worker.test_worker import until, working
+from tests.acceptance.worker.test_worker import LIMITS, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
@@ -21,6 +22,9 @@ from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.http_requests import HttpRequests
 from tocsin.model.entity import Document
 from tocsin.store.outbox.status import DestinationStatuses
+
+MANY, FEW = 30, 8
+"""Messages that wait for an address, and rows of one claim: several claims find nothing else first."""
 
 
 class Receivers:
@@ -49,10 +53,12 @@ def give(company: SmallCompany, entity_type: str, name: str, addresses: Document
 
 
 @asynccontextmanager
-async def sending(engine: Engine) -> AsyncIterator[None]:
+async def sending(engine: Engine, **more: object) -> AsyncIterator[None]:
     async with HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
         slack = SlackSender(requests, base_url="https://t.example", api_url="https://slack.example/api")
-        async with working(engine, senders={"Webhook": WebhookSender(requests, source="http://t"), "Slack": slack}):
+        async with working(
+            engine, senders={"Webhook": WebhookSender(requests, source="http://t"), "Slack": slack}, **more
+        ):
             yield
 
 
@@ -103,6 +109,33 @@ async def test_an_address_that_fails_pauses_nobody_else(sqlite_engine: Engine) -
             await until(lambda: receivers.paths() == ["/shop"])
             await until(lambda: statuses(sqlite_engine)["awaitingRetry", 1] == 30)
     assert DestinationStatuses(sqlite_engine).of(alert_id) == {}
+
+
+async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store_engine: Engine) -> None:
+    company, receivers, over = SmallCompany(store_engine), Receivers(), asyncio.Event()
+    alert_id = company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
+    begun: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path != "/dia":
+            return await receivers.post(request)
+        begun.append(request.path)
+        await over.wait()
+        return web.Response(text="ok")
+
+    async with listening(answer) as url:
+        give(company, "user", "dia", {"generic": {"endpoint": f"{url}/dia"}})
+        give(company, "team", "shop", {"generic": {"endpoint": f"{url}/shop"}})
+        for number in range(MANY):
+            company.describe("revenue", f"text {number}", by="ana")
+        company.describe("orders", "last")
+        notify_all(store_engine)
+        async with sending(store_engine, limits=replace(LIMITS, claim=FEW, per_destination=2)):
+            await until(lambda: receivers.paths() == ["/shop"])
+            assert len(begun) <= 2, "as many as an address gets at once"
+            over.set()
+            await until(lambda: statuses(store_engine) == {("delivered", 1): MANY + 1})
+    assert DestinationStatuses(store_engine).of(alert_id) == {}
 
 
 @pytest.mark.parametrize("change", ["removed", "set by somebody else"])

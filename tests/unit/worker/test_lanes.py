@@ -105,3 +105,14 @@ async def test_a_worker_that_ends_waits_for_no_turn() -> None:
     async with asyncio.timeout(10):
         await sending.finish()
     assert sorted(sending.begun) == ["one", "three", "two"]
+
+
+async def test_each_own_address_has_lanes_of_its_own() -> None:
+    sending = Sending(1)
+    await sending.add("one", target="own:user:ann:root")
+    await sending.add("two", target="own:user:ann:root")
+    await sending.add("other", target="own:user:ben:root")
+    await sending.add("elsewhere", "e", target="own:user:ann:root")
+    assert sending.begun == ["one", "other"]
+    await sending.finish()
+    assert sorted(sending.begun) == ["elsewhere", "one", "other", "two"]

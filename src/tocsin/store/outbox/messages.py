@@ -43,7 +43,7 @@ from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.deleted_owners import with_deleted_owners
 from tocsin.store.outbox.open_incidents import with_incidents
-from tocsin.store.outbox.pauses import Pauses, begin_probe, pauses_at, probe_again
+from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.status import Key, count_in, plan_again
 from tocsin.store.snapshots import EVENT_TEXT, Texts
@@ -99,22 +99,22 @@ class Messages:
         *,
         now_ms: int,
         shares: Mapping[str, int] | None = None,
-        probed: Collection[str] = (),
+        pauses: Pauses = NO_PAUSES,
     ) -> list[Message]:
         """Take at most ``limit`` due messages for as long as the session lasts; the longest due first.
 
-        ``shares`` says how many of them each destination may have; without it all are due alike. Those ``probed`` are
-        paused: of them it takes one, if no other worker does. A session that has ended gets nothing.
+        ``shares`` says how many of them each destination may have; without it all are due alike. Of those that are
+        probed it takes one, if no other worker does. A session that has ended gets nothing.
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
-        return self._claimed(session_id, limit, shares, _Due(_LIVE, now_ms, probed))
+        return self._claimed(session_id, limit, shares, _Due(_LIVE, now_ms, pauses))
 
     def claim_replayed(
-        self, session_id: str, shares: Mapping[str, int], *, now_ms: int, probed: Collection[str] = ()
+        self, session_id: str, shares: Mapping[str, int], *, now_ms: int, pauses: Pauses = NO_PAUSES
     ) -> list[Message]:
         """Take due messages of replays that are not cancelled, as ``claim`` does the others."""
-        return self._claimed(session_id, sum(shares.values()), shares, _Due(_REPLAYED, now_ms, probed))
+        return self._claimed(session_id, sum(shares.values()), shares, _Due(_REPLAYED, now_ms, pauses))
 
     def _claimed(self, session_id: str, limit: int, shares: Mapping[str, int], due: _Due) -> list[Message]:
         claimed: list[Message] = []
@@ -245,10 +245,16 @@ class _Apart(NamedTuple):
 
     destinations: Prepared
     messages: Prepared
+    query: Select[Any]
 
 
-_LIVE = _Apart(Prepared(_destinations_of(OPEN_MESSAGE)), Prepared(_free_of(OPEN_MESSAGE)))
-_REPLAYED = _Apart(Prepared(_destinations_of(REPLAYED_MESSAGE)), Prepared(_free_of(and_(REPLAYED_MESSAGE, is_sent()))))
+def _apart(waiting: Which, which: Which) -> _Apart:
+    query = _free_of(which)
+    return _Apart(Prepared(_destinations_of(waiting)), Prepared(query), query)
+
+
+_LIVE = _apart(OPEN_MESSAGE, OPEN_MESSAGE)
+_REPLAYED = _apart(REPLAYED_MESSAGE, and_(REPLAYED_MESSAGE, is_sent()))
 _LASTS = Prepared(select(worker_session.c.id).where(worker_session.c.id == bindparam("id")).with_for_update())
 _THESE = message.c.id.in_(bindparam("ids", expanding=True))
 _TAKE = message.update().where(_THESE).values(lease_owner=bindparam("session_id"))
@@ -292,18 +298,21 @@ class _Due:
 
     which: _Apart
     now_ms: int
-    probed: Collection[str]
+    pauses: Pauses
 
     def rows(self, connection: Connection, destination_id: str, limit: int) -> list[Message]:
         """Return at most ``limit`` of a destination's messages, locked."""
-        if destination_id not in self.probed:
+        if destination_id not in self.pauses.probed:
             return self._free(connection, destination_id, limit)
         found = self._free(connection, destination_id, 1)
         return found if found and begin_probe(connection, destination_id, self.now_ms) else []
 
     def _free(self, connection: Connection, destination_id: str, limit: int) -> list[Message]:
         values = {"destination_id": destination_id, "now_ms": self.now_ms, "most": limit}
-        return [Message(*row) for row in self.which.messages.run(connection, values)]
+        if not self.pauses.full_lanes:
+            return [Message(*row) for row in self.which.messages.run(connection, values)]
+        is_free = (message.c.channel + " " + message.c.target).not_in(sorted(self.pauses.full_lanes))
+        return [Message(*row) for row in connection.execute(self.which.query.where(is_free), values)]
 
 
 def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:

@@ -34,10 +34,14 @@ _KEYS = (_AT.subscription_id, _AT.destination_id)
 
 @dataclass(frozen=True)
 class Pauses:
-    """The ids of paused destinations: ``waiting`` get nothing now, ``probed`` one message."""
+    """The ids of paused destinations: ``waiting`` get nothing now, ``probed`` one message.
+
+    ``full_lanes`` are lanes (``Message.lane``) of own addresses that get nothing now.
+    """
 
     waiting: frozenset[str] = frozenset()
     probed: frozenset[str] = frozenset()
+    full_lanes: frozenset[str] = frozenset()
 
     def __contains__(self, destination_id: object) -> bool:
         return destination_id in self.waiting or destination_id in self.probed

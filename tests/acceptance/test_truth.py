@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 from tests.acceptance import forgetting
+from tests.acceptance.official_client.conftest import environment
 from tests.notifying import notify_all
 from tests.sparksession import SHORT_LIVED
 from tests.whole import WHOLE
 from truth.agreement import Questions
 from truth.alert_list import SHARED
 from truth.alerts import MAIL
-from truth.clients import PYTHON, with_clients
+from truth.clients import with_clients
 from truth.compare import Difference, Kind, differences
 from truth.history import FOLDER, read_history
 from truth.judgement import Judgement, judge
@@ -32,6 +33,8 @@ from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.vault import use_vault
+
+__all__ = ["environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES, SEED = (300, 3) if WHOLE else (60, 3)
@@ -152,7 +155,7 @@ def test_every_way_stores_what_must_be(script: Script, tmp_path: Path, way: Way)
 
 
 @pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
-@pytest.mark.skipif(not PYTHON.exists(), reason="`make official-client` gets OpenMetadata's own client")
+@pytest.mark.usefixtures("environment")
 def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Script, tmp_path: Path) -> None:
     place = Place(tmp_path, environment=pipeline(), has_clients=True)
     done = judge(with_clients(script), Way.FULL_SPEED, place, questions=QUESTIONS)

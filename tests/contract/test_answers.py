@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -12,6 +14,19 @@ from tests.serving import Json, Served, running_server, server_settings, table, 
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 LISTS = ("owners", "domains", "tags", "dataProducts")
+
+
+@pytest.fixture
+def served_with(sqlite_engine: Engine, founded: Founded) -> Iterator[Callable[..., httpx.Client]]:
+    """Start a server with other settings; return a client that is logged in as the administrator."""
+    with ExitStack() as running:
+
+        def start(**settings: str) -> httpx.Client:
+            chosen = server_settings(**settings)
+            server = running_server(sqlite_engine, chosen, password=founded.password, token=founded.token)
+            return running.enter_context(running.enter_context(server).administrator())
+
+        yield start
 
 
 def patched(client: httpx.Client, path: str, *operations: Json) -> Json:
@@ -76,18 +91,14 @@ def test_references_that_are_sent_back_as_they_were_shown_change_nothing(
 
 @pytest.mark.parametrize("event_format", ["default", "openmetadata"])
 def test_lists_in_changes_are_texts_for_clients_of_openmetadata(
-    sqlite_engine: Engine, founded: Founded, event_format: str
+    served_with: Callable[..., httpx.Client], event_format: str
 ) -> None:
-    settings = server_settings(event_format=event_format)
-    with (
-        running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served,
-        served.administrator() as administrator,
-    ):
-        path = f"/tables/{warehouse(administrator)['id']}"
-        label = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
-        answers = [patched(administrator, path, label), administrator.get(path).json()]
-        answers.append(administrator.get(f"{path}/versions/0.2").json())
-        answers.append(json.loads(administrator.get(f"{path}/versions").json()["versions"][0]))
+    administrator = served_with(event_format=event_format)
+    path = f"/tables/{warehouse(administrator)['id']}"
+    label = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
+    answers = [patched(administrator, path, label), administrator.get(path).json()]
+    answers.append(administrator.get(f"{path}/versions/0.2").json())
+    answers.append(json.loads(administrator.get(f"{path}/versions").json()["versions"][0]))
     values = [answer["changeDescription"]["fieldsAdded"][0]["newValue"] for answer in answers]
     labels = [json.loads(value) if event_format == "openmetadata" else value for value in values]
     assert [[label["tagFQN"] for label in found] for found in labels] == [["PII.Sensitive"]] * 4
@@ -113,25 +124,21 @@ def test_rules_of_policies_are_shown_as_they_were_sent(administrator: httpx.Clie
 
 @pytest.mark.parametrize("api_version", ["1.13.0", "2.0.0", "2.1.0"])
 def test_ingestion_pipelines_show_their_last_runs_as_clients_of_that_version_read_them(
-    sqlite_engine: Engine, founded: Founded, api_version: str
+    served_with: Callable[..., httpx.Client], api_version: str
 ) -> None:
-    settings = server_settings(api_version=api_version)
-    with (
-        running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served,
-        served.administrator() as administrator,
-    ):
-        service = warehouse(administrator)["service"]
-        config = {"sourceConfig": {"config": {}}, "airflowConfig": {}, "pipelineType": "metadata"}
-        request = {"name": "nightly", "service": {"id": service["id"], "type": "databaseService"}, **config}
-        made = administrator.post("/services/ingestionPipelines", json=request).json()
-        path = f"/services/ingestionPipelines/{made['id']}"
-        assert "pipelineStatuses" not in administrator.get(path).json()
-        for number in range(7):
-            for state in ("running", "success"):
-                run = {"runId": f"run-{number}", "pipelineState": state, "timestamp": 1_700_000_000_000 + number}
-                reported = f"/services/ingestionPipelines/{made['fullyQualifiedName']}/pipelineStatus"
-                assert administrator.put(reported, json=run).is_success
-        shown = [administrator.get(path).json(), *administrator.get("/services/ingestionPipelines").json()["data"]]
+    administrator = served_with(api_version=api_version)
+    service = warehouse(administrator)["service"]
+    config = {"sourceConfig": {"config": {}}, "airflowConfig": {}, "pipelineType": "metadata"}
+    request = {"name": "nightly", "service": {"id": service["id"], "type": "databaseService"}, **config}
+    made = administrator.post("/services/ingestionPipelines", json=request).json()
+    path = f"/services/ingestionPipelines/{made['id']}"
+    assert "pipelineStatuses" not in administrator.get(path).json()
+    for number in range(7):
+        for state in ("running", "success"):
+            run = {"runId": f"run-{number}", "pipelineState": state, "timestamp": 1_700_000_000_000 + number}
+            reported = f"/services/ingestionPipelines/{made['fullyQualifiedName']}/pipelineStatus"
+            assert administrator.put(reported, json=run).is_success
+    shown = [administrator.get(path).json(), *administrator.get("/services/ingestionPipelines").json()["data"]]
     for one in shown:
         runs = one["pipelineStatuses"]
         listed = [runs] if api_version == "1.13.0" else runs

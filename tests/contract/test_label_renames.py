@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import patched
 from tests.serving import Json, Served
+from tests.waiting import until
 
 from tocsin.clock import SystemClock
 from tocsin.store.fsck.inspection import inspect
@@ -42,9 +41,9 @@ def labelled(administrator: httpx.Client, orders: Json) -> Json:
 
 
 def _wait_for_another_millisecond() -> None:
-    at_ms = SystemClock().now_ms()
-    while SystemClock().now_ms() <= at_ms:
-        time.sleep(0)
+    clock = SystemClock()
+    at_ms = clock.now_ms()
+    until(lambda: clock.now_ms() > at_ms, every_s=0.001)
 
 
 def read(client: httpx.Client, **query: Json) -> Json:

@@ -60,6 +60,7 @@ NO_ASSET = {
     "GET /events/subscriptions/{subscription_id}/processedEvents": "yes or no",
     "GET /{collection}/documentation/csv": "the same for everybody",
     "POST /conditions/validate": "says whether a text is a rule",
+    "POST /events/subscriptions/capabilities": "the language of rules",
     "GET /notificationTemplates/helpers": "the language of templates",
     "POST /notificationTemplates/render": "an event as the caller may read it (``test_templates.py``)",
     "POST /notificationTemplates/send": "the same, to where the caller may send a test",

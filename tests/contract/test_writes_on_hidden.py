@@ -327,6 +327,7 @@ MAKES: dict[str, str] = {
 NO_ASSET: frozenset[str] = frozenset(
     {
         "POST /conditions/validate",
+        "POST /events/subscriptions/capabilities",
         "POST /notificationTemplates/render",
         "POST /notificationTemplates/send",
         "POST /notificationTemplates/validate",

@@ -89,19 +89,19 @@ def _grouped(rows: Sequence[Measurement]) -> list[list[str]]:
 
 
 def _cells(row: Measurement) -> list[str]:
-    floor = "-" if row.floor is None else _number(row.floor)
+    floor = "-" if row.floor is None else number(row.floor)
     ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-    return [row.name, _number(row.figure), _range(row), row.unit, floor, ratio, f"{row.n:,}", row.aim]
+    return [row.name, number(row.figure), _range(row), row.unit, floor, ratio, f"{row.n:,}", row.aim]
 
 
 def _range(row: Measurement) -> str:
     if row.span is None:
         return ""
-    least, most = map(_number, row.span)
+    least, most = map(number, row.span)
     return f"{least} to {most}" if row.is_settled else f"{least} to {most}: unsettled"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return a number with three digits that count."""
     if abs(value) >= 100:
         return f"{value:,.0f}"

@@ -1,0 +1,157 @@
+"""Command ``python -m bench.compare REF``: benchmarks of this tree and of another commit, in turns.
+
+A busy minute slows both trees down, so each round measures both, and the ratios are of the same round. Libraries are
+those of this tree. ``docs/benchmarks.md`` explains the table. Next: ``bench/measured.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.page import number
+from tocsin.cli.progress import ReportProgress, progress_bar
+
+_ROOT = Path(__file__).resolve().parents[1]
+_PINS = "requirements/all.txt"
+_COLUMNS = ("benchmark", "what", "unit", "this tree", "other", "speed", "range", "verdict")
+_FIGURES = frozenset({"this tree", "other", "speed", "range"})
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a figure is of."""
+
+    benchmark: str
+    name: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Figures of both trees, one of each per round, in the order of the rounds."""
+
+    row: Row
+    here: tuple[float, ...]
+    there: tuple[float, ...]
+
+    @property
+    def speeds(self) -> list[float]:
+        """How many times as fast, or as small, as the other tree this one is, round by round."""
+        ratios = [here / there for here, there in zip(self.here, self.there, strict=True)]
+        return ratios if self.row.unit.endswith("/s") else [1 / ratio for ratio in ratios]
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` if every figure of one tree is above every figure of the other."""
+        if max(self.here) >= min(self.there) and max(self.there) >= min(self.here):
+            return "no difference"
+        return "better" if median(self.speeds) > 1 else "worse"
+
+
+def main(
+    *,
+    ref: Annotated[str, typer.Argument(help="Commit, branch or tag to compare this tree with.", metavar="REF")],
+    only: Annotated[list[str] | None, typer.Option(help="Run this benchmark; may be given several times.")] = None,
+    scale: Annotated[float, typer.Option(min=0.0001, max=10, help="Part of the full size.")] = 1.0,
+    rounds: Annotated[int, typer.Option(min=3, help="Times that each tree is measured.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Measure this tree and another commit in turns, and say what differs."""
+    choice = [word for name in only or () for word in ("--only", name)]
+    with _checked_out(ref) as other, progress_bar("rounds") as report:
+        if (other / _PINS).read_text() != (_ROOT / _PINS).read_text():
+            print(f"{ref} pins other libraries; both trees are measured with those of this tree.", file=sys.stderr)
+        comparisons = compare(_measured_in_turns(other, [*choice, "--scale", str(scale)], rounds, report))
+    if as_json:
+        print(json.dumps([_as_json(comparison) for comparison in comparisons], indent=2))
+    else:
+        Console(width=None if sys.stdout.isatty() else 150).print(_table(comparisons, ref, rounds))
+
+
+def compare(rounds: Sequence[tuple[Mapping[Row, float], Mapping[Row, float]]]) -> list[Comparison]:
+    """Return a comparison for each row that all rounds of both trees have; a figure of 0 has no ratio."""
+    figures: dict[Row, list[tuple[float, float]]] = defaultdict(list)
+    for here, there in rounds:
+        for row, figure in here.items():
+            if figure and there.get(row):
+                figures[row].append((figure, there[row]))
+    whole = {row: pairs for row, pairs in figures.items() if len(pairs) == len(rounds)}
+    return [Comparison(row, *zip(*pairs, strict=True)) for row, pairs in whole.items()]
+
+
+def _measured_in_turns(
+    other: Path, options: Sequence[str], rounds: int, report: ReportProgress
+) -> list[tuple[dict[Row, float], dict[Row, float]]]:
+    """Measure both trees ``rounds`` times; each round begins with the tree that the last one ended with."""
+    results = []
+    for at in range(rounds):
+        order = (_ROOT, other) if at % 2 == 0 else (other, _ROOT)
+        measured = {}
+        for step, tree in enumerate(order):
+            measured[tree] = _measure(tree, options)
+            report(2 * at + step + 1, 2 * rounds)
+        results.append((measured[_ROOT], measured[other]))
+    return results
+
+
+def _measure(tree: Path, options: Sequence[str]) -> dict[Row, float]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tree / "src"), str(tree)))}
+    command = [sys.executable, "-m", "bench", *options, "--json"]
+    done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise typer.Exit(done.returncode)  # it has said why
+    return {Row(row["benchmark"], row["name"], row["unit"]): row["figure"] for row in json.loads(done.stdout)}
+
+
+@contextmanager
+def _checked_out(ref: str) -> Iterator[Path]:
+    """Check the commit out into a folder of its own until the block ends."""
+    git = ("git", "-C", str(_ROOT))
+    known = subprocess.run([*git, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"], capture_output=True)
+    if known.returncode:
+        raise typer.BadParameter(f"git knows no commit {ref}", param_hint="REF")
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        subprocess.run([*git, "worktree", "add", "--quiet", "--detach", str(tree), ref], check=True)
+        try:
+            yield tree
+        finally:
+            subprocess.run([*git, "worktree", "remove", "--force", str(tree)], check=True)
+
+
+def _table(comparisons: Sequence[Comparison], ref: str, rounds: int) -> Table:
+    table = Table(title=f"This tree and {ref}, {rounds} rounds in turns", title_justify="left")
+    for column in _COLUMNS:
+        table.add_column(column, justify="right" if column in _FIGURES else "left", no_wrap=column != "what")
+    for comparison in comparisons:
+        row, speeds = comparison.row, comparison.speeds
+        figures = (number(median(comparison.here)), number(median(comparison.there)), f"{median(speeds):.2f}")
+        spread = f"{min(speeds):.2f} to {max(speeds):.2f}"
+        table.add_row(row.benchmark, row.name, row.unit, *figures, spread, comparison.verdict)
+    return table
+
+
+def _as_json(comparison: Comparison) -> dict[str, object]:
+    row, speeds = comparison.row, comparison.speeds
+    names = {"benchmark": row.benchmark, "name": row.name, "unit": row.unit}
+    figures = {"here": comparison.here, "there": comparison.there, "speeds": speeds}
+    return {**names, **figures, "speed": median(speeds), "verdict": comparison.verdict}
+
+
+if __name__ == "__main__":
+    typer.run(main)

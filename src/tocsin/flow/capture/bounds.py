@@ -120,19 +120,35 @@ def check_keys(document: Document, before: Document | None = None) -> None:
     ------
     InvalidInput : it has
     """
-    longest = _longest_key(document)
+    longest = _longest_key(document, before or {})
     if longest > LONGEST_KEY and longest > _longest_key(before or {}):
         raise InvalidInput(f"the document has a key of {longest} characters; the limit is {LONGEST_KEY}")
 
 
-def _longest_key(document: Document) -> int:
-    longest, pending = 0, list[object]([document])
+def _longest_key(document: Document, known: Document | None = None) -> int:
+    """Return the length of the longest key; without the parts that ``known`` has at the same place, key and all."""
+    longest, pending = 0, list[tuple[object, object]]([(document, known)])
     while pending:
-        whole = pending.pop()
+        whole, same = pending.pop()
         if isinstance(whole, dict):
             longest = max(longest, *map(len, whole), 0)
-        pending.extend(part for part in _parts(whole) if isinstance(part, dict | list))
+        others = _at_same_places(whole, same)
+        pending.extend(
+            (part, other)
+            for part, other in zip(_parts(whole), others, strict=True)
+            if isinstance(part, dict | list) and part != other
+        )
     return longest
+
+
+def _at_same_places(whole: object, known: object) -> list[object]:
+    """Return for each part of ``whole`` what ``known`` has there, None for nothing."""
+    if isinstance(whole, dict):
+        return [known.get(key) for key in whole] if isinstance(known, dict) else [None] * len(whole)
+    if not isinstance(whole, list):
+        return []
+    there = known[: len(whole)] if isinstance(known, list) else []
+    return there + [None] * (len(whole) - len(there))
 
 
 def _parts(whole: object) -> list[object]:

@@ -50,9 +50,11 @@ def curated_after(
     """
     if not curated and (is_bot or curated is None):
         return curated
-    before, after = (values_of(entity_type, state) for state in states)
+    before, after = _values_apart(entity_type, *states)
     now = {fqn.join(path): path for path in after}
-    kept = {name for name in curated or () if name in now and after[now[name]] == before.get(now[name])}
+    concerned = now.keys() | {fqn.join(path) for path in before}
+    kept = curated - concerned
+    kept |= {name for name in curated & now.keys() if after[now[name]] == before.get(now[name])}
     if is_bot:
         return frozenset(kept)
     return frozenset(kept | {name for name, path in now.items() if after[path] != before.get(path)})
@@ -92,6 +94,28 @@ def kept(old: Document, new: Document, paths: Collection[Path]) -> Document:
         for name in path:
             below = below.setdefault(name, {})
     return _kept(old, new, tree)
+
+
+def _values_apart(entity_type: str, before: Document, after: Document) -> tuple[Values, Values]:
+    """Return the curated values of two states, without those of members that are alike: these are most of them."""
+    values = dict(_own((), before)), dict(_own((), after))
+    for path in ENTITY_TYPES[entity_type].member_paths():
+        for found, members in zip(values, _unlike(value_at(before, path), value_at(after, path)), strict=True):
+            found.update(_of_members(path, members))
+    return values
+
+
+def _unlike(before: Value, after: Value) -> tuple[Value, Value]:
+    """Return two lists of members without those that are in both and alike."""
+    if not (isinstance(before, list) and isinstance(after, list)):
+        return before, after
+    old, new = ({str(member.get("name")): member for member in members} for members in (before, after))
+    if (len(old), len(new)) != (len(before), len(after)):  # some have the same name
+        return before, after
+    return (
+        [member for name, member in old.items() if new.get(name) != member],
+        [member for name, member in new.items() if old.get(name) != member],
+    )
 
 
 def _own(path: Path, holder: Document) -> Iterator[tuple[Path, Value]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark import SparkContext
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.java_gateway import ensure_callback_server_started
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from tests.otheraccount import (
     RPC_RESPONSE,
     answer_to,
@@ -20,6 +22,9 @@ from tests.otheraccount import (
     type_of,
 )
 from tests.sparksession import CANARY
+
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LOG_FORMAT, LogSource
 
 pytestmark = pytest.mark.spark
 
@@ -70,3 +75,44 @@ def test_temporary_files_and_sockets_are_private(spark: SparkSession) -> None:
     sockets = Path(spark.sparkContext.getConf().get("spark.python.unix.domain.socket.dir") or "/")
     assert [folder for folder in (place, sockets, *blocks) if stat.S_IMODE(folder.stat().st_mode) & 0o077] == []
     assert list(place.glob("*.properties")) == [], "it was for the start only"
+
+
+PASSWORD = "word-of-the-store"
+STORE = {"url": f"postgresql+psycopg://tocsin:{PASSWORD}@127.0.0.1:1/none", "after": "0", "through": "10"}
+"""How a store that is not there is read."""
+
+
+def shown_of(spark: SparkSession, frame: DataFrame) -> Iterator[str]:
+    """Yield what Spark writes of a query into its log, its event log and its pages."""
+    execution, java = frame._jdf.queryExecution(), spark._jvm
+    assert java is not None
+    modes = java.org.apache.spark.sql.execution.ExplainMode
+    yield from (execution.explainString(modes.fromString(one)) for one in ("extended", "codegen", "cost", "formatted"))
+    yield from (plan.toJSON() for plan in (execution.analyzed(), execution.optimizedPlan(), execution.executedPlan()))
+
+
+def test_the_stores_password_is_in_no_plan_and_no_error(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    session = spark.newSession()
+    register_source(session, LogSource)
+    part = session.read.format(LOG_FORMAT).options(**STORE).load()
+    stream = session.readStream.format(LOG_FORMAT).options(**STORE).load()
+    shown = [*shown_of(session, part), stream._jdf.queryExecution().toString()]
+    with pytest.raises(PySparkException) as failed:
+        part.collect()
+    query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start()
+    with pytest.raises(StreamingQueryException) as ended:
+        query.awaitTermination()
+    progress = [one.json for one in query.recentProgress]
+    shown += [
+        str(failed.value),
+        str(ended.value),
+        str(query.exception()),
+        str(query.status),
+        *progress,
+        *capfd.readouterr(),
+    ]
+    files = [one.read_bytes().decode(errors="replace") for one in tmp_path.rglob("*") if one.is_file()]
+    assert files and "127.0.0.1" in str(failed.value), "it has tried"
+    assert [one for one in (*shown, *files, *command_lines(os.getpid())) if PASSWORD in one] == []

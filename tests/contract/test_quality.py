@@ -6,8 +6,10 @@ import json
 
 import httpx
 import pytest
+from sqlalchemy import Engine
 from tests.contract.standards import problems
-from tests.serving import Json, Served
+from tests.founded import Founded
+from tests.serving import Json, Served, running_server, server_settings, warehouse
 
 _ORDERS = "warehouse.shop.public.orders"
 _CASE = f"{_ORDERS}.email.no_nulls"
@@ -242,3 +244,98 @@ def test_what_is_malformed_is_refused(
     del pipeline
     answer = administrator.request(method, path, json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
+
+
+def _report(client: httpx.Client, at_ms: int, status: str) -> None:
+    answer = client.post(_RESULTS, json={"timestamp": at_ms, "testCaseStatus": status})
+    assert answer.status_code == 200, answer.text
+
+
+def _last_state(client: httpx.Client) -> Json:
+    return client.get(_INCIDENTS, params={"testCaseFQN": _CASE, "latest": True}).json()["data"][0]
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_success_resolves_the_incident_of_a_test_that_asks_for_it(
+    administrator: httpx.Client, case: Json, closes: bool
+) -> None:
+    path = f"/dataQuality/testCases/{case['id']}"
+    if closes:
+        headers = {"Content-Type": "application/json-patch+json"}
+        asked = [{"op": "add", "path": "/autoCloseIncident", "value": True}]
+        assert administrator.patch(path, content=json.dumps(asked), headers=headers).json()["autoCloseIncident"] is True
+    _fail(administrator, 2_000)
+    opened = administrator.get(path).json()["incidentId"]
+    _report(administrator, 1_000, "Success")
+    assert administrator.get(path).json()["incidentId"] == opened, "an older success says nothing of the present"
+    _report(administrator, 3_000, "Success")
+    shown, state = administrator.get(path).json(), _last_state(administrator)
+    assert shown["testCaseStatus"] == "Success"
+    assert ("incidentId" in shown, state["testCaseResolutionStatusType"]) == (
+        not closes,
+        "Resolved" if closes else "New",
+    )
+    if closes:
+        details = state["testCaseResolutionStatusDetails"]
+        assert (state["stateId"], details["testCaseFailureComment"]) == (opened, "AutoResolved")
+        events = administrator.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
+        changed = [one["name"] for one in events[-1]["changeDescription"]["fieldsUpdated"]]
+        assert changed == ["incidentStatus"]
+        _fail(administrator, 4_000)
+        assert administrator.get(path).json()["incidentId"] != opened
+
+
+def test_a_test_is_created_with_the_wish_that_its_incidents_end(administrator: httpx.Client, orders: Json) -> None:
+    del orders
+    link = f"<#E::table::{_ORDERS}::columns::email>"
+    request = {"name": "closing", "entityLink": link, "testDefinition": "columnValuesToBeNotNull"}
+    made = administrator.post("/dataQuality/testCases", json=request | {"autoCloseIncident": True})
+    assert (made.status_code, made.json()["autoCloseIncident"]) == (201, True)
+    wrong = administrator.post("/dataQuality/testCases", json=request | {"name": "b", "autoCloseIncident": "yes"})
+    assert wrong.status_code == 400
+
+
+def test_tests_are_listed_by_several_results(administrator: httpx.Client, case: Json) -> None:
+    del case
+    _fail(administrator, 1_000)
+
+    def listed(query: str) -> httpx.Response:
+        return administrator.get(f"/dataQuality/testCases?{query}")
+
+    for query in ("testCaseStatus=Failed&testCaseStatus=Aborted", "testCaseStatus=Aborted&testCaseStatus=Failed"):
+        assert [one["name"] for one in listed(query).json()["data"]] == ["no_nulls"]
+    assert listed("testCaseStatus=Success&testCaseStatus=Aborted").json()["data"] == []
+    refused = listed("testCaseStatus=Failed&testCaseStatus=Broken")
+    assert (refused.status_code, refused.json()["message"]) == (
+        400,
+        "testCaseStatus: must be one of Success, Failed, Aborted, Queued, not 'Broken'",
+    )
+
+
+@pytest.mark.parametrize("api_version", ["1.13.0", "2.0.0"])
+def test_the_state_of_the_last_incident_is_a_field_of_the_test_since_2_0(
+    sqlite_engine: Engine, founded: Founded, api_version: str
+) -> None:
+    settings = server_settings(api_version=api_version)
+    with (
+        running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served,
+        served.administrator() as administrator,
+    ):
+        warehouse(administrator)
+        request = {"name": "no_nulls", "entityLink": f"<#E::table::{_ORDERS}::columns::email>"}
+        made = administrator.post(
+            "/dataQuality/testCases", json=request | {"testDefinition": "columnValuesToBeNotNull"}
+        ).json()
+        path = f"/dataQuality/testCases/{made['id']}"
+        assert "incidentStatus" not in administrator.get(path, params={"fields": "incidentStatus"}).json()
+        _fail(administrator, 1_000)
+        shown = administrator.get(path, params={"fields": "incidentStatus"}).json()
+        (listed,) = administrator.get("/dataQuality/testCases", params={"fields": "incidentStatus"}).json()["data"]
+        assert "incidentStatus" not in administrator.get(path, params={"fields": "*"}).json()
+    if api_version == "1.13.0":
+        assert "incidentStatus" not in shown.keys() | listed.keys()
+        return
+    assert shown["incidentStatus"] == listed["incidentStatus"]
+    assert problems("tests/testCaseResolutionStatus.json", shown["incidentStatus"]) == []
+    assert shown["incidentStatus"]["testCaseResolutionStatusType"] == "New"
+    assert shown["incidentStatus"]["stateId"] == shown["incidentId"]

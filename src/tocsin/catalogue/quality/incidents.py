@@ -71,6 +71,17 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     return _noted(record, case, (latest, step), held)
 
 
+def resolve_open(record: Record, case: Stored, details: Document) -> Document | None:
+    """Resolve the open incident of a test case with these details; return the test case's document, None if none is."""
+    latest = record.transaction.incidents.latest(case.id)
+    if latest is None or not latest.is_open:
+        return None
+    resolved = _added(record, case, latest, {_KIND: "Resolved", _DETAILS: _details(record, "Resolved", details)})
+    held = {key: value for key, value in case.document.items() if key != "incidentId"}
+    _noted(record, case, (latest, resolved), held)
+    return held
+
+
 def correct_step(
     record: Record, case: Stored, step_id: str, operations: Sequence[json_patch.PatchOperation]
 ) -> Written:

@@ -7,6 +7,7 @@ Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``catalogue/quality/i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tocsin.catalogue.observations.field_checks import checked
 from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged
@@ -21,7 +22,8 @@ from tocsin.model.report import Line, StoredReport
 from tocsin.model.stored import Stored, Written
 
 _KIND = REPORTS["testCase"]
-_FAILED = "Failed"
+_FAILED, _SUCCEEDED = "Failed", "Success"
+_RESOLUTION: Document = {"testCaseFailureReason": "Other", "testCaseFailureComment": "AutoResolved"}
 _NOT_KEPT = ("fqn", "incidentId", "testCase")
 _NOT_TOLD = "sampleData"
 
@@ -82,7 +84,18 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     record.transaction.series.put(Line(case.id, _KIND.name), _reported(result))
     event_type = EventType.TEST_CASE_FAILURE if failed and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
-    return append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opened)
+    written = append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opened)
+    return _without_incident(record, case, written, result)
+
+
+def _without_incident(record: Record, case: Stored, written: Written, result: Document) -> Written:
+    """Resolve the open incident of a test with 2.0's ``autoCloseIncident`` if this success is its newest result."""
+    held = written.document.get(_KIND.held_as, {})
+    is_newest = held.get("timestamp") == result["timestamp"]
+    if not (is_newest and result["testCaseStatus"] == _SUCCEEDED and case.document.get("autoCloseIncident")):
+        return written
+    resolved = incidents.resolve_open(record, replace(case, document=written.document), _RESOLUTION)
+    return written if resolved is None else replace(written, document=resolved)
 
 
 def _reported(result: Document) -> StoredReport:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from tocsin.model.entity_type import COMMON, FOLLOWERS, EntityType, words
 
+_SINCE_2 = {"autoCloseIncident": "boolean", "incidentStatus": "object"}
+"""What 2.0 adds to test cases."""
+
 ROWS = (
     EntityType(
         "testDefinition",
@@ -41,10 +44,12 @@ ROWS = (
             "computePassedFailedRowCount createdBy dataProducts dimensionColumns entityFQN entityLink "
             "entityStatus failedRowsSample followers incidentId inspectionQuery parameterValues reviewers tags "
             "testCaseResult testCaseStatus testDefinition testSuite testSuites topDimensions useDynamicAssertion"
-        ),
+        )
+        | _SINCE_2.keys(),
         required=("name", "entityLink", "testDefinition"),
         fixed=("entityLink",),
-        separate_keys=words("failedRowsSample inspectionQuery testSuites"),
+        separate_keys=words("failedRowsSample incidentStatus inspectionQuery testSuites"),
+        added=_SINCE_2,
     ),
     EntityType(
         "eventsubscription",

@@ -119,6 +119,11 @@ def _query(parts: Parts, cases: Sequence[Document]) -> Values:
     return {case_id: kept[QUERY] for case_id, kept in found.items()}
 
 
+def _incident(parts: Parts, cases: Sequence[Document]) -> Values:
+    """Return the state of the last incident of each test case; clients of 1.13 have no such field."""
+    return dict(parts.incidents.latest_of([case["id"] for case in cases])) if parts.settings.is_api_since(2) else {}
+
+
 def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
     found = parts.observations.attached([asset["id"] for asset in assets], votes.KIND)
     voters = {user for kept in found.values() for side in kept.values() for user in side}
@@ -137,6 +142,7 @@ def _today(parts: Parts) -> int:
 
 _FIELDS: dict[str, Field] = {
     "customMetrics": _metrics,
+    "incidentStatus": _incident,
     "inspectionQuery": _query,
     "joins": _joins,
     "profile": _profile,

@@ -43,6 +43,10 @@ ALL = "*"
 _WHOLE_CHANGE = "changeDescription"
 
 
+_ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus"}
+"""Fields that strict clients of OpenMetadata 1.13 do not know of every type: ``*`` leaves them out."""
+
+
 def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
     """Return the fields asked for: a comma list of names, or ``*`` for all that OpenMetadata's clients can read.
 
@@ -52,7 +56,7 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
     """
     asked = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if ALL in asked:
-        return row.keys - (row.added.keys() & FOLLOWERS.keys()) | (asked & row.keys)
+        return row.keys - (row.added.keys() & _ONLY_BY_NAME) | (asked & row.keys)
     unknown = sorted(asked - row.keys)
     if unknown:
         said = f"{with_article(row.name)} has no field {unknown[0]!r}; {meant(unknown[0], sorted(row.keys))}"

@@ -16,6 +16,7 @@ from sqlalchemy import JSON, and_, cast, exists, func, not_, or_, select, true
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import InvalidInput
 from tocsin.model.shapes import enumeration
+from tocsin.model.status import RESULT_STATUSES
 from tocsin.store import tables
 from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.entities.tables import entity_reference
@@ -120,6 +121,14 @@ def _one_of(key: str) -> Filter:
         return _held(key, asked).in_(_words(asked.value))
 
     return condition
+
+
+def _results(asked: FilterQuestion) -> Condition:
+    """Return the filter by one of several results of tests; another word is refused."""
+    for status in _words(asked.value):
+        if status not in RESULT_STATUSES:
+            raise InvalidInput(f"must be one of {', '.join(RESULT_STATUSES)}, not {status!r}", field="testCaseStatus")
+    return _one_of("testCaseStatus")(asked)
 
 
 def _word(key: str) -> Filter:
@@ -262,7 +271,7 @@ _OF_TYPE: dict[str, dict[str, Filter]] = {
         "entityFQN": _tested,
         "includeAllTests": _modifier,
         "testSuiteId": _in_suite,
-        "testCaseStatus": _stated("testCaseStatus"),
+        "testCaseStatus": _results,
         "testCaseType": _tests_a,
         "createdBy": _stated("createdBy"),
     },
@@ -276,6 +285,10 @@ _OF_TYPE: dict[str, dict[str, Filter]] = {
     "type": {"category": _stated("category")},
     "user": {"team": _member("member_id", "team_id"), "isAdmin": _stated("isAdmin"), "isBot": _stated("isBot")},
 }
+
+
+REPEATABLE = frozenset({"entityStatus", "pipelineType", "testCaseStatus"})
+"""Filters by one of several values, given as a comma list or by repeating the parameter."""
 
 
 def tagged(tags: Sequence[str], scopes: Scopes, *, is_sqlite: bool) -> Condition:

@@ -6,6 +6,7 @@ states.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,6 +128,13 @@ class IncidentLog:
     def of_state(self, state_id: str) -> list[Document]:
         """Return all steps of one incident, newest first."""
         return self._steps(_steps_with_cases().where(_ROW.state_id == state_id).order_by(_ROW.timestamp_ms.desc()))
+
+    def latest_of(self, test_case_ids: Sequence[str]) -> dict[str, Document]:
+        """Return the newest step of each test case that has had an incident, by the test case's id."""
+        queries = (
+            _steps_with_cases().where(_ROW.latest, _ROW.test_case_id.in_(some)) for some in chunked(test_case_ids)
+        )
+        return {step["testCaseReference"]["id"]: step for query in queries for step in self._steps(query)}
 
     def page(self, wanted: IncidentStateFilter, window: ReportWindow) -> ReportPage:
         """Return a page of steps, newest first."""

@@ -11,13 +11,14 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of, scopes_of
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import presented
 from tocsin.server.http.request import Asked, PathText, Row, answer
 from tocsin.server.routes.entities.crud import found
-from tocsin.store.entities.filters import filters_of
+from tocsin.store.entities.filters import REPEATABLE, filters_of
 from tocsin.store.entities.listing import Listing
 
 router = APIRouter(tags=["entities"])
@@ -77,8 +78,7 @@ def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, 
 def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
     """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
     asked = parse_fields(row, query.fields)
-    known = filters_of(row.name)
-    filters = tuple(sorted((name, value) for name, value in request.query_params.items() if value and name in known))
+    filters = _filters(row, request)
     hidden = tuple(sorted(scopes_of(caller).items())) if filters or query.tags or query.owner else ()
     listing = replace(query.listing(), visible=scope_of(caller, row), scopes=hidden, filters=filters)
     page = caller.parts.catalogue.list_entities(row.name, listing)
@@ -86,3 +86,10 @@ def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()],
     cursors = {"after": page.after, "before": page.before}
     paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
     return answer({"data": data, "paging": paging})
+
+
+def _filters(row: EntityType, request: Request) -> tuple[tuple[str, str], ...]:
+    """Return the filters of a list, in order; the values of one that is repeated as a comma list."""
+    asked = {name: value for name, value in request.query_params.items() if value and name in filters_of(row.name)}
+    lists = {name: ",".join(request.query_params.getlist(name)) for name in asked.keys() & REPEATABLE}
+    return tuple(sorted((asked | lists).items()))

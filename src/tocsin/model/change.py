@@ -62,7 +62,7 @@ ALERT_INCIDENT = "alertIncident"
 
 
 class EventType(StrEnum):
-    """What kind of change an event records: upstream's 21 and ours (below the gap)."""
+    """Kind of change that an event records: OpenMetadata's 21, then Tocsin's own."""
 
     ENTITY_CREATED = "entityCreated"
     ENTITY_UPDATED = "entityUpdated"

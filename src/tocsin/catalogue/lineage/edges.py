@@ -227,7 +227,7 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
     if then == now:
         return
     model = record.transaction.find(entity_type, Key.by_id(document["id"]))
-    assert model is not None, "the edge vanished while it was written"  # noqa: S101
+    assert model is not None, "the model is held while it is written"  # noqa: S101
     old, new = _found(record, then), _found(record, now)
     for source_id in sorted(new.keys() - old.keys()):
         if record.transaction.edge(source_id, model.id) is None:

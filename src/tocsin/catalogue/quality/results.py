@@ -25,7 +25,7 @@ _KIND = REPORTS["testCase"]
 _FAILED, _SUCCEEDED = "Failed", "Success"
 _RESOLUTION: Document = {"testCaseFailureReason": "Other", "testCaseFailureComment": "AutoResolved"}
 _NOT_KEPT = ("fqn", "incidentId", "testCase")
-_NOT_TOLD = "sampleData"
+_LEFT_OUT_OF_EVENTS = "sampleData"
 
 
 def add_result(record: Record, case: Stored, result: Document) -> Written:
@@ -103,4 +103,4 @@ def _reported(result: Document) -> StoredReport:
 
 
 def _for_event(result: Document) -> Document:
-    return {key: value for key, value in result.items() if key != _NOT_TOLD}
+    return {key: value for key, value in result.items() if key != _LEFT_OUT_OF_EVENTS}

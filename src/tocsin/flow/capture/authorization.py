@@ -82,23 +82,23 @@ class _Everything:
         """Refuse nothing."""
 
     def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
-        """Say yes."""
+        """Return true."""
         return True
 
     def may_view(self, entity_type: str, document: Document) -> bool:
-        """Say yes."""
+        """Return true."""
         return True
 
     def denies_some(self, entity_type: str) -> bool:
-        """Say no."""
+        """Return false."""
         return False
 
     def bears(self, entity_type: str, document: Document) -> bool:
-        """Say no: nobody asks."""
+        """Return false: every check is passed anyway."""
         return False
 
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
-        """Say yes."""
+        """Return true."""
         return True
 
     def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:

@@ -1,4 +1,4 @@
-"""Due time of a new notification: now, at a time, with others in one message, or never. Decided here only.
+"""Due time of a new notification: now, at a time, with others in one message, or never.
 
 Pure. The pipeline asks when it writes a notification, the worker again when it sends the message. ``Paced`` depends on
 the recipient's latest messages, so ``store/outbox/gathering.py`` turns it into a time. Retries have their due times

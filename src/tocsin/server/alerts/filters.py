@@ -105,7 +105,7 @@ FILTERS: dict[str, Filter] = {
         "A test case of one of these suites reports one of these results",
         "getTestCaseStatusIfInTestSuite(${testStatusList}, ${testSuiteList})",
     ),
-    #
+    # Filters of notifications, and triggers of changes.
     "filterByTag": Filter("Tag", "The asset or one of its columns has one of these tags", "matchAnyTag(${tagList})"),
     "filterByTier": Filter("Tier", "The asset has one of these tiers", "matchAnyTier(${tierList})"),
     "filterByService": Filter(

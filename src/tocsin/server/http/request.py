@@ -38,8 +38,6 @@ DEEPEST_JSON = 64
 MOST_BRACKETS = 1_000_000
 """Lists and objects that a body may hold: each takes more memory than it takes bytes."""
 
-"""The parameter of requests that only say what would come of them."""
-
 LATEST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: no time beyond it is believed."""
 

@@ -40,7 +40,7 @@ _DESCRIPTIONS = {
     "fields": "Comma list of the fields that are left out unless asked for, such as `owners,tags`; `*` for all.",
     "format": "Form of events.",
     "fqn": "Fully qualified name.",
-    "from": "Number of the first hit; in a list of versions, the older version.",
+    "from": "Number of the first hit.",
     "group": "Id or fully qualified name.",
     "hardDelete": "Whether it is deleted for good.",
     "ids": "Comma list of ids.",

@@ -198,7 +198,7 @@ def _notified_entry(row: Row[tuple[object, ...]], texts: Texts) -> InboxEntry:
     return _entry(row, ChangeEvent.model_validate_json(texts.of(row)))
 
 
-def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the columns of _TOLD
+def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the columns of _NOTIFIED
     return InboxEntry(
         id=row.id,
         log_offset=row.log_offset,

@@ -29,7 +29,9 @@ from tocsin.server.routes.entities.crud import found
 from tocsin.store.entities.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]
-From = Annotated[str | None, Query(alias="from", max_length=20)]
+From = Annotated[
+    str | None, Query(alias="from", max_length=20, description="The older version; default: the one before `to`.")
+]
 To = Annotated[str | None, Query(max_length=20)]
 StartTs = Annotated[Timestamp, Query(alias="startTs")]
 EndTs = Annotated[Timestamp, Query(alias="endTs")]

@@ -77,7 +77,8 @@ def test_temporary_files_and_sockets_are_private(spark: SparkSession) -> None:
     assert list(place.glob("*.properties")) == [], "it was for the start only"
 
 
-PASSWORD = "word-of-the-store"
+PASSWORD = "word-of%zz-the/store"
+"""SQLAlchemy takes it; PostgreSQL's library would print an address that it cannot read."""
 STORE = {"url": f"postgresql+psycopg://tocsin:{PASSWORD}@127.0.0.1:1/none", "after": "0", "through": "10"}
 """How a store that is not there is read."""
 
@@ -114,5 +115,5 @@ def test_the_stores_password_is_in_no_plan_and_no_error(
         *capfd.readouterr(),
     ]
     files = [one.read_bytes().decode(errors="replace") for one in tmp_path.rglob("*") if one.is_file()]
-    assert files and "127.0.0.1" in str(failed.value), "it has tried"
-    assert [one for one in (*shown, *files, *command_lines(os.getpid())) if PASSWORD in one] == []
+    assert files and 'server at "127.0.0.1", port 1 failed' in str(failed.value), "it has tried"
+    assert [one for one in (*shown, *files, *command_lines(os.getpid())) if "word-of" in one] == []

@@ -8,6 +8,7 @@ far a reader may go. Next: ``spark/match.py``.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from decimal import Decimal
 from itertools import pairwise
 from types import TracebackType
 from typing import Any, cast
+from urllib.parse import quote, unquote
 
 import orjson
 import pyarrow as pa
@@ -53,6 +55,9 @@ _REPORTS_END = (
 )
 _LAST_REPORT = "SELECT coalesce(max(log_offset), 0) FROM status_report WHERE log_offset <= {mark}"
 _SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
+
+_LOGIN = re.compile(r"^(?P<scheme>\w+://)(?P<user>[^:/@]*)(?::(?P<password>[^@]*))?@")
+"""The login of an address as SQLAlchemy takes it: any sign but an at sign may be in a password."""
 
 _READERS_PROGRAM = "pyspark.sql.streaming.python_streaming_source_runner"
 """What Spark runs a stream's reader in, beside the driver."""
@@ -368,6 +373,12 @@ def connect(url: str) -> Any:  # Any: the two drivers share no type
         )
     import psycopg
 
-    address = url.replace("postgresql+psycopg://", "postgresql://")
+    address = _LOGIN.sub(_quoted, url.replace("postgresql+psycopg://", "postgresql://"), count=1)
     patience: dict[str, Any] = {} if "connect_timeout" in address else {"connect_timeout": _CONNECTS_WITHIN_S}
     return psycopg.connect(address, autocommit=True, **patience)
+
+
+def _quoted(login: re.Match[str]) -> str:
+    """Return the login of an address as PostgreSQL's library reads it: what it cannot read, it prints in its errors."""
+    user, password = (quote(unquote(part or ""), safe="") for part in login.group("user", "password"))
+    return f"{login['scheme']}{user}:{password}@" if password else f"{login['scheme']}{user}@"

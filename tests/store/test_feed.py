@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from random import Random
 
 import pytest
 from sqlalchemy import Engine, func, insert, select
-from tests.company import SmallCompany
+from tests.company import PEOPLE, SmallCompany
 from tests.store.catalogues import add_tags
+from tests.whole import WHOLE
 
 from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.clock import FixedClock
@@ -119,6 +121,49 @@ def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_the
         assert connection.execute(select(func.count()).select_from(tombstone_part)).scalar_one() > 0
     Notifications(talk.engine).advance(MATCH_STREAM, EventLog(talk.engine).readable_end(), now_ms=1)
     assert [talk.notified(one) for one in (asked, answered, handed)] == before
+
+
+def change_threads(talk: Talk, chance: Random, threads: list[Written]) -> Written:
+    """Begin a thread or task, or reassign, edit, answer or delete something of those that there are."""
+    who, named = chance.sample(PEOPLE, 2)
+    text = f"{chance.random()} <#E::user::{named}>" if chance.random() < 0.7 else str(chance.random())
+    if not threads or chance.random() < 0.3:
+        is_task = chance.random() < 0.5
+        threads.append(talk.task(who, talk.user(named)) if is_task else talk.begin(who, text))
+        return threads[-1]
+    thread_ = chance.choice(threads)
+    thread_id, author = thread_.document["id"], thread_.document["createdBy"]
+    posts = talk.feed.posts(thread_id)
+    if posts and chance.random() < 0.5:
+        post = chance.choice(posts)
+        writer = talk.actor(post["from"])
+        if chance.random() < 0.5:
+            return talk.writes.delete_post(thread_id, post["id"], actor=writer)
+        edit = [{"op": "replace", "path": "/message", "value": text}]
+        return talk.writes.patch_post(thread_id, post["id"], edit, actor=writer)
+    if chance.random() < 0.1:
+        threads.remove(thread_)
+        return talk.writes.delete(thread_id, actor=talk.actor(author))
+    if chance.random() < 0.5:
+        return talk.reply(who, thread_, text)
+    is_task = "task" in thread_.document
+    assignees = {"op": "replace", "path": "/task/assignees", "value": [talk.user(named)]}
+    message = {"op": "replace", "path": "/message", "value": text}
+    return talk.writes.patch(thread_id, [assignees if is_task else message], actor=talk.actor(author))
+
+
+@pytest.mark.parametrize("seed", range(12 if WHOLE else 4))
+def test_participants_of_an_event_are_those_of_its_time_however_late_somebody_looks(talk: Talk, seed: int) -> None:
+    chance, threads = Random(seed), list[Written]()
+    then: list[tuple[Written, dict[str, set[str]]]] = []
+    for _ in range(40):
+        written = change_threads(talk, chance, threads)
+        if written.event is not None:
+            then.append((written, talk.notified(written)))
+    assert len(then) > 20
+    assert [talk.notified(written) for written, _ in then] == [notified for _, notified in then]
+    talk.company.writes.delete("table", talk.company.key("orders"), actor=SYSTEM, hard=True)
+    assert [talk.notified(written) for written, _ in then] == [notified for _, notified in then]
 
 
 @pytest.mark.parametrize("shift_ms", [-86_400_000, 0, 86_400_000])

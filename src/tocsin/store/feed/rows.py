@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, literal, select, update
 
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import joined, steps_of
@@ -18,7 +18,7 @@ from tocsin.store.documents import from_text, to_text
 from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post, tombstone_part
 from tocsin.store.tables import membership
 
-_THREAD, _POST, _PART = thread.c, thread_post.c, thread_part.c
+_THREAD, _POST, _PART, _GONE = thread.c, thread_post.c, thread_part.c, tombstone_part.c
 THREAD_COLUMNS = (
     _THREAD.id,
     _THREAD.about_type,
@@ -28,6 +28,8 @@ THREAD_COLUMNS = (
     _THREAD.document,
 )
 """What makes a ``StoredThread``."""
+_KEPT = select(*_PART, _THREAD.about_id).join(thread, _THREAD.id == _PART.thread_id)
+"""The columns of ``tombstone_part`` without ``log_offset``."""
 _BELOW = (thread_part, thread_post, task_number)
 
 
@@ -57,7 +59,8 @@ class SqlThreads:
         self._run(update(thread).where(_THREAD.id == changed.id).values(_row(changed)))
 
     def erase(self, thread_id: str) -> None:
-        """Remove a thread with its posts and participants."""
+        """Remove a thread with its posts and participants; what it lost is remembered."""
+        self._remember(thread_id)
         for table in _BELOW:
             self._run(delete(table).where(table.c.thread_id == thread_id))
         self._run(delete(thread).where(_THREAD.id == thread_id))
@@ -101,7 +104,8 @@ class SqlThreads:
             self._run(insert(thread_post), row)
 
     def erase_post(self, thread_id: str, post_id: str) -> None:
-        """Remove a post and whom it mentions."""
+        """Remove a post and whom it mentions; whom it mentioned is remembered."""
+        self._remember(thread_id, _PART.place == post_id)
         self._run(delete(thread_part).where(_PART.thread_id == thread_id, _PART.place == post_id))
         self._run(delete(thread_post).where(_POST.id == post_id))
 
@@ -111,9 +115,17 @@ class SqlThreads:
         before = set(self._run(select(_PART.principal_id).where(*there)).scalars())
         after = {one.principal_id: one for one in taken}
         if gone := before - after.keys():
-            self._run(delete(thread_part).where(*there, _PART.principal_id.in_(sorted(gone))))
+            lost = (*there, _PART.principal_id.in_(sorted(gone)))
+            self._remember(thread_id, *lost[1:])
+            self._run(delete(thread_part).where(*lost))
         if new := sorted(after.keys() - before):
             self._run(insert(thread_part), [_part_row(thread_id, after[one]) for one in new])
+
+    def _remember(self, thread_id: str, *which: ColumnElement[bool]) -> None:
+        """Keep who has a part in a thread until now, for readers of earlier events; ``place_parts`` says until when."""
+        lost = _KEPT.where(_PART.thread_id == thread_id, _PART.at_offset > 0, *which)
+        columns = [column.name for column in lost.selected_columns]
+        self._run(insert(tombstone_part).from_select([*columns, "log_offset"], lost.add_columns(literal(0))))
 
     def teams_of(self, user_id: str) -> frozenset[str]:
         """Return the ids of the teams a user is in, and of all above those."""
@@ -121,9 +133,11 @@ class SqlThreads:
 
 
 def place_parts(connection: Connection, thread_id: str, log_offset: int) -> None:
-    """Record the event of a thread at which the participants added in this transaction joined."""
+    """Record the event of a thread at which participants joined in this transaction, and before which others left."""
     new = update(thread_part).where(_PART.thread_id == thread_id, _PART.at_offset == 0)
     connection.execute(new.values(at_offset=log_offset))
+    left = update(tombstone_part).where(_GONE.thread_id == thread_id, _GONE.log_offset == 0)
+    connection.execute(left.values(log_offset=log_offset - 1))
 
 
 def erase_about(connection: Connection, entity_id: str) -> None:
@@ -137,8 +151,7 @@ def erase_about(connection: Connection, entity_id: str) -> None:
 
 def parts_about(connection: Connection, entity_id: str) -> list[dict[str, object]]:
     """Return who has a part in the threads about an entity, as rows of ``tombstone_part`` without the offset."""
-    query = select(thread_part, _THREAD.about_id).join(thread, _THREAD.id == _PART.thread_id)
-    return [dict(row) for row in connection.execute(query.where(_THREAD.about_id == entity_id)).mappings()]
+    return [dict(row) for row in connection.execute(_KEPT.where(_THREAD.about_id == entity_id)).mappings()]
 
 
 def keep_parts(connection: Connection, log_offset: int, parts: Sequence[dict[str, object]]) -> None:

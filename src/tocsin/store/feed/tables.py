@@ -76,9 +76,10 @@ tombstone_part = Table(
     Column("about_id", _ID, nullable=False),
     Index(None, "thread_id"),
 )
-"""One row per participant of a thread whose asset was hard-deleted at ``log_offset``.
+"""One row per part that a user or team had in a thread until the event at ``log_offset``, the last that it counts for.
 
-Earlier posts have yet to be notified; a row is deleted once every reader of the log has passed it.
+The asset was hard-deleted by that event; or the next one took the part away: a task was reassigned, a mention edited
+away, a post or the thread deleted. Whoever reads earlier events later still has to find them.
 """
 
 task_number = Table(

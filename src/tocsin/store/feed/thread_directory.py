@@ -5,7 +5,8 @@ Part of ``store/alerts/directory.py``: every statement looks up a bounded list o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, literal, select
@@ -25,36 +26,51 @@ PARTS: dict[ReasonKind, tuple[ThreadPart, ...]] = {
 """The relations of people to a thread, and the participations that make them."""
 
 _PART, _GONE = thread_part.c, tombstone_part.c
+_Span = tuple[int, int]
 
 
 def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
-    """Yield the people in ``relation`` to those of ``ids`` that are threads, also if the asset was deleted since.
+    """Yield the people in ``relation`` to those of ``ids`` that are threads, each for the events when they were.
 
     A mention is notified once, by the event that made it; participants are notified of all later events.
     """
-    known, gone = _query(relation, _PART, literal(NO_END)), _query(relation, _GONE, _GONE.log_offset)
+    known = _query(relation, _PART, literal(NO_END))
+    gone = _query(relation, _GONE, _GONE.log_offset).group_by(_GONE.log_offset)
     for some in chunked(sorted(ids)):
-        rows = [
-            *connection.execute(known.where(_PART.thread_id.in_(some))),
-            *connection.execute(gone.where(_GONE.thread_id.in_(some))),
-        ]
-        for row in rows:
-            yield Principal(
-                relation,
-                row.principal_id,
-                row.principal_type,
-                node_id=row.thread_id,
-                since_offset=row.at_offset + 1 if relation is ReasonKind.PARTICIPANT else row.at_offset,
-                until_offset=row.at_offset if relation is ReasonKind.MENTION else row.until_offset,
-            )
+        spans = defaultdict[tuple[str, str, str], list[_Span]](list)
+        for query, part in ((known, _PART), (gone, _GONE)):
+            for *who, at, until in connection.execute(query.where(part.thread_id.in_(some))):
+                spans[tuple(who)].append(_span(relation, at, until))
+        for (thread_id, principal_id, principal_type), held in spans.items():
+            for span in _joined(held):
+                yield Principal(relation, principal_id, principal_type, thread_id, "", *span)
 
 
 def _query(relation: ReasonKind, part: Any, until: Any) -> Select[Any]:  # Any: SQLAlchemy's columns
     who = (part.thread_id, part.principal_id, part.principal_type)
-    query = select(*who, func.min(part.at_offset).label("at_offset"), func.min(until).label("until_offset"))
+    query = select(*who, func.min(part.at_offset), func.min(until)).group_by(*who)
     query = query.where(part.part.in_([one.value for one in PARTS[relation]]))
     if relation is ReasonKind.MENTION:
-        return query.group_by(*who, part.at_offset)
-    if relation is ReasonKind.CREATOR:
-        query = query.where(part.place == "")
-    return query.group_by(*who)
+        return query.group_by(part.at_offset)
+    return query.where(part.place == "") if relation is ReasonKind.CREATOR else query
+
+
+def _span(relation: ReasonKind, at_offset: int, until_offset: int) -> _Span:
+    """Return the first and last event for which a part that somebody has from one offset to another counts."""
+    if relation is ReasonKind.MENTION:
+        return at_offset, at_offset
+    return at_offset + (relation is ReasonKind.PARTICIPANT), until_offset
+
+
+def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Yield spans of the same events in order; those that overlap are one."""
+    joined: _Span | None = None
+    for since, until in sorted(spans):
+        if joined and since <= joined[1]:
+            joined = joined[0], max(joined[1], until)
+        else:
+            if joined:
+                yield joined
+            joined = since, until
+    if joined:
+        yield joined

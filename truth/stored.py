@@ -21,11 +21,18 @@ from truth.failures import Incident
 from truth.schedule import Planned
 from truth.script import NAMES_NOW, Script
 
-_NOTIFICATIONS = text("SELECT event_id, channel, recipient, reasons FROM notification")
+_OF_A_JOB = "alertNarrowed"
+"""Type of the events that a job of the pipeline makes, every minute at most: no step predicts when."""
+
+_NOTIFICATIONS = text(
+    "SELECT n.event_id, n.channel, n.recipient, n.reasons"
+    " FROM notification n JOIN change_event e ON e.id = n.event_id WHERE e.event_type <> 'alertNarrowed'"
+)
 _PLANNED = text(
     "SELECT n.event_id, e.timestamp_ms, n.channel, n.recipient, n.recipient_id, n.reasons, n.created_at_ms,"
     " n.due_at_ms, m.id AS message_id, m.grouping_key"
     " FROM notification n JOIN change_event e ON e.id = n.event_id JOIN message m ON m.id = n.message_id"
+    " WHERE e.event_type <> 'alertNarrowed'"
 )
 _INCIDENTS = text("SELECT number, subscription_id, entity_id, opened_event_id, recovered_event_id FROM alert_incident")
 _OFFSETS = text("SELECT log_offset, id FROM change_event ORDER BY log_offset")
@@ -79,7 +86,7 @@ def read_log(caller: Caller, engine: Engine, ends: Sequence[int]) -> Log:
     at = ends[0]
     while True:
         page = caller.ask("GET", "/events", params={"offset": at, "limit": 500, "format": "tocsin"})
-        for answer in page["data"]:
+        for answer in (one for one in page["data"] if one["eventType"] != _OF_A_JOB):
             steps[bisect_left(ends, offsets[answer["id"]]) - 1].append(event_of(answer))
         if not page["data"]:
             return Log(steps)

@@ -8,7 +8,7 @@ can throw. Next: ``spark/signatures.py``.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
@@ -45,9 +45,10 @@ DOCUMENT = "document"
 """Column of the event's JSON as VARIANT."""
 
 Predicate = Callable[[Column], Column]
+Comparison = Callable[[Column, Column], Column]
 
 _TYPES = {Kind.TEXT: "string", Kind.NUMBER: "double", Kind.BOOLEAN: "boolean"}
-_OPERATORS: Mapping[Operator, Callable[[Column, Column], Column]] = {
+_OPERATORS: Mapping[Operator, Comparison] = {
     Operator.EQ: operator.eq,
     Operator.LT: operator.lt,
     Operator.LE: operator.le,
@@ -65,6 +66,10 @@ class Placeholder(str):
 
 class IndexPlaceholder(Placeholder):
     """Placeholder for a path step by position."""
+
+
+class ConstantsPlaceholder(Placeholder):
+    """Placeholder for constants of which one must pass; ``ConditionCompiler.bound`` has their array."""
 
 
 def with_document(events: DataFrame) -> DataFrame:
@@ -153,9 +158,7 @@ class ConditionCompiler:
             case Compare():
                 return self._compare(leaf)
             case TextTest(test=test, value=value, texts=texts):
-                return self._some(
-                    value, Kind.TEXT, lambda text: any_of(self._passes(test, text, wanted) for wanted in texts)
-                )
+                return self._some(value, Kind.TEXT, lambda text: self._passes_one(test, text, texts))
             case Contains(value=value, members=members):
                 return self._contains(value, members)
             case Present(value=value):
@@ -168,8 +171,11 @@ class ConditionCompiler:
     def _compare(self, leaf: Compare) -> Column:
         """Return whether some pair of values of one kind compares so."""
         compares = _OPERATORS[leaf.operator]
+        constants = self._constants(leaf.right.values) if isinstance(leaf.right, Literals) else None
 
         def pairs(kind: Kind) -> Column:
+            if constants is not None:
+                return self._some(leaf.left, kind, lambda left: _compares_one(leaf.operator, left, constants))
             if _is_set(leaf.left) and _is_set(leaf.right):
                 return self._compare_sets(leaf, kind)
             return self._some(
@@ -252,17 +258,28 @@ class ConditionCompiler:
             return column_of(value.name).isNotNull()
         return F.lit(True) if isinstance(value, Size) else self._some(value, Kind.TEXT, lambda text: text != "")
 
-    def _passes(self, test: Test, text: Column, wanted: str) -> Column:
-        match test:
-            case Test.STARTS_WITH:
-                return F.startswith(text, self._literal(wanted))
-            case Test.ENDS_WITH:
-                return F.endswith(text, self._literal(wanted))
-            case Test.INCLUDES:
-                return F.contains(text, self._literal(wanted))
-            case Test.MATCHES:
-                whole = wanted if isinstance(wanted, Placeholder) else whole_pattern(wanted)
-                return (F.length(text) <= MAX_VALUE) & F.rlike(text, self._literal(whole))
+    def _constants(self, values: Sequence[Scalar]) -> Column | None:
+        """Return the array of the constants that ``values`` stand for; None if they are constants themselves."""
+        return self.bound[values[0]] if values and isinstance(values[0], ConstantsPlaceholder) else None
+
+    def _some_constant(self, value: Column, values: Sequence[Scalar], passes: Comparison) -> Column:
+        """Return whether ``value`` passes with one of these constants; where they are an array, it is computed once."""
+        constants = self._constants(values)
+        if constants is None:
+            return any_of(_sure(passes(value, self._literal(constant))) for constant in values)
+        if passes is operator.eq:
+            return _sure(F.array_contains(constants, value))
+        return F.exists(
+            F.array(value), lambda held: F.exists(constants, lambda constant: _sure(passes(held, constant)))
+        )
+
+    def _passes_one(self, test: Test, text: Column, texts: Sequence[str]) -> Column:
+        """Return whether a text passes the test with one of ``texts``."""
+        is_pattern = test is Test.MATCHES
+        values = [
+            whole_pattern(wanted) if is_pattern and not isinstance(wanted, Placeholder) else wanted for wanted in texts
+        ]
+        return self._some_constant(text, values, _TESTS[test])
 
     def _contains(self, value: Value, members: Literals) -> Column:
         """Return whether a list at the path has one of ``members`` as a member, or a text one as a part."""
@@ -275,10 +292,10 @@ class ConditionCompiler:
             return F.lower(_as(variant, members.kind)) if is_lowered else _as(variant, members.kind)
 
         def equals(variant: Column) -> Column:
-            return any_of(_sure(held(variant) == self._literal(member)) for member in members.values)
+            return self._some_constant(held(variant), members.values, operator.eq)
 
         def includes(variant: Column) -> Column:
-            return any_of(_sure(F.contains(held(variant), self._literal(member))) for member in members.values)
+            return self._some_constant(held(variant), members.values, F.contains)
 
         def passes(end: Column) -> Column:
             inner = F.try_variant_get(end, "$", "array<variant>")
@@ -371,6 +388,21 @@ def _is_kind(member: Column, kind: Kind) -> Column:
     return F.rlike(held, F.lit("^(BIGINT|DOUBLE|DECIMAL)")) if is_number else held == _TYPES[kind].upper()
 
 
+def _compares_one(compared: Operator, value: Column, constants: Column) -> Column:
+    """Return whether a value compares so with one of the constants: with the least or the greatest, unless equal."""
+    match compared:
+        case Operator.EQ:
+            return F.array_contains(constants, value)
+        case Operator.LT | Operator.LE:
+            return _OPERATORS[compared](value, F.array_max(constants))
+        case Operator.GT | Operator.GE:
+            return _OPERATORS[compared](value, F.array_min(constants))
+
+
+def _matches(text: Column, pattern: Column) -> Column:
+    return (F.length(text) <= MAX_VALUE) & F.rlike(text, pattern)
+
+
 def _sure(column: Column) -> Column:
     return F.coalesce(column, F.lit(False))
 
@@ -390,3 +422,10 @@ def _joined(join: Callable[[Column, Column], Column], columns: list[Column], *, 
 _COLUMNS: Algebra[Column] = Algebra(
     constant=lambda holds: F.lit(holds), negation=operator.invert, conjunction=_all_of, disjunction=any_of
 )
+
+_TESTS: dict[Test, Comparison] = {
+    Test.STARTS_WITH: F.startswith,
+    Test.ENDS_WITH: F.endswith,
+    Test.INCLUDES: F.contains,
+    Test.MATCHES: _matches,
+}

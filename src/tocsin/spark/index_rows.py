@@ -13,7 +13,7 @@ import pyarrow as pa
 from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term
 from tocsin.flow.match.indexing import Alternative, Anchor, ways
 from tocsin.flow.match.plan import Plan
-from tocsin.logic import NEVER, And, Formula, Not, Or, conjoined, disjoined, leaves, negated, replaced
+from tocsin.logic import NEVER, And, Formula, Not, Or, conjoined, disjoined, leaves, negated, operands_of
 from tocsin.spark.anchors import number_of
 from tocsin.spark.field_columns import is_stored
 from tocsin.spark.programs import STEP, program_of
@@ -130,8 +130,21 @@ def _conditions(way: Conjunction, shapes: Shapes) -> list[Condition]:
 
 
 def _some_of(group: Group, shapes: Shapes) -> Condition:
-    """Return that some test of ``group`` passes; what could not be normalised is a test with parts of its own."""
-    parts = [term for term in group if isinstance(term, And | Or | Not)]
-    tests = shapes.tests(group.difference(parts))
-    whole = (replaced(part, lambda leaf: _some_of(frozenset({leaf}), shapes)) for part in parts)  # type: ignore[arg-type]  # a formula of leaves
-    return disjoined(*tests, *whole)
+    """Return that some test of ``group`` passes; what could not be normalised has parts of its own."""
+    return _tested(disjoined(*group), shapes)  # type: ignore[arg-type]  # facts and leaves
+
+
+def _tested(formula: Formula[Any], shapes: Shapes) -> Condition:  # Any: facts and leaves
+    """Return a formula with tests as leaves; alternatives that differ in their constants only are one test."""
+    match formula:
+        case And(operands=operands):
+            return conjoined(*(_tested(operand, shapes) for operand in operands))
+        case Not(operand=operand):
+            return negated(_tested(operand, shapes))
+        case _:
+            operands = operands_of(formula, Or)
+            parts = [operand for operand in operands if isinstance(operand, And | Not)]
+            return disjoined(
+                *shapes.tests(frozenset(operands).difference(parts)),  # type: ignore[arg-type]  # facts and leaves
+                *(_tested(part, shapes) for part in parts),
+            )

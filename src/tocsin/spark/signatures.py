@@ -41,6 +41,7 @@ from tocsin.conditions.patterns import literal_inside
 from tocsin.logic import Formula
 from tocsin.spark.conditions import (
     ConditionCompiler,
+    ConstantsPlaceholder,
     IndexPlaceholder,
     Placeholder,
     entity_path,
@@ -58,7 +59,7 @@ TEST_FIELDS = (
 )
 """Fields of one test: its shape by number, the constants of which one must pass, and where it looks."""
 
-_CONSTANT, _GUARD = Placeholder("constant"), Placeholder("guard")
+_CONSTANT, _GUARD = ConstantsPlaceholder("constants"), Placeholder("guard")
 _AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
 """Texts that look in JSON as they are, whoever wrote it."""
 
@@ -93,13 +94,8 @@ class ConditionSignature:
         if isinstance(self.leaf, Has):
             return F.coalesce(F.arrays_overlap(texts_of(self.leaf.field), test["texts"]), F.lit(False))
         paths = self._paths(test)
-        if self.slot is None:
-            return ConditionCompiler(document, paths).condition(self.leaf)
-
-        def passes_with(constant: Column) -> Column:
-            return ConditionCompiler(document, {**paths, _CONSTANT: constant}).condition(self.leaf)
-
-        return F.exists(test[self.slot], passes_with)
+        constants: dict[str, Column] = {} if self.slot is None else {_CONSTANT: test[self.slot]}
+        return ConditionCompiler(document, {**paths, **constants}).condition(self.leaf)
 
     def _paths(self, test: Column) -> dict[str, Column]:
         """Return the columns of the placeholders for steps."""

@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 from bench.traffic import Template, templates
 from tocsin.conditions.fields import STORED
 from tocsin.model.change import ChangeEvent, LoggedEvent
-from tocsin.spark.schema import COLUMNS, EVENTS
+from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
 
 DEPARTMENT_COUNT = 100
@@ -45,7 +45,7 @@ def write_events(session: SparkSession, engine: Engine, count: int, folder: Path
 def logged_events(rows: DataFrame) -> Iterator[LoggedEvent]:
     """Yield rows of ``EVENTS`` as the Python engine reads them."""
     for row in rows.collect():
-        derived = {name: row[column] for name, column in COLUMNS.items() if STORED[name].attribute is None}
+        derived = {name: row[field.column] for name, field in STORED.items() if field.attribute is None}
         yield LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.event), derived)
 
 

@@ -96,7 +96,7 @@ class Plan:
         """Return the condition that an event is about one of its resources: a type of entity, or of thread."""
         return _about(self.resources)
 
-    @property
+    @cached_property
     def covers(self) -> Node:
         """Return what must hold of an event before any rule counts: its resource, and no type to be named."""
         return conjoined(self.about, negated(has("eventType", self.unnamed)))

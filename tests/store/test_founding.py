@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from sqlalchemy import Engine
+import pytest
+from sqlalchemy import Engine, update
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.writes import Writes
@@ -16,7 +17,10 @@ from tocsin.model.stored import Key
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.store.access.subjects import SqlSubjects
+from tocsin.store.documents import to_text
+from tocsin.store.engine import writing
 from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.tables import entity
 
 
 def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> None:
@@ -69,3 +73,26 @@ def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_adminis
         conditions = [rule["condition"] for rule in stored["filteringRules"]["rules"]]
         assert conditions[:2] == ["onlyFieldsChanged('followers', 'votes')", "isBot()"]
         assert stored["version"] != version
+
+
+@pytest.mark.parametrize("is_reused", [False, True])
+def test_a_policy_of_an_earlier_release_grants_nothing_by_the_name_of_a_deleted_team(
+    store_engine: Engine, *, is_reused: bool
+) -> None:
+    first_start(store_engine, Settings())
+    catalogue = SqlCatalogue(store_engine)
+    writes = Writes(catalogue, SystemClock())
+    group = {"name": "sales", "teamType": "Group"}
+    team = writes.create("team", group, actor=SYSTEM).document
+    rule = {"name": "r", "effect": "allow", "operations": ["All"], "resources": ["table"]}
+    rules = [rule | {"condition": "inAnyTeam('sales')"}]
+    policy = writes.create("policy", {"name": "p", "rules": rules}, actor=SYSTEM).document
+    writes.delete("team", Key.by_id(team["id"]), actor=SYSTEM, hard=True)
+    with writing(store_engine) as connection:
+        connection.execute(update(entity).where(entity.c.id == policy["id"]).values(document=to_text(policy)))
+    if is_reused:
+        writes.create("team", group, actor=SYSTEM)
+    for _ in range(2):
+        first_start(store_engine, Settings())
+        after = catalogue.get("policy", Key.by_id(policy["id"]))
+        assert after["rules"][0]["condition"] == f"inAnyTeam('sales (removed {team['id']})')"

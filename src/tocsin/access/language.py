@@ -18,6 +18,9 @@ from tocsin.logic import Constant, conjoined, disjoined, negated
 Known = Callable[[str, str], Sequence[str] | None]
 """Asked for (type, name): None when there is such an entity, else the names there are."""
 
+LOOKED_UP = frozenset({"team", "role"})
+"""Types whose entities must exist when a rule names them; it may speak of a tag before anything carries it."""
+
 
 @dataclass(frozen=True)
 class PolicyFunction:

@@ -14,10 +14,17 @@ from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import expanded, with_query_name
 from tocsin.catalogue.lineage import edges
 from tocsin.catalogue.naming.follow import follow_renaming, leave_alerts, renaming_of
+from tocsin.catalogue.naming.policy_names import (
+    NAMED_IN_POLICIES,
+    POLICY,
+    as_of_now,
+    follow_in_policies,
+    leave_policies,
+)
 from tocsin.catalogue.observations.life_cycle import with_newest
 from tocsin.catalogue.observations.table_details import put_config_given
 from tocsin.catalogue.people import teams
-from tocsin.catalogue.people.names import check_name
+from tocsin.catalogue.people.names import check_name, check_not_removed
 from tocsin.catalogue.people.own_addresses import check_own_addresses
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
@@ -58,7 +65,7 @@ class CatalogueRules(Rules):
         """Check policies, teams, templates, labels and custom properties; spell out shorthands."""
         transaction = record.transaction
         whole = with_certificate_dates(with_newest(fields, old), old, record.at_ms)
-        whole = with_checked_rules(transaction, whole)
+        whole = with_checked_rules(transaction, whole, old)
         if isinstance(whole.get("email"), str):
             whole["email"] = whole["email"].strip().lower()
         if not resolver.strict:
@@ -66,6 +73,8 @@ class CatalogueRules(Rules):
         if kind.name in PRINCIPALS:
             check_name(transaction, whole, old)
             check_own_addresses(whole, old)
+        elif kind.name in NAMED_IN_POLICIES:
+            check_not_removed(whole, old)
         match kind.name:
             case "team":
                 whole = teams.with_checked_parents(transaction, whole, old)
@@ -79,6 +88,10 @@ class CatalogueRules(Rules):
                 whole = with_checked_texts(whole, old, record.actor)
         whole = with_checked_labels(transaction, expanded(kind.name, resolver, whole, old), old, resolver.permit)
         return with_checked_extension(transaction, kind.name, with_checked_columns(kind, whole, old), old)
+
+    def of_the_past(self, record: Record, entity_type: str, past: Document) -> Document:
+        """Let a past version of a policy grant nothing to who has the name of somebody since deleted."""
+        return as_of_now(record.transaction, past, int(past["updatedAt"])) if entity_type == POLICY else past
 
     def before_change(self, record: Record, old: Stored, fields: Document) -> None:
         """Remove the values of custom properties that a type no longer has."""
@@ -103,13 +116,17 @@ class CatalogueRules(Rules):
             check_unused(record, target)
 
     def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
-        """Write the loss of its lineage edges; take people and teams out of the receivers of alerts."""
+        """Write the loss of its lineage edges; take what it is called out of alerts and policies."""
         edges.leave_edges(record, gone, also_gone)
         if gone.entity_type in PEOPLE:
             leave_alerts(record, gone)
+        if gone.entity_type in NAMED_IN_POLICIES:
+            leave_policies(record, gone)
 
     def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
         """Let alerts and policies say the new names, and remember the old ones."""
         record.transaction.remember_renaming(*moved[0])
         record.transaction.remember_names([(entity.entity_type, entity.fqn, entity.id) for entity, _ in moved])
-        follow_renaming(record, renaming_of(moved))
+        renaming = renaming_of(moved)
+        follow_renaming(record, renaming)
+        follow_in_policies(record, renaming)

@@ -68,6 +68,7 @@ OF_ARGUMENT: dict[str, Types] = {
 }
 """What the arguments of named filters name, as the conditions that they are compiled to say."""
 _OF_POLICY_FUNCTION: dict[str, Types] = {
+    "matchAnyTag": LABELS,
     "matchAllTags": LABELS,
     "matchAnyCertification": ("tag",),
     "inAnyTeam": _TEAM,
@@ -99,7 +100,9 @@ REMEMBERED: frozenset[str] = frozenset(
     {*_VALUES, *_SERVICES, "classification", "glossary", "database", "databaseSchema", "testSuite", "role"}
 )
 """Types whose names conditions use to say where or about whom, so that the loss of one has to be told."""
-_NAMED_PLAINLY = frozenset({*PEOPLE, *_SERVICES})
+CALLED_BY_NAME: Types = (*PEOPLE, "role")
+"""Types whose entities are called by their names, where others are by their FQNs."""
+_NAMED_PLAINLY = frozenset({*CALLED_BY_NAME, *_SERVICES})
 """Types that conditions compare by names without quotes, though they may be written with them, as FQNs are."""
 _NAME_KEYS = ("name", "fullyQualifiedName")
 _ANYTHING = frozenset({"*", "all"})

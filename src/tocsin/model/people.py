@@ -39,7 +39,7 @@ class Person(NamedTuple):
 
 
 def removed_name(name: str, entity_id: str) -> str:
-    """Return what alerts call a team that is deleted for good, which no other team can be called."""
+    """Return what alerts and policies call an entity that is deleted for good; no other can be called so."""
     return f"{name} (removed {entity_id})"
 
 

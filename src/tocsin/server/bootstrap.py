@@ -10,14 +10,16 @@ import contextlib
 from sqlalchemy import Engine
 
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
+from tocsin.catalogue.naming.policy_names import settle_policies
 from tocsin.catalogue.seed_entities import establish
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import Conflict
 from tocsin.flow.capture.json_patch import PatchOperation
+from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.model.stored import Key
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
 from tocsin.store.alerts.sealing import seal_alerts
@@ -180,12 +182,18 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     for alert in (ACTIVITY_FEED_ALERT, BROKEN_ALERTS):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))
     establish(writes)
+    writes.on_entity("team", Key.by_name(ROOT_TEAM["name"]), _settle_policies, actor=SYSTEM)
     return password
 
 
 def _create_once(writes: Writes, entity_type: str, request: Document) -> None:
     with contextlib.suppress(Conflict):  # made by an earlier start, or by another process just now
         writes.create(entity_type, request, actor=SYSTEM)
+
+
+def _settle_policies(record: Record, root: Stored) -> Written:
+    settle_policies(record)
+    return Written(root.document, None)
 
 
 def _renew_conditions(writes: Writes, catalogue: SqlCatalogue, alert: Key) -> None:

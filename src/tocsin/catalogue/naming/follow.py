@@ -1,8 +1,8 @@
-"""Alerts and policies after a rename, and alerts after somebody is gone for good: what they name follows.
+"""Names in alerts after a rename, and after somebody is deleted for good.
 
 Whoever has the right to rename an entity need not have one to edit the alerts that name it, so Tocsin itself writes
 them: a version that keeps everything but the name, with a change ``renamed`` or ``removedReceiver`` that says why.
-Next: ``catalogue/naming/alert_names.py``.
+Next: ``catalogue/naming/alert_names.py``; for policies ``catalogue/naming/policy_names.py``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.catalogue.naming.alert_names import with_names
-from tocsin.conditions.entity_names import Comparing, EntityName, entity_names, with_renamed
-from tocsin.conditions.parse import MAX_BYTES
-from tocsin.errors import InvalidInput
+from tocsin.conditions.entity_names import CALLED_BY_NAME, Comparing, EntityName
 from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
@@ -24,10 +22,8 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, removed_name
 from tocsin.model.stored import Key, Stored
 
-_ALERT, _POLICY = "eventsubscription", "policy"
+_ALERT = "eventsubscription"
 _SIGN = re.compile(r"\W")
-_CALLED_BY_NAME = frozenset({"user", "team"})
-"""Types whose entities are called by their names, where others are by their FQNs."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,12 @@ class Renaming:
             return _renamed_pattern(name.text, old, new)
         return new + name.text.removeprefix(old) if name.text.startswith(old) else None
 
+    @property
+    def because(self) -> ChangeDescription:
+        """The reason for which what names the entity is changed as well."""
+        old, new = ({"type": self.root_type, "name": name} for name in (self.old_root, self.new_root))
+        return ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
+
 
 def _renamed_pattern(pattern: str, old: str, new: str) -> str | None:
     """Return a pattern whose alternatives begin with a new literal where they began with ``old``; None if none did.
@@ -65,7 +67,7 @@ def _renamed_pattern(pattern: str, old: str, new: str) -> str | None:
 
 def called(entity_type: str, fqn: str) -> str:
     """Return what conditions call an entity: a user or team by the name, another by the FQN."""
-    return names.split(fqn)[-1] if entity_type in _CALLED_BY_NAME else fqn
+    return names.split(fqn)[-1] if entity_type in CALLED_BY_NAME else fqn
 
 
 def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
@@ -77,23 +79,11 @@ def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
 
 
 def follow_renaming(record: Record, renaming: Renaming) -> None:
-    """Let alerts and policies say the new names.
-
-    Raises
-    ------
-    InvalidInput : a policy has no room for the new name; with the old one it would protect nothing any more
-    """
-    ours = _by_tocsin(record)
-    old, new = ({"type": renaming.root_type, "name": name} for name in (renaming.old_root, renaming.new_root))
-    because = ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
+    """Let alerts say the new names."""
     for alert in record.transaction.saying(_ALERT, renaming.old_root):
         after = with_names(alert.document, renaming.of)
         if after != alert.document:
-            ours.change(alert, after, beside=because)
-    for policy in record.transaction.saying(_POLICY, renaming.old_root):
-        after = policy.document | {"rules": [_with_rule(rule, renaming) for rule in policy.document["rules"]]}
-        if after != policy.document:
-            ours.change(policy, after, beside=because)
+            by_tocsin(record).change(alert, after, beside=renaming.because)
 
 
 def leave_alerts(record: Record, gone: Stored) -> None:
@@ -101,7 +91,7 @@ def leave_alerts(record: Record, gone: Stored) -> None:
 
     A team of the same name that is created later is another team: it inherits nothing.
     """
-    ours, name = _by_tocsin(record), str(gone.document["name"])
+    ours, name = by_tocsin(record), str(gone.document["name"])
     for alert in record.transaction.saying(_ALERT, name):
         after = _without(record, alert.document, gone)
         if after == alert.document:
@@ -120,14 +110,14 @@ def _without(record: Record, alert: Document, gone: Stored) -> Document:
 
     def rename(one: EntityName) -> str | None:
         is_meant = one.is_recipient and one.text in (name, gone.fqn) and gone.entity_type in one.types
-        return removed if is_meant and not _is_another(record, one, gone) else None
+        return removed if is_meant and not is_another(record, one, gone) else None
 
     after = with_names(alert, rename)
     destinations = [_cleared(one, removed) for one in after.get("destinations") or ()]
     return after | {"destinations": destinations} if "destinations" in after else after
 
 
-def _is_another(record: Record, name: EntityName, gone: Stored) -> bool:
+def is_another(record: Record, name: EntityName, gone: Stored) -> bool:
     """Return whether a name means somebody of another type as well, who stays."""
     others = (kind for kind in name.types if kind != gone.entity_type)
     return any(record.transaction.reference(kind, Key.by_name(name.text)) is not None for kind in others)
@@ -143,18 +133,6 @@ def _cleared(destination: Document, removed: str) -> Document:
     return cleared if left else cleared | {"enabled": False}
 
 
-def _with_rule(rule: Document, renaming: Renaming) -> Document:
-    condition = rule.get("condition")
-    if not isinstance(condition, str):
-        return rule
-    renamed = with_renamed(condition, renaming.of)
-    if renamed == condition and any(renaming.of(name) not in (None, name.text) for name in entity_names(condition)):
-        raise InvalidInput(
-            f"is too long: the condition of a policy that names it would exceed {MAX_BYTES:,} bytes", field="name"
-        )
-    return rule | {"condition": renamed}
-
-
-def _by_tocsin(record: Record) -> Record:
+def by_tocsin(record: Record) -> Record:
     """Return a record of the same write whose actor is Tocsin itself."""
     return replace(record, actor=SYSTEM, permit=EVERYTHING)

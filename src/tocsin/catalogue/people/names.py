@@ -28,9 +28,19 @@ def check_name(transaction: Transaction, document: Document, old: Document) -> N
         return
     if problem := deceptive_part(name):
         raise InvalidInput(problem, field="name")
-    if is_removed_name(name):
-        raise InvalidInput("must not end like the names of removed teams, in (removed …)", field="name")
+    check_not_removed(document, old)
     if look_of(name) == SYSTEM.name:
         raise InvalidInput("is reserved for changes by Tocsin itself", field="name")
     if (other := transaction.teams.looking_like(name)) is not None:
         raise Conflict(f"name: {name!r} looks like the {other['type']} {other['name']!r}; choose another name")
+
+
+def check_not_removed(document: Document, old: Document) -> None:
+    """Refuse a new name by which alerts and policies call what is deleted for good.
+
+    Raises
+    ------
+    InvalidInput : the name is one of those
+    """
+    if document["name"] != old.get("name") and is_removed_name(document["name"]):
+        raise InvalidInput("must not end like the names of what is deleted for good, in (removed …)", field="name")

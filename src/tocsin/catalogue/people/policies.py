@@ -5,18 +5,18 @@ Next: ``access/rules.py``.
 
 from __future__ import annotations
 
+from tocsin.access.language import LOOKED_UP
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import checked_rules
-from tocsin.conditions.entity_names import PEOPLE, EntityName, with_renamed
+from tocsin.conditions.entity_names import CALLED_BY_NAME, EntityName, entity_names, with_renamed
 from tocsin.flow.capture.ports import Transaction
 from tocsin.model import fqn
 from tocsin.model.entity import Document
+from tocsin.model.people import is_removed_name
 from tocsin.model.stored import Key
 
-_LOOKED_UP = frozenset({"team", "role"})  # a rule may speak of a tag before anything carries it
 
-
-def with_checked_rules(transaction: Transaction, document: Document) -> Document:
+def with_checked_rules(transaction: Transaction, document: Document, old: Document) -> Document:
     """Return a policy with its rules checked, in one spelling and each with its FQN; other documents as they are.
 
     Raises
@@ -26,8 +26,10 @@ def with_checked_rules(transaction: Transaction, document: Document) -> Document
     if "rules" not in document:
         return document
 
+    kept = {name.text for rule in old.get("rules") or () for name in entity_names(rule.get("condition") or "")}
+
     def known(kind: str, name: str) -> tuple[str, ...] | None:
-        if kind not in _LOOKED_UP:
+        if kind not in LOOKED_UP or name in kept or is_removed_name(name):
             return None
         found = transaction.reference(kind, Key.by_name(fqn.quote(name)))
         return () if found is None or found.get("deleted") else None
@@ -46,7 +48,7 @@ def _with_current_names(transaction: Transaction, rules: object) -> object:
         found = transaction.formerly(name.types, name.text)
         if found is None:
             return None
-        return str(found["name"] if found["type"] in PEOPLE else found["fullyQualifiedName"])
+        return str(found["name"] if found["type"] in CALLED_BY_NAME else found["fullyQualifiedName"])
 
     def with_current(rule: object) -> object:
         if not isinstance(rule, dict) or not isinstance(rule.get("condition"), str):

@@ -334,6 +334,10 @@ class Transaction(Protocol):
         """Return a reference to the entity of these types that was called so, while nothing else is; None if none."""
         ...
 
+    def holder(self, types: Sequence[str], name: str, at_ms: int) -> str | None:
+        """Return the id of the entity of these types that was called so at a time, even if it is deleted now."""
+        ...
+
     def saying(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         ...

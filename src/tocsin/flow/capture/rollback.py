@@ -59,7 +59,7 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
             "alerts cannot be rolled back, as versions do not contain their secrets; PUT the desired state instead"
         )
     left_out: list[LeftOut] = []
-    fields = without_server_keys(past)
+    fields = without_server_keys(record.rules.of_the_past(record, kind.name, past))
     fields = _with_living_tags(record, old, fields, left_out)
     fields |= _with_living_references(record, old, fields, left_out) | _taken(old, MEMBERSHIPS.get(kind.name, ()))
     fields = {key: value for key, value in fields.items() if value is not None}

@@ -62,6 +62,10 @@ class Rules:
         """Return the document as it is stored: values checked, those that follow from others filled in."""
         return fields
 
+    def of_the_past(self, record: Record, entity_type: str, past: Document) -> Document:
+        """Return a past version of an entity as it may come back."""
+        return past
+
     def before_change(self, record: Record, old: Stored, fields: Document) -> None:
         """Write what must change before an entity does."""
 

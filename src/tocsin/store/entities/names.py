@@ -6,6 +6,7 @@ Next: ``server/alerts/former_names.py``, ``jobs/lost_names.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, insert, select
@@ -13,12 +14,21 @@ from sqlalchemy import Connection, Engine, delete, insert, select
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.store.chunks import chunked
-from tocsin.store.documents import REFERENCE, reference_of
+from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.tables import former_name
-from tocsin.store.tables import entity
+from tocsin.store.snapshots import VERSION_TEXT, Texts
+from tocsin.store.tables import entity, entity_version
 
-_ENTITY, _FORMER = entity.c, former_name.c
+_ENTITY, _FORMER, _VERSION = entity.c, former_name.c, entity_version.c
+
+
+@dataclass(frozen=True)
+class Holder:
+    """An entity that has, or had, a name since a time."""
+
+    entity_id: str
+    since_ms: int
 
 
 class Names:
@@ -71,6 +81,24 @@ def current(connection: Connection, types: Collection[str], text: str) -> Docume
     return None if _existing(connection, types, [text]) else _formerly(connection, types, [text]).get(text)
 
 
+def holders(connection: Connection, types: Collection[str], text: str) -> list[Holder]:
+    """Return who has a name now and who had it last, each since when, in the order of these times."""
+    written = _written([text])
+    ids = set[str]()
+    for table, column in ((_ENTITY, _ENTITY.id), (_FORMER, _FORMER.entity_id)):
+        query = select(column).where(table.entity_type.in_(sorted(types)), table.fqn.in_(sorted(written)))
+        ids.update(connection.execute(query).scalars())
+    texts = Texts(connection)
+    found = (_first_called(connection, texts, entity_id, written) for entity_id in ids)
+    return sorted((holder for holder in found if holder), key=lambda holder: holder.since_ms)
+
+
+def holder_at(found: Sequence[Holder], at_ms: int) -> str | None:
+    """Return the id of the last of these who had their name before a time, or of the first who got it just then."""
+    before = [one.entity_id for one in found if one.since_ms < at_ms]
+    return before[-1] if before else next((one.entity_id for one in found if one.since_ms == at_ms), None)
+
+
 def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
     """Record that entities were called so, or are gone for good: type, FQN and id of each."""
     for some in chunked(names):
@@ -79,6 +107,16 @@ def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> N
             connection.execute(delete(former_name).where(*same))
         rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in some]
         connection.execute(insert(former_name), rows)
+
+
+def _first_called(connection: Connection, texts: Texts, entity_id: str, written: Collection[str]) -> Holder | None:
+    """Return since when an entity is called so, by its versions."""
+    query = select(*VERSION_TEXT).where(_VERSION.entity_id == entity_id).order_by(_VERSION.version_tenths)
+    for row in connection.execute(query):
+        document = from_text(texts.of(row))
+        if document.get("fullyQualifiedName") in written:
+            return Holder(entity_id, int(document["updatedAt"]))
+    return None
 
 
 def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:

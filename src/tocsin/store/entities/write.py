@@ -213,6 +213,11 @@ class SqlTransaction:
         """Return a reference to the entity of these types that was called so, while nothing else is; None if none."""
         return former_names.current(self._connection, types, name)
 
+    def holder(self, types: Sequence[str], name: str, at_ms: int) -> str | None:
+        """Return the id of the entity of these types that was called so at a time, even if it is deleted now."""
+        held = former_names.holders(self._connection, types, name)
+        return former_names.holder_at(held, at_ms)
+
     def saying(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         plain = max(re.split(r"\W", text), key=len)  # written the same way in JSON, conditions and patterns

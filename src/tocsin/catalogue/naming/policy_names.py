@@ -1,0 +1,164 @@
+"""Names in the rules of policies: they follow renames, and grant nothing once what they name is deleted for good.
+
+A name grants where a rule allows more, or denies less, to whoever or whatever has it. It is replaced by a name that
+nobody can have. A name that withholds stays: a later entity of the name is denied as well.
+Next: ``access/bind.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tocsin.access.language import LOOKED_UP
+from tocsin.access.rules import RuleEffect
+from tocsin.catalogue.naming.follow import Renaming, by_tocsin, called, is_another
+from tocsin.conditions.entity_names import EntityName, Rename, entity_names, with_renamed
+from tocsin.conditions.parse import MAX_BYTES, parse
+from tocsin.conditions.syntax import (
+    Call,
+    Comparison,
+    LiteralList,
+    Negation,
+    Position,
+    Word,
+    Written,
+    children,
+)
+from tocsin.errors import Conflict, InvalidCondition, InvalidInput, TocsinError
+from tocsin.flow.capture.ports import Transaction
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.change import RENAMED, ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.people import is_removed_name, removed_name
+from tocsin.model.stored import Key, Stored
+
+POLICY = "policy"
+NAMED_IN_POLICIES = ("team", "role", "tag", "glossaryTerm")
+"""Types whose entities a policy can name."""
+
+_UNKNOWN = "00000000-0000-0000-0000-000000000000"
+"""Id of what was deleted before names of the deleted were kept."""
+
+
+def follow_in_policies(record: Record, renaming: Renaming) -> None:
+    """Let policies say the new names.
+
+    Raises
+    ------
+    InvalidInput : a policy has no room for the new name; with the old one it would protect nothing any more
+    """
+    refusal = InvalidInput(
+        f"is too long: the condition of a policy that names it would exceed {MAX_BYTES:,} bytes", field="name"
+    )
+    for policy in record.transaction.saying(POLICY, renaming.old_root):
+        after = _with_conditions(policy.document, lambda rule: _renamed(rule["condition"], renaming.of, refusal))
+        if after != policy.document:
+            by_tocsin(record).change(policy, after, beside=renaming.because)
+
+
+def leave_policies(record: Record, gone: Stored) -> None:
+    """Let policies grant nothing by the name of an entity that is deleted for good.
+
+    Raises
+    ------
+    Conflict : a policy has no room for the name that replaces it; the old one would grant to a later entity
+    """
+    text = called(gone.entity_type, gone.fqn)
+    removed = removed_name(text, gone.id)
+    old, new = ({"type": gone.entity_type, "name": name} for name in (text, removed))
+    because = ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
+
+    def rename(name: EntityName) -> str | None:
+        is_meant = name.text == text and gone.entity_type in name.types
+        return removed if is_meant and not is_another(record, name, gone) else None
+
+    for policy in record.transaction.saying(POLICY, text):
+        refusal = Conflict(
+            f"policy {policy.fqn} names {text!r} in a condition that has no room to say that it is deleted; take the"
+            " name out of the policy first"
+        )
+        after = _granting_less(policy.document, rename, refusal)
+        if after != policy.document:
+            by_tocsin(record).change(policy, after, beside=because)
+
+
+def settle_policies(record: Record) -> None:
+    """Let policies of earlier releases grant nothing by the name of what has been deleted for good."""
+    for policy in record.transaction.saying(POLICY, "condition"):
+        after = as_of_now(record.transaction, policy.document, int(policy.document["updatedAt"]))
+        if after != policy.document:
+            record.change(policy, after)
+
+
+def as_of_now(transaction: Transaction, policy: Document, at_ms: int) -> Document:
+    """Return a policy of a time, in which what is deleted for good since then has a name that nobody can have.
+
+    Raises
+    ------
+    InvalidInput : a condition has no room for that name
+    """
+
+    def rename(name: EntityName) -> str | None:
+        holder = transaction.holder(name.types, name.text, at_ms)
+        if holder is None:
+            is_lost = LOOKED_UP.issuperset(name.types) and not _has_holder(transaction, name)
+            return removed_name(name.text, _UNKNOWN) if is_lost and not is_removed_name(name.text) else None
+        is_there = any(transaction.reference(kind, Key.by_id(holder)) for kind in name.types)
+        return None if is_there else removed_name(name.text, holder)
+
+    refusal = InvalidInput("a condition names what is deleted for good, and has no room to say so", field="rules")
+    return _granting_less(policy, rename, refusal)
+
+
+def _has_holder(transaction: Transaction, name: EntityName) -> bool:
+    return any(transaction.reference(kind, Key.by_name(fqn.quote(name.text))) for kind in name.types)
+
+
+def _granting_less(policy: Document, rename: Rename, refusal: TocsinError) -> Document:
+    """Return a policy with other names where these grant something."""
+
+    def condition(rule: Document) -> str:
+        places = _granting_places(rule)
+        return _renamed(rule["condition"], lambda name: rename(name) if name.at in places else None, refusal)
+
+    return _with_conditions(policy, condition)
+
+
+def _granting_places(rule: Document) -> set[Position]:
+    """Return where in a rule's condition names stand that give rights to who or what has them."""
+    try:
+        tree = parse(rule["condition"])
+    except InvalidCondition:
+        return set()
+    places, waiting = set[Position](), list[tuple[Written, bool]]([(tree, rule.get("effect") == RuleEffect.ALLOW)])
+    while waiting:
+        node, is_granting = waiting.pop()
+        match node:
+            case Call(arguments=arguments):
+                words = [word for one in arguments for word in (one.words if isinstance(one, LiteralList) else (one,))]
+                places |= {word.at for word in words if is_granting}
+            case Negation(operand=operand):
+                waiting.append((operand, not is_granting))
+            case Comparison(operator=sign, left=left, right=Word(value=value)):
+                waiting.append((left, is_granting == (value == (sign == "=="))))
+            case _:
+                waiting += [(child, is_granting) for child in children(node)]
+    return places
+
+
+def _with_conditions(policy: Document, condition_of: Callable[[Document], str]) -> Document:
+    """Return a policy with other conditions of the rules that have one."""
+    rules = [
+        rule | {"condition": condition_of(rule)} if isinstance(rule.get("condition"), str) else rule
+        for rule in policy["rules"]
+    ]
+    return policy | {"rules": rules}
+
+
+def _renamed(condition: str, rename: Rename, refusal: TocsinError) -> str:
+    """Return a condition with other names, or refuse where it has no room for them."""
+    renamed = with_renamed(condition, rename)
+    if renamed == condition and any(rename(name) not in (None, name.text) for name in entity_names(condition)):
+        raise refusal
+    return renamed

@@ -93,6 +93,25 @@ def test_a_bot_that_is_gone_for_good_wrote_its_values(shop: Company, store_engin
     assert again.document["description"] == "Android."
 
 
+@pytest.mark.parametrize("was_bot", [True, False])
+def test_who_gets_the_name_of_somebody_gone_did_not_write_their_values(
+    shop: Company, store_engine: Engine, *, was_bot: bool
+) -> None:
+    def create(name: str, *, is_bot: bool) -> Actor:
+        request = {"name": name, "email": f"{name}-{is_bot}@example.org", "isBot": is_bot}
+        return Actor(shop.writes.create("user", request, actor=JANE).document["id"], name, is_bot=is_bot)
+
+    first = create("first", is_bot=was_bot)
+    shop.clock.advance(1_000)
+    shop.writes.patch("table", Key.by_name(ORDERS), [_set("/description", "First.")], actor=first)
+    forget(store_engine)
+    shop.writes.delete("user", Key.by_id(first.id), actor=JANE, hard=True)
+    shop.clock.advance(1_000)
+    create("first", is_bot=not was_bot)
+    put(shop, description="Robot.")
+    assert shop.get("table", ORDERS)["description"] == ("Robot." if was_bot else "First.")
+
+
 def test_a_soft_deleted_entity_comes_back_with_what_people_wrote(shop: Company) -> None:
     shop.patch(("add", "/description", "Jane."))
     shop.writes.delete("table", Key.by_name(ORDERS), actor=robot(shop))

@@ -22,7 +22,8 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.flow.send.channels.email.message import MailSettings, render_mail
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.model.message import Delivered, Outcome
+from tocsin.flow.send.outcome import of_smtp_code
+from tocsin.model.message import Delivered, Message, Outcome
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Destination
@@ -37,11 +38,15 @@ HOUR_S = 3_600
 START_MS = (STARTED_MS // (HOUR_S * SECOND_MS) + 2) * HOUR_S * SECOND_MS
 ADMIN, USERS = "root", ("ann", "eve")
 NEUTRAL = ""
+TO_BEN = "ben@example.com"
 
 
 @dataclass(frozen=True)
 class Made:
-    """An alert that mails ben: whose it is, how old among the others, and how it is set up."""
+    """An alert that mails ben: whose it is, how old among the others, and how it is set up.
+
+    It mails as many other addresses, too, as are ``refused`` by the mail server, so that its destination fails.
+    """
 
     owner: str = ADMIN
     age: int = 0
@@ -52,6 +57,7 @@ class Made:
     schedule: str = ""
     template: str = NEUTRAL
     is_critical: bool = False
+    refused: int = 0
 
     @property
     def name(self) -> str:
@@ -82,6 +88,7 @@ MADE = st.builds(
     schedule=st.sampled_from(["", "", "hourly", "daily"]),
     template=st.sampled_from([NEUTRAL, "Short", "Long"]),
     is_critical=st.booleans(),
+    refused=st.sampled_from([0, 0, 20]),
 )
 HAPPENINGS = st.lists(
     st.tuples(st.sampled_from([1, 5, 40, 61, HOUR_S]), st.sampled_from(["orders", "revenue"])), min_size=1, max_size=6
@@ -103,6 +110,8 @@ EIGHT: list[Happening] = [(1, "orders")] * 8
     happenings=EIGHT,
 )
 @example(made=[Made(age=1, batch_size=1, group_by="asset"), Made("eve", 0, batch_size=2)], happenings=EIGHT)
+@example(made=[Made("ann", 0), Made("eve", 1, refused=20)], happenings=EIGHT)
+@example(made=[Made("ann", 0, template="Short"), Made("eve", 1, template="Short", refused=20)], happenings=EIGHT)
 @settings(max_examples=150, phases=tuple(Phase) if WHOLE else (Phase.explicit,), deadline=None)
 def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
     beginning: Beginning, made: list[Made], happenings: list[Happening]
@@ -136,6 +145,8 @@ class Mailbox:
     told: dict[str, Told] = field(default_factory=dict)
 
     async def send(self, dispatch: Dispatch, _destination: Destination, *, now_ms: int) -> Outcome:
+        if dispatch.message.target != TO_BEN:
+            return of_smtp_code(450)
         mail = render_mail(dispatch, MailSettings("tocsin@example.com", "https://tocsin.example.com"), now_ms=now_ms)
         part = mail.get_body(("plain",))
         text = part.get_content() if part else ""
@@ -204,6 +215,7 @@ def _make(writes: Writes, ids: Mapping[str, str], made: Made) -> None:
         trigger = {"triggerType": "Scheduled", "scheduleInfo": "Custom", "cronExpression": cron}
     names = ",".join(f"'pg.store.public.{one}'" for one in made.assets)
     rule = {"effect": "include", "condition": f"matchAnyEntityFqn({{{names}}})"}
+    others = [f"nobody{number}@example.com" for number in range(made.refused)]
     request = {
         "name": made.name,
         "alertType": "Notification",
@@ -214,9 +226,9 @@ def _make(writes: Writes, ids: Mapping[str, str], made: Made) -> None:
         "destinations": [
             {
                 "id": destination_id(made.name),
-                "category": "Users",
+                "category": "External" if made.refused else "Users",
                 "type": "Email",
-                "config": {"receivers": ["ben"]},
+                "config": {"receivers": [TO_BEN, *others] if made.refused else ["ben"]},
             }
         ],
     }
@@ -231,7 +243,13 @@ def _make(writes: Writes, ids: Mapping[str, str], made: Made) -> None:
 
 async def _send_due(parts: WorkerParts, until_ms: int) -> None:
     messages: Messages = parts.messages
-    while claimed := messages.claim("s", 64, now_ms=until_ms):
+
+    def claimed_now() -> list[Message]:
+        pauses = messages.pauses(until_ms)
+        shares = {one: pauses.room(one, 64) for one in messages.due_destinations(until_ms)}
+        return messages.claim("s", 64, now_ms=until_ms, shares=shares, pauses=pauses)
+
+    while claimed := claimed_now():
         for dispatch in messages.dispatches(claimed):
             finished = await attempt(parts, dispatch, RouteBook(parts), yes)
             assert finished is not None

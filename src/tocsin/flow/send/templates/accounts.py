@@ -64,33 +64,39 @@ class TemplateAccounts:
         with self._lock:
             return self._of_minute().get(name, 0.0)
 
+    def can_pay(self, payer: Payer) -> bool:
+        """Return whether an alert and its person have time left in this minute."""
+        return self._refusal(payer) is None
+
     @contextmanager
-    def charged(self, payer: Payer) -> Iterator[None]:
-        """Charge the time that the context takes.
+    def charged(self, payer: Payer, spent: defaultdict[Payer, float] | None = None) -> Iterator[None]:
+        """Charge the time that the context takes, and add it to what payers have ``spent``.
 
         Raises
         ------
         InvalidTemplate : the time of this minute is used up
         """
-        self._check(payer)
+        if refusal := self._refusal(payer):
+            raise InvalidTemplate(refusal)
         began_s = self._worked_s()
         try:
             yield
         finally:
             took_s = self._worked_s() - began_s
+            if spent is not None:
+                spent[payer] += took_s
             with self._lock:
                 for name in {payer.alert_id, payer.name}:
                     self._of_minute()[name] += took_s
 
-    def _check(self, payer: Payer) -> None:
+    def _refusal(self, payer: Payer) -> str | None:
         limits = self._limits
         if self.used_s(payer.alert_id) >= limits.alert_s:
-            raise InvalidTemplate(f"the templates of this alert have taken {limits.alert_s:g} s of this minute")
+            return f"the templates of this alert have taken {limits.alert_s:g} s of this minute"
         if payer.person_id is not None and self.used_s(payer.person_id) >= limits.person_s:
-            said = (
-                f"the templates of all alerts of this alert's creator have taken {limits.person_s:g} s of this minute"
-            )
-            raise InvalidTemplate(said)
+            whose = "all alerts of this alert's creator"
+            return f"the templates of {whose} have taken {limits.person_s:g} s of this minute"
+        return None
 
     def _of_minute(self) -> defaultdict[str, float]:
         minute = int(self._steady() // _MINUTE_S)

@@ -59,15 +59,15 @@ def _template_of_alerts(entry: Entry, routes: Routes, system: Mapping[str, Templ
     """Return the template that words a notification for all alerts that share it; None for the neutral text.
 
     Alerts of administrators decide for the others. Where those that decide differ, the text is neutral, so that nobody
-    words what another person's alert says. The leading one of them pays.
+    words what another person's alert says. The leading one of them pays, or the next with time left: each would alone.
     """
     sharing = [route for reason in entry.reasons if (route := routes.get(reason.destination_key))]
     deciding = [route for route in sharing if route.is_of_administrators] or sharing
     templates = {route.template for route in deciding}
     own = templates.pop() if len(templates) == 1 else None
     template = own or next((system[name] for name in system_names(entry.event) if name in system), None)
-    payer = min(deciding, key=lambda route: route.rank).payer if deciding else NOBODY
-    return None if template is None else ChosenTemplate(template, payer)
+    payers = [route.payer for route in sorted(deciding, key=lambda route: route.rank)] or [NOBODY]
+    return None if template is None else ChosenTemplate(template, payers)
 
 
 def shares_of(routes: Routes) -> dict[str, Share]:

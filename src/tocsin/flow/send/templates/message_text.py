@@ -16,7 +16,7 @@ from tocsin.errors import InvalidTemplate
 from tocsin.flow.send.channels.webhook.payload import as_default
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.templates.accounts import NOBODY, Payer, TemplateAccounts
-from tocsin.flow.send.templates.budget import LIMITS, Budget
+from tocsin.flow.send.templates.budget import Budget
 from tocsin.flow.send.templates.parse import parse
 from tocsin.flow.send.templates.render import Context, render_html, render_line
 from tocsin.flow.send.templates.rich_text import RichText, blocks_of
@@ -35,10 +35,10 @@ T = TypeVar("T")
 
 
 class ChosenTemplate(NamedTuple):
-    """The template that words a notification, and whose time it takes."""
+    """The template that words a notification, and whose time it takes: of the first of these who has some left."""
 
     template: Template
-    payer: Payer = NOBODY
+    payers: Sequence[Payer] = (NOBODY,)
 
 
 TemplateOf = Callable[[Entry], ChosenTemplate | None]
@@ -104,14 +104,17 @@ def with_texts(
     """
     texts: dict[str, RichText] = {}
     problems: list[str] = []
-    whole = defaultdict[Payer, Budget](lambda: Budget(replace(LIMITS, seconds=_MESSAGE_SECONDS)))
+    spent = defaultdict[Payer, float](float)
     for entry in shown:
         chosen = template_of(entry)
         if chosen is None:
             continue
+        able = (one for one in chosen.payers if accounts.can_pay(one) and spent[one] <= _MESSAGE_SECONDS)
+        payer = next(able, chosen.payers[0])
         try:
-            with accounts.charged(chosen.payer):
-                whole[chosen.payer].look()
+            if spent[payer] > _MESSAGE_SECONDS:
+                raise InvalidTemplate(f"The templates of one message take longer than {_MESSAGE_SECONDS:g} s")
+            with accounts.charged(payer, spent):
                 texts[entry.notification_id] = rendered(chosen.template, entry, place)
         except InvalidTemplate as error:
             problems.append(f"template {chosen.template.name}: {error.field or 'templateBody'}: {error.message}")

@@ -182,14 +182,28 @@ def test_who_deletes_what_an_alert_names_does_not_become_its_editor(
         link = {"op": "add", "path": "/triggers", "value": [{"id": other["id"], "type": "eventsubscription"}]}
         assert patched(administrator, f"{PATH}/{alert['id']}", link).is_success
         assert ben.delete(f"{PATH}/{other['id']}?hardDelete=true").is_success
+        assert ben.get(f"{PATH}/{alert['id']}/editors").status_code == 403, "he still may not edit it"
+        assert ben.put(f"{PATH}/{alert['id']}/takeOver").status_code == 403
+        seen = ben.get(f"{PATH}/{alert['id']}").json()
+        assert not seen.get("triggers")
+        assert "endpoint" not in seen["destinations"][0]["config"], "addresses are for editors"
     names = [one["name"] for one in administrator.get(f"{PATH}/{alert['id']}/editors").json()["data"]]
     assert (names, user_id in str(names)) == (["admin"], False)
+
+
+def _narrowings(client: httpx.Client, alert: Json) -> list[tuple[str, str, str]]:
+    """Return what the events of an alert say of its editors: the change, and what they could view before and after."""
+    query = {"entityId": alert["id"], "eventType": "alertNarrowed", "format": "tocsin"}
+    events = client.get("/events", params=query).json()["data"]
+    changes = [one["changeDescription"]["fieldsUpdated"][0] for one in events]
+    return [(one["name"], one["oldValue"]["mayView"], one["newValue"]["mayView"]) for one in changes]
 
 
 def test_owners_and_administrators_are_told_that_an_editor_may_view_less(
     served: Served, administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:
     user_id, ben = served.person("ben")
+    cleo_id, cleo = served.person("cleo")
     with ben:
         alert = made(ben, PATH, **_alert("salary"))
     job = editors.build(sqlite_engine)
@@ -200,12 +214,13 @@ def test_owners_and_administrators_are_told_that_an_editor_may_view_less(
     assert editors.look(job) == 0, "more is no loss"
     assert administrator.delete(f"/users/{user_id}").is_success
     assert editors.look(editors.build(sqlite_engine)) == 1
-    query = {"entityId": alert["id"], "eventType": "alertNarrowed", "format": "tocsin"}
-    events = administrator.get("/events", params=query).json()["data"]
-    changes = [one["changeDescription"]["fieldsUpdated"][0] for one in events]
-    said = [(one["name"], one["oldValue"]["mayView"], one["newValue"]["mayView"]) for one in changes]
-    assert said == [("editorView", "everything", "part"), ("editorView", "everything", "deleted")]
+    narrowed = [("editorView", "everything", "part"), ("editorView", "everything", "deleted")]
+    assert _narrowings(administrator, alert) == narrowed
     notify_all(sqlite_engine)
+    with cleo:
+        assert _narrowings(cleo, alert) == narrowed, "whoever may view the alert sees why it covers less"
+        assert cleo.get(f"{PATH}/{alert['id']}/editors").status_code == 403
+        assert cleo.get(f"/users/{cleo_id}/notifications").json()["data"] == [], "nobody else is told"
     admin = administrator.get("/users/name/admin").json()["id"]
     inbox = administrator.get(f"/users/{admin}/notifications").json()["data"]
     assert "alertNarrowed" in str(inbox)

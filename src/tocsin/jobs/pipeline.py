@@ -56,19 +56,23 @@ def _warm_up(parts: MatchStreamParts) -> None:
 
 def _run(settings: Settings, parts: MatchStreamParts, stopping: threading.Event) -> None:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
-    with beating(ScheduledJobs(engine), parts.clock):
+    works = threading.Event()
+    with beating(ScheduledJobs(engine), parts.clock, works):
         _warm_up(parts)
-        _follow_log(settings, parts, engine, stopping)
+        _follow_log(settings, parts, engine, (stopping, works))
     engine.dispose()
 
 
-def _follow_log(settings: Settings, parts: MatchStreamParts, engine: Engine, stopping: threading.Event) -> None:
+def _follow_log(
+    settings: Settings, parts: MatchStreamParts, engine: Engine, signals: tuple[threading.Event, threading.Event]
+) -> None:
+    """Run all queries until the first of ``signals`` is set; the second is set once the main one has read the log."""
+    stopping, works = signals
     notes = WaitNotes(settings.data_dir.absolute())
     notes.make_room()
     ground = Ground(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
     search = search_stream.supervised(search_stream.build(settings, parts.session))
     streaks = streak_stream.supervised(streak_stream.build(settings, parts))
-    works = threading.Event()
     _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
     with (
         supervision.running_alongside(search, ground, works),

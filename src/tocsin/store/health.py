@@ -24,11 +24,15 @@ from tocsin.store.folder import check_takes_files
 from tocsin.store.tables import change_event, pipeline_progress, worker_session
 
 PIPELINE = "pipeline"
-"""The job whose heartbeat says that a pipeline runs."""
+"""The job whose heartbeat says that a pipeline runs and has read the log."""
 
 LATE_AFTER_MS = 60_000
 """How long a heartbeat may be missing, or an event wait, before that is a problem."""
 
+_STOPPED = (
+    "No pipeline runs, or none has read the log yet, so nobody is notified. Start `tocsin pipeline`; if it runs, its"
+    " output says what it waits for."
+)
 _DAY_MS = 86_400_000
 _PROBE_EVERY_S = 10.0
 
@@ -72,7 +76,7 @@ class Health:
             seen_at_ms = int(connection.execute(seen).scalar_one_or_none() or 0)
             waiting_ms = _waiting_ms(connection, now_ms)
         if now_ms - seen_at_ms > LATE_AFTER_MS:
-            yield Problem("pipelineStopped", "No pipeline runs, so nobody is notified. Start `tocsin pipeline`.")
+            yield Problem("pipelineStopped", _STOPPED)
         elif waiting_ms > LATE_AFTER_MS:
             yield Problem(
                 "pipelineBehind",

@@ -48,6 +48,48 @@ class Module:
                     yield function.name, node
 
 
+_BY_NAME = {"getattr", "attrgetter", "methodcaller", "__getattribute__"}
+"""Functions that look an attribute up by its name."""
+
+
+def _roundabout(module: Module) -> Iterator[str]:
+    """Yield where a function that parses a text is reached by anything but a call of its own name."""
+    nodes = list(ast.walk(module.tree))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    qualified = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
+        match node:
+            case ast.ImportFrom(module=str() as source, names=names) if source.startswith("pyspark"):
+                is_other = any(_is_renamed(one) or one.name in PARSED | {"*"} for one in names)
+            case ast.Import(names=names):
+                is_other = any(one.name == "pyspark.sql.functions" for one in names)
+            case ast.Name(id="F", ctx=ast.Load()):
+                is_other = id(node) not in qualified
+            case ast.Attribute(
+                value=ast.Name(id="pyspark") | ast.Attribute(attr="spark", value=ast.Attribute(attr="apache"))
+            ):
+                is_other = False  # a package
+            case ast.Attribute(attr=name):
+                is_other = name in PARSED and id(node) not in called
+            case ast.Call(func=function, args=arguments) if _name(function) in _BY_NAME:
+                is_other = any(_may_name_one(one) for one in arguments[_name(function) == "getattr" :][:1])
+            case ast.Subscript(slice=ast.Constant(value=str() as key), value=ast.Attribute(attr="__dict__")):
+                is_other = key in PARSED
+            case _:
+                is_other = False
+        if is_other:
+            yield f"{module.name}:{getattr(node, 'lineno', 0)} {ast.unparse(node)}"
+
+
+def _is_renamed(imported: ast.alias) -> bool:
+    return imported.name == "functions" and imported.asname != "F"
+
+
+def _may_name_one(argument: ast.expr) -> bool:
+    """Return whether an argument is the name of a function that parses, or none that is written there."""
+    return not isinstance(argument, ast.Constant) or argument.value in PARSED
+
+
 def _parsed(call: ast.Call) -> list[ast.expr]:
     """Return the arguments that may be texts; those of a function that is called by name are Columns."""
     return call.args[:1] if _name(call.func) in {"call_function", "sql"} else call.args
@@ -156,6 +198,43 @@ MODULES = _modules()
 def test_spark_is_given_no_text_to_parse_but_constants() -> None:
     assert [call for module in MODULES for call in _built(module)] == []
     assert sum(1 for module in MODULES for _ in module.calls()) > 20
+
+
+def test_functions_that_parse_are_called_by_their_names_only() -> None:
+    assert [place for module in MODULES for place in _roundabout(module)] == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "getattr(session, 'sql')(b)",
+        "getattr(session, b)(b)",
+        "functools.partial(session.sql, b)",
+        "run = session.sql",
+        "map(F.expr, b)",
+        "[*map(frame.where, b)]",
+        "operator.methodcaller('filter', b)(frame)",
+        "operator.attrgetter('sql')(session)(b)",
+        "G = F",
+        "F.__dict__['expr'](b)",
+        "from pyspark.sql.functions import expr as text",
+        "from pyspark.sql.functions import expr",
+        "from pyspark.sql.functions import *",
+        "from pyspark.sql import functions as other",
+        "from pyspark.sql import functions",
+        "import pyspark.sql.functions as other",
+        "session.__getattribute__('sql')(b)",
+    ],
+)
+def test_a_function_that_parses_is_found_by_whatever_way_it_is_reached(lines: str) -> None:
+    assert list(_roundabout(Module("spark/example.py", lines)))
+
+
+@pytest.mark.parametrize(
+    "lines", ["from pyspark.sql import functions as F", "frame.where(F.col('a'))", "getattr(event, 'message', '')"]
+)
+def test_a_call_by_its_name_is_nothing_else(lines: str) -> None:
+    assert list(_roundabout(Module("spark/example.py", lines))) == []
 
 
 def test_only_these_modules_may_use_spark() -> None:

@@ -16,6 +16,10 @@ from tests.parity.generated import drawn
 from tests.parity.logged import logged
 
 from tocsin.conditions.check import checked
+from tocsin.conditions.examples import call_of
+from tocsin.conditions.fields import FIELDS
+from tocsin.conditions.functions import FUNCTIONS
+from tocsin.conditions.methods import METHODS, TEXTUAL
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.normal_form import normal_form
 from tocsin.conditions.parse import MAX_BYTES, MAX_INDEX
@@ -48,7 +52,7 @@ _PIECES = st.sampled_from([text for text in TEXTS if len(text) < 40])
 _GENERATED = st.lists(_PIECES | st.text(max_size=3), min_size=1, max_size=4).map("".join)
 
 Place = Callable[[str], str]
-_LITERALS: dict[str, Place] = {
+_PLACES: dict[str, Place] = {
     "value of a path": lambda text: f"entity.name == {text}",
     "value of a path, not equal": lambda text: f"entity.name != {text}",
     "value of a field": lambda text: f"userName == {text}",
@@ -61,10 +65,6 @@ _LITERALS: dict[str, Place] = {
     "members": lambda text: f"entity.extension.list.containsAny({{{text}, {text}}})",
     "lower case": lambda text: f"entity.name.toLowerCase() == {text}",
     "list": lambda text: f"entity.name in {{'x', {text}}}",
-    "tag": lambda text: f"matchAnyTag({text})",
-    "owner": lambda text: f"matchAnyOwnerName({text})",
-    "entity": lambda text: f"matchAnyEntityFqn({text})",
-    "target": lambda text: f"matchAnyChange('description', '*', {text})",
     "changed field": lambda text: f"newValue({text}) != null",
     "old value": lambda text: f"oldValue({text}).x == {text}",
     "key": lambda text: f"entity.extension[{text}] == 'found'",
@@ -72,6 +72,38 @@ _LITERALS: dict[str, Place] = {
     "pattern": lambda text: f"entity.name matches {text}",
     "team": lambda text: f"user.isMemberOf({text})",
 }
+
+
+def _call(name: str, at: int) -> Place:
+    """Return a call of a condition function with a text as one argument; the others are those of its example."""
+    example = call_of(name).removeprefix(f"{name}(").removesuffix(")")
+    arguments = [one for one in example.split(", ") if one]
+    before, after = [*arguments, *["'*'"] * at][:at], arguments[at + 1 :]
+    return lambda text: f"{name}({', '.join((*before, text, *after))})"
+
+
+def _method(name: str) -> Place:
+    is_list = METHODS[name].takes == "one list of values"
+    return lambda text: f"tags.{name}({{{text}}})" if is_list else f"tags.{name}({text})"
+
+
+def _comparison(field: str) -> Place:
+    return lambda text: f"{field} == {text}"
+
+
+_DERIVED: dict[str, Place] = {
+    **{
+        f"{name}: {parameter}": _call(name, at)
+        for name, function in FUNCTIONS.items()
+        for at, parameter in enumerate(function.parameters)
+    },
+    **{f"method {name}": _method(name) for name, row in METHODS.items() if row.takes},
+    **{f"field {name}": _comparison(name) for name, row in FIELDS.items() if row.kind in TEXTUAL},
+}
+"""A place for each argument of each function and method, and for each field, of the tables of these."""
+
+_OPEN = {"matchAnyTag", "matchAnyOwnerName", "matchAnyEntityFqn", "matchAnyDomain", "matchAnyChange", "matchUpdatedBy"}
+_LITERALS = _PLACES | _DERIVED
 _FINDS_ITS_EVENT = {"value of a path", "value of a field", "start", "end of a field", "part", "member", "list", "key"}
 
 
@@ -125,11 +157,11 @@ def test_a_hostile_text_is_a_text_in_every_place(spark: SparkSession) -> None:
     log = [_event(offset, text) for offset, text in enumerate(TEXTS)]
     conditions = {
         (place, text): node
-        for place, condition in _LITERALS.items()
+        for place, condition in _PLACES.items()
         for text in TEXTS
         if (node := _accepted(condition(_quoted(text)))) is not None
     }
-    accepted = {place: {text for at, text in conditions if at == place} for place in _LITERALS}
+    accepted = {place: {text for at, text in conditions if at == place} for place in _PLACES}
     assert all(len(accepted[place]) > 50 for place in _FINDS_ITS_EVENT), "most texts are accepted"
     found = python(list(conditions.values()), log)
     for number, (place, text) in enumerate(conditions):
@@ -138,9 +170,22 @@ def test_a_hostile_text_is_a_text_in_every_place(spark: SparkSession) -> None:
     _compare(spark, conditions, log)
 
 
+def test_a_hostile_text_is_a_text_in_every_argument_and_field(spark: SparkSession) -> None:
+    log = [_event(offset, text) for offset, text in enumerate(TEXTS)]
+    conditions: dict[tuple[str, str], Node] = {}
+    for place, condition in _DERIVED.items():
+        if _accepted(condition("'x'")) is None:
+            continue  # one of a few words, or a duration
+        accepted = {text: node for text in TEXTS if (node := _accepted(condition(_quoted(text)))) is not None}
+        assert len(accepted) > 30, place
+        conditions |= {(place, text): node for text, node in accepted.items()}
+    assert {place.partition(":")[0] for place, _ in conditions} >= _OPEN, "these take any text"
+    _compare(spark, conditions, log)
+
+
 def test_a_hostile_text_is_a_text_in_a_condition_without_a_normal_form(spark: SparkSession) -> None:
     log = [_event(offset, text) for offset, text in enumerate(TEXTS)]
-    written = {(place, text): _LITERALS[place](_quoted(text)) for place in _LITERALS for text in TEXTS[::3]}
+    written = {(place, text): _LITERALS[place](_quoted(text)) for place in _PLACES for text in TEXTS[::3]}
     conditions = {key: node for key, text in written.items() if (node := _accepted(_large(text))) is not None}
     assert sum(normal_form(node) is None for node in conditions.values()) > 200
     _compare(spark, conditions, log)
@@ -151,7 +196,7 @@ def test_generated_texts_are_texts_in_every_place(spark: SparkSession) -> None:
     log = [_event(offset, text) for offset, text in enumerate(texts)]
     conditions = {
         (place, text): node
-        for place, condition in _LITERALS.items()
+        for place, condition in _PLACES.items()
         for text in texts
         if (node := _accepted(condition(_quoted(text)))) is not None
     }
@@ -161,7 +206,9 @@ def test_generated_texts_are_texts_in_every_place(spark: SparkSession) -> None:
 def test_conditions_by_themselves_take_hostile_texts_as_texts(spark: SparkSession) -> None:
     texts = TEXTS[:8]
     log = [_event(offset, text) for offset, text in enumerate(texts)]
-    nodes = [node for place in _LITERALS.values() for text in texts if (node := _accepted(place(_quoted(text))))]
+    written = [place(_quoted(text)) for place in _PLACES.values() for text in texts]
+    written += [place(_quoted(texts[0])) for place in _DERIVED.values()]
+    nodes = [node for condition in written if (node := _accepted(condition))]
     assert on_columns(spark, nodes, log) == python(nodes, log)
 
 

@@ -165,10 +165,27 @@ def test_resources_of_alerts_are_taken_in_any_case_and_answered_as_sent(
     assert plan.resources == tuple(dict.fromkeys(own[name.lower()] for name in sent))
 
 
-def test_an_action_that_no_event_of_its_resource_meets_is_remarked_on(administrator: httpx.Client) -> None:
+@pytest.mark.parametrize("path", ["/events/subscriptions", "/events/subscriptions/capabilities"])
+def test_an_action_that_no_event_meets_is_refused(administrator: httpx.Client, path: str) -> None:
     action = {"name": "GetTestSuiteStatusUpdates", "arguments": [{"name": "testResultList", "input": ["Failed"]}]}
-    request = {"name": "suites", "alertType": "Observability", "destinations": BELL, "resources": ["testSuite"]}
-    request["input"] = {"actions": [action]}
+    request: Json = {"alertType": "Observability", "input": {"actions": [action]}}
+    alert = {"name": "suites", "destinations": BELL, "resources": ["testSuite"]}
+    body = request | ({"sources": ["testSuite"]} if path.endswith("capabilities") else alert)
+    refused = administrator.post(path, json=body)
+    assert (refused.status_code, refused.json()["code"]) == (400, 400)
+    assert "GetTestCaseStatusUpdatesUnderSuite" in refused.json()["message"]
+
+
+def test_no_list_offers_an_action_that_no_event_meets(administrator: httpx.Client) -> None:
+    listed = administrator.get("/events/subscriptions/functions").text
+    offered = administrator.get("/events/subscriptions/Observability/resources").text
+    assert "GetTestSuiteStatusUpdates" not in listed + offered
+
+
+def test_an_action_by_hand_that_no_event_meets_is_remarked_on(administrator: httpx.Client) -> None:
+    rule = {"name": "GetTestSuiteStatusUpdates", "effect": "include", "condition": "matchTestResult({'Failed'})"}
+    request = {"name": "suites", "alertType": "Observability", "destinations": BELL}
+    request["filteringRules"] = {"resources": ["testSuite"], "actions": [rule]}
     made = administrator.post("/events/subscriptions", json=request)
     assert made.status_code == 201, made.text
     (remark,) = json.loads(made.headers["x-tocsin-remarks"])

@@ -18,13 +18,17 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "pipeline": ("GetPipelineStatusUpdates",),
     "ingestionPipeline": ("GetIngestionPipelineStatusUpdates",),
     "testCase": ("GetTestCaseStatusUpdates", "GetTestCaseStatusUpdatesUnderSuite"),
-    "testSuite": ("GetTestSuiteStatusUpdates",),
+    "testSuite": (),
     **dict.fromkeys(("storedProcedure", "dashboardDataModel", "searchIndex", "apiEndpoint"), ("GetSchemaChanges",)),
     **dict.fromkeys(("dashboard", "mlmodel"), ("GetSchemaChanges",)),
 }
 """The actions of each resource, besides ``ANY_ACTIONS``."""
 
-_OF_ONE_RESOURCE = frozenset(name for names in ACTIONS.values() for name in names)
+WITHDRAWN: dict[str, tuple[str, ...]] = {"testSuite": ("GetTestSuiteStatusUpdates",)}
+"""Actions that alerts stored by earlier releases may name, by resource: no event meets them, no new alert has them."""
+
+_NAMED = {resource: (*names, *WITHDRAWN.get(resource, ())) for resource, names in ACTIONS.items()}
+_OF_ONE_RESOURCE = frozenset(name for names in _NAMED.values() for name in names)
 
 
 def actions_by_resources(filtering: FilteringRules) -> dict[tuple[int, ...], list[str]]:
@@ -40,7 +44,7 @@ def actions_by_resources(filtering: FilteringRules) -> dict[tuple[int, ...], lis
 
 
 def _actions_of(resource: str, filtering: FilteringRules) -> tuple[int, ...]:
-    names, own = [rule.name for rule in filtering.actions], ACTIONS.get(resource, ())
+    names, own = [rule.name for rule in filtering.actions], _NAMED.get(resource, ())
     if not set(names) & set(own):
         return tuple(range(len(names)))
     return tuple(index for index, name in enumerate(names) if name in own or name not in _OF_ONE_RESOURCE)

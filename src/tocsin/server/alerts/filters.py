@@ -99,7 +99,6 @@ FILTERS: dict[str, Filter] = {
         "matchIngestionPipelineState(${ingestionPipelineStateList})",
     ),
     "GetTestCaseStatusUpdates": _RESULT,
-    "GetTestSuiteStatusUpdates": _RESULT,
     "GetTestCaseStatusUpdatesUnderSuite": Filter(
         "Result in a test suite",
         "A test case of one of these suites reports one of these results",
@@ -119,6 +118,11 @@ FILTERS: dict[str, Filter] = {
 }
 """Every filter and action by its name."""
 
+WITHDRAWN: dict[str, Filter] = {"GetTestSuiteStatusUpdates": _RESULT}
+"""Actions that alerts stored by earlier releases may name and new ones may not, because no event meets them."""
+
+_INSTEAD = "GetTestCaseStatusUpdatesUnderSuite of the resource testCase notifies of each result in a suite"
+
 
 def rules_of(chosen: list[Document], place: str) -> list[Document]:
     """Return the rules for these named filters (``name``, ``effect``, ``prefixCondition``, ``arguments``).
@@ -130,11 +134,31 @@ def rules_of(chosen: list[Document], place: str) -> list[Document]:
     return [_rule(one, f"{place}[{index}]") for index, one in enumerate(chosen)]
 
 
+def check_withdrawn(chosen: object, before: object, place: str) -> None:
+    """Refuse a withdrawn action among the ``chosen`` that was not among those ``before``.
+
+    Raises
+    ------
+    InvalidInput : names the action and what to choose instead
+    """
+    stored = {rule.get("name") for rule in _objects(before)}
+    for index, rule in enumerate(_objects(chosen)):
+        name = rule.get("name")
+        if name in WITHDRAWN and name not in stored:
+            says = f"{name} is not available: Tocsin writes no event for a run of a test suite; {_INSTEAD}"
+            raise InvalidInput(says, field=f"{place}[{index}].name")
+
+
+def _objects(listed: object) -> list[Document]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
 def _rule(chosen: Document, place: str) -> Document:
     name = chosen.get("name")
-    if not isinstance(name, str) or name not in FILTERS:
+    known = FILTERS | WITHDRAWN
+    if not isinstance(name, str) or name not in known:
         raise InvalidInput(f"unknown filter {name!r}; {meant(name, FILTERS)}", field=f"{place}.name")
-    found = FILTERS[name]
+    found = known[name]
     lists = _lists(name, found, chosen.get("arguments") or [], f"{place}.arguments")
     condition = _ARGUMENT.sub(lambda one: lists[one[1]], found.condition)
     _check(condition, f"{place}.arguments")

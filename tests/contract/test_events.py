@@ -94,6 +94,49 @@ def test_the_filters_of_the_seed_select_events(administrator: httpx.Client, orde
     assert changed("eventTypes=entityUpdated,entityDeleted&eventType=entityDeleted&entityTypes=table") == ["entity"]
 
 
+def _changed_names(event: Json) -> list[str]:
+    """Return the names of the fields that changed; of a thread its type."""
+    if event["entityType"] != "table":
+        return [json.loads(event["entity"])["type"]]
+    parts = (event["changeDescription"].get(part) or () for part in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted"))
+    return [change["name"] for part in parts for change in part]
+
+
+def test_types_of_events_have_the_names_of_upstreams_2_0(administrator: httpx.Client, orders: Json) -> None:
+    other = table(administrator, "customers")
+    describe(administrator, orders, "Orders.")
+    edge = {"fromEntity": {"id": other["id"], "type": "table"}, "toEntity": {"id": orders["id"], "type": "table"}}
+    assert administrator.put("/lineage", json={"edge": edge}).is_success
+    assert administrator.delete(f"/lineage/table/{other['id']}/table/{orders['id']}").is_success
+    link = f"<#E::table::{orders['fullyQualifiedName']}>"
+    admin = administrator.get("/users/loggedInUser").json()["id"]
+    task = {
+        "type": "RequestDescription",
+        "assignees": [{"id": admin, "type": "user"}],
+        "oldValue": "",
+        "suggestion": "Orders.",
+    }
+    for more in ({}, {"type": "Task", "taskDetails": task}):
+        asked = administrator.post("/feed", json={"about": link, "message": "Why?"} | more)
+        assert asked.status_code == 201, asked.text
+
+    def changed(query: str) -> list[tuple[str, list[str]]]:
+        found = administrator.get(f"/events?{query}").json()["data"]
+        return [(one["eventType"], _changed_names(one)) for one in found]
+
+    added, task_made = ("entityUpdated", ["lineage"]), ("threadCreated", ["Task"])
+    assert set(map(str, changed("eventType=entityLineageAdded"))) == {str(added)}
+    assert len(changed("eventType=entityLineageAdded,entityLineageDeleted")) > len(
+        changed("eventType=entityLineageAdded")
+    )
+    assert changed("eventType=entityLineageUpdated") == []
+    assert changed("eventType=taskCreated") == changed("eventTypes=threadCreated&eventType=taskCreated") == [task_made]
+    assert changed("eventType=taskUpdated") == []
+    types = {kind for kind, _ in changed(f"eventType=entityCreated,taskCreated&entityId={orders['id']}")}
+    assert types == {"entityCreated"}
+    assert "entityLineageAdded" in administrator.get("/events?eventType=entityLineageAded").json()["message"]
+
+
 @pytest.mark.parametrize(
     ("asked", "wrong", "near"),
     [

@@ -209,6 +209,19 @@ def test_activity_lists_tests_and_threads_of_followed_tables(
     seen = client.get(f"/users/{user_id}/activity?eventType=testCaseFailure,threadCreated").json()["data"]
     assert [one["event"]["eventType"] for one in seen] == ["threadCreated", "testCaseFailure"]
     assert seen[1]["event"]["entityFullyQualifiedName"] == f"{orders['fullyQualifiedName']}.row_count"
+    path = f"/users/{user_id}/activity"
+    assert client.get(f"{path}?eventType=taskCreated,entityLineageAdded").json()["data"] == []
+    task = {
+        "type": "RequestDescription",
+        "assignees": [{"id": user_id, "type": "user"}],
+        "oldValue": "",
+        "suggestion": "Orders.",
+    }
+    link = f"<#E::table::{orders['fullyQualifiedName']}>"
+    made = administrator.post("/feed", json={"about": link, "message": "?", "type": "Task", "taskDetails": task})
+    assert made.status_code == 201, made.text
+    (only,) = client.get(f"{path}?eventType=taskCreated").json()["data"]
+    assert only["event"]["entity"]["id"] == made.json()["id"]
 
 
 def test_governance_and_collections_can_be_followed(

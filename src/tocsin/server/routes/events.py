@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 from tocsin.access.resources import RESOURCES
 from tocsin.conditions.changes import CATEGORIES
 from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.eventlog.named_types import NAMES, NamedTypes, named_types_of
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -38,7 +39,6 @@ UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
 """Upstream's filters and the event types each asks for; its value names the entity types, or ``*``."""
 
 
-_EVENT_TYPES = frozenset(EventType)
 _ENTITY_TYPES = frozenset({*ENTITY_TYPES, *RESOURCES, THREAD})
 """What events are about, here or upstream: its clients ask for types that there are only there."""
 _WHOLE = frozenset(
@@ -105,6 +105,15 @@ class EventQuery(BaseModel):
                 raise InvalidInput(f"unknown field {first!r}{hint(first, sorted(_FIELDS))}", field="includeFields")
         return frozenset(_ALIASES.get(path, path) for path in paths)
 
+    def named_types(self) -> list[NamedTypes]:
+        """Return the types of events that each parameter names.
+
+        Raises
+        ------
+        InvalidInput : there is no such type
+        """
+        return [parse_event_types(text, name) for name, text in self._asked("event_type").items()]
+
     def _kinds(self) -> Kinds | None:
         kinds = self._upstream_kinds()
         events, entities = self._asked("event_type"), self._asked("entity_type")
@@ -112,7 +121,7 @@ class EventQuery(BaseModel):
             return None
         kinds = dict.fromkeys(EventType) if kinds is None else kinds
         for name, text in events.items():
-            wanted = parse_event_types(text, name)
+            wanted = parse_event_types(text, name).types
             kinds = {kind: types for kind, types in kinds.items() if kind in wanted}
         for name, text in entities.items():
             also = _types(text, name)
@@ -146,14 +155,17 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
         )
     if query.limit == 0:
         return answer({"data": [], "paging": {"offset": start}})
-    selection, fields = query.selection(), query.fields()
+    selection, fields, named = query.selection(), query.fields(), query.named_types()
 
     def read(last: LoggedEvent | None, most: int) -> BoundedList[LoggedEvent]:
         return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
 
+    def is_asked(entry: LoggedEvent) -> bool:
+        return _changes(entry.event, fields) and all(types.admit(entry) for types in named)
+
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
         shown = as_shown(caller.visibility, entries)
-        return [one if one is not None and _changes(one.event, fields) else None for one in shown]
+        return [one if one is not None and is_asked(one) else None for one in shown]
 
     page = visible_page(read, show, query.limit)
     reached = page.last.offset if page.last else start
@@ -171,7 +183,7 @@ def read_event(
     return answer(_shown(shown_event(str(event_id), caller), caller, shape))
 
 
-def parse_event_types(text: str, asked: str = "eventType") -> frozenset[EventType]:
+def parse_event_types(text: str, asked: str = "eventType") -> NamedTypes:
     """Return the event types that the comma list of the parameter ``asked`` names.
 
     Raises
@@ -179,11 +191,10 @@ def parse_event_types(text: str, asked: str = "eventType") -> frozenset[EventTyp
     InvalidInput : one of them is none
     """
     names = _names(text)
-    unknown = [name for name in names if name not in _EVENT_TYPES]
+    unknown = [name for name in names if name not in NAMES]
     if unknown:
-        said = f"unknown event type {unknown[0]!r}; {meant(unknown[0], tuple(EventType))}"
-        raise InvalidInput(said, field=asked)
-    return frozenset(EventType(name) for name in names)
+        raise InvalidInput(f"unknown event type {unknown[0]!r}; {meant(unknown[0], NAMES)}", field=asked)
+    return named_types_of(names)
 
 
 def _names(text: str) -> list[str]:

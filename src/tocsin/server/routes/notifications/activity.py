@@ -5,6 +5,7 @@ Next: ``store/eventlog/activity.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -36,15 +37,19 @@ def list_activity(
     """Return changes of the assets a user follows, as ``{event, title}``; for the user and administrators."""
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
         raise Forbidden("Only the person and administrators may see this activity.")
-    kinds = parse_event_types(event_type or "")
+    named = parse_event_types(event_type or "")
 
     def read(last: LoggedEvent | None, most: int) -> BoundedList[LoggedEvent]:
         below = last.offset if last else after
         return caller.parts.activity.followed_by(
-            str(user_id), since_ms=since, event_types=kinds, below=below, limit=most
+            str(user_id), since_ms=since, event_types=named.types, below=below, limit=most
         )
 
-    page = visible_page(read, lambda some: as_shown(caller.visibility, some), limit)
+    def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
+        shown = as_shown(caller.visibility, entries)
+        return [one if one is not None and named.admit(one) else None for one in shown]
+
+    page = visible_page(read, show, limit)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
     data = [
         {"event": as_default(one.event), "title": headline(one.event), "semanticChanges": semantic_changes(one.event)}

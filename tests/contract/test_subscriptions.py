@@ -592,7 +592,7 @@ WRONG: dict[str, tuple[Json, str]] = {
 
 
 def test_what_has_no_effect_is_kept_and_remarked_upon(administrator: httpx.Client) -> None:
-    mail = {"category": "Admins", "type": "Email", "timeout": 5, "readTimeout": 6}
+    mail = {"category": "Admins", "type": "Email", "timeout": 300, "readTimeout": 0}
     destinations = [{**mail, "notifyDownstream": True}, {"category": "Owners", "type": "Email", "downstreamDepth": 2}]
     trigger = {"triggerType": "RealTime", "scheduleInfo": "Daily", "cronExpression": "0 0 8 * * ?"}
     request = alert(className="org.example.Alert", config={"a": "1"}, trigger=trigger, destinations=destinations)

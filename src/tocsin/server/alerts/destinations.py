@@ -34,6 +34,8 @@ _NAMING_PEOPLE = frozenset({"receivers", "send_to_admins", "send_to_owners", "se
 _AT_OWN_ADDRESSES = frozenset({Category.OWNERS, Category.TEAMS})
 """Categories of recipients who are reached at the addresses in their profiles."""
 _EMPTY = DestinationConfig()
+WITHOUT_REQUESTS = frozenset({Channel.EMAIL, Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT})
+"""Channels that make no requests: timeouts have no effect, whatever they say."""
 _TIMEOUTS = {"timeout": CONNECT_S, "read_timeout": READ_S}
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
@@ -114,7 +116,7 @@ def _reaches_people(destination: Destination) -> bool:
 
 
 def _check_timeouts(destination: Destination, place: str) -> None:
-    for key, (least, most) in _TIMEOUTS.items():
+    for key, (least, most) in () if destination.type in WITHOUT_REQUESTS else _TIMEOUTS.items():
         if not least <= getattr(destination, key) <= most:
             raise InvalidInput(f"must be between {least} and {most} seconds", field=f"{place}.{to_camel(key)}")
 

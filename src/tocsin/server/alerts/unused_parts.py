@@ -12,11 +12,11 @@ from pydantic.alias_generators import to_camel
 from tocsin.flow.match.remarks import Remark, RemarkKind
 from tocsin.flow.resolve.recipient_rules import has_no_receiver
 from tocsin.model.entity import Document
-from tocsin.model.subscription import Category, Channel, Destination, EventSubscription, Rhythm, Trigger, TriggerType
+from tocsin.model.subscription import Category, Destination, EventSubscription, Rhythm, Trigger, TriggerType
+from tocsin.server.alerts.destinations import WITHOUT_REQUESTS
 
 _MEANINGLESS = ("className", "config")
 """Keys of alerts that only OpenMetadata's own server reads."""
-_WITHOUT_REQUESTS = (Channel.EMAIL, Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT)
 _TIMEOUTS = ("timeout", "read_timeout")
 
 
@@ -40,7 +40,7 @@ def _of_trigger(trigger: Trigger) -> Iterator[Remark]:
 
 
 def _of_destination(destination: Destination, place: str, *, is_personal: bool) -> Iterator[Remark]:
-    for key in _TIMEOUTS if destination.type in _WITHOUT_REQUESTS else ():
+    for key in _TIMEOUTS if destination.type in WITHOUT_REQUESTS else ():
         if getattr(destination, key) != Destination.model_fields[key].default:
             yield _remark(f"{place}.{to_camel(key)}", f"{destination.type} destinations make no requests")
     if not destination.notify_downstream:

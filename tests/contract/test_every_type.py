@@ -17,6 +17,8 @@ import pytest
 from tests.contract.every_type import ORDER, create, make_one_of_each, path_of, request
 from tests.serving import Json, running_server
 
+from tocsin.flow.match.producers import PRODUCERS, produces
+from tocsin.model.change import EventType
 from tocsin.model.entity_type import FOLLOWERS
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.engine import open_engine
@@ -223,3 +225,37 @@ def test_every_key_is_a_field_and_a_star_asks_for_all(client: httpx.Client, made
     assert client.get(path, params={"fields": ",".join(sorted(others))}).json() == everything
     listed = client.get(path_of(name), params={"fields": "*", "include": "all", "limit": 1000}).json()["data"]
     assert everything in listed
+
+
+LIFE = frozenset(kind for kind in EventType if kind.startswith("entity") and PRODUCERS[kind])
+"""Types of events of which every entity type has some."""
+
+
+@EVERY
+def test_the_table_of_producers_says_which_events_an_entity_has(
+    client: httpx.Client, made: dict[str, Json], name: str
+) -> None:
+    new = create(client, name, "living").json()
+    path = f"{path_of(name)}/{new['id']}"
+    assert patched(client, path, "Changed.").status_code == 200
+    assert client.delete(path).status_code == 200
+    client.put(f"{path_of(name)}/restore", json={"id": new["id"]})
+    client.delete(path, params={"hardDelete": "true"})
+    written = client.get("/events", params={"entityId": new["id"]}).json()["data"]
+    assert {one["eventType"] for one in written} == {kind for kind in LIFE if produces(name, kind)}
+
+
+def test_the_table_of_producers_says_which_events_a_thread_has(client: httpx.Client, made: dict[str, Json]) -> None:
+    link = f"<#E::table::{made['table']['fullyQualifiedName']}>"
+    assignee = {"id": made["user"]["id"], "type": "user"}
+    task = {"type": "RequestDescription", "assignees": [assignee], "oldValue": "", "suggestion": "x"}
+    for more in ({}, {"type": "Task", "taskDetails": task}):
+        thread = client.post("/feed", json={"about": link, "message": "Why?"} | more).json()
+        path = f"/feed/{thread['id']}"
+        operations = [{"op": "replace", "path": "/message", "value": "Why not?"}]
+        assert client.patch(path, content=json.dumps(operations), headers=PATCH).status_code == 200
+        assert client.delete(path).status_code == 200
+        written = client.get("/events", params={"entityId": thread["id"]}).json()["data"]
+        types = {one["eventType"] for one in written}
+        assert types & LIFE == {kind for kind in LIFE if produces(thread["type"].lower(), kind)} == {"entityDeleted"}
+        assert all(produces(thread["type"].lower(), kind) for kind in types)

@@ -61,6 +61,12 @@ def service(entity_type: str, fqn: str | None, document: Document) -> str | None
     return _first_part(fqn) if _is_under_service(entity_type) else None
 
 
+def has_service(entity_type: str) -> bool:
+    """Return whether assets of a type belong to a service, or are one."""
+    row = ENTITY_TYPES[entity_type]
+    return row.is_service or "service" in row.keys or _is_under_service(entity_type)
+
+
 def tested_table(document: Document) -> str | None:
     """Return the FQN of the table that a test case tests."""
     link = _LINK.match(_text(document.get("entityLink")) or "")

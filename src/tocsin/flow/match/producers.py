@@ -1,17 +1,20 @@
-"""Tables of the event types and fields that only some resources have.
+"""Tables of the event types and fields that events about a resource can have.
 
-Next: ``flow/match/remarks.py`` warns of conditions that ask others for them.
+Next: ``flow/match/remarks.py`` warns of conditions that ask for others, ``server/alerts/capabilities.py`` lists the
+types of a selection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from tocsin.conditions.documents import has_service
 from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, has
 from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.conditions.test_results import reads
 from tocsin.logic import NEVER, replaced
 from tocsin.model.change import REPORTED_AT, EventType
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.model.thread import RESOURCES, THREAD
 
@@ -21,7 +24,15 @@ _TASKS = (THREAD, "task")
 _TESTS = ("testCase", "table")
 _RUNS = ("pipeline", "ingestionPipeline")
 
+_DELETED_SOFTLY = tuple(name for name, row in ENTITY_TYPES.items() if "deleted" in row.keys)
+"""Types of entity that a deletion leaves in place; all others are deleted for good."""
+
 PRODUCERS: dict[str, tuple[str, ...]] = {
+    EventType.ENTITY_CREATED: tuple(ENTITY_TYPES),
+    EventType.ENTITY_UPDATED: tuple(ENTITY_TYPES),
+    EventType.ENTITY_SOFT_DELETED: _DELETED_SOFTLY,
+    EventType.ENTITY_RESTORED: _DELETED_SOFTLY,
+    EventType.ENTITY_DELETED: (*ENTITY_TYPES, *_THREADS),
     EventType.THREAD_CREATED: _THREADS,
     EventType.THREAD_UPDATED: _THREADS,
     EventType.POST_CREATED: _THREADS,
@@ -34,12 +45,17 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.POLICY_VIOLATION: ("policy",),
     EventType.TEST_CASE_FAILURE: _TESTS,
     EventType.SLA_VIOLATION: (*_TESTS, *_RUNS),
+    EventType.ALERT_INCIDENT_UPDATED: (*_TESTS, *_RUNS),
     EventType.AUDIT_FINDING: _ALERT,
     EventType.DESTINATION_FAILING: _ALERT,
     EventType.DESTINATION_STOPPED: _ALERT,
     EventType.ALERT_NARROWED: _ALERT,
     **dict.fromkeys(
         (
+            EventType.FRESHNESS_VIOLATION,
+            EventType.PROFILE_ANOMALY,
+            EventType.USAGE_DROP,
+            EventType.QUERY_PATTERN_CHANGE,
             EventType.ENTITY_FIELDS_CHANGED,
             EventType.ENTITY_NO_CHANGE,
             EventType.SUGGESTION_CREATED,
@@ -51,18 +67,27 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
         (),
     ),
 }
-"""Resources of the events of a type, those of tables by their tests included; types that any resource has are not here.
-
-Those without a resource exist in OpenMetadata only.
-"""
+"""Resources of the events of each type, those of tables by their tests included; nothing writes those without one."""
 
 _FIELDS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
     (frozenset({"testStatus", "testSuites", TESTED_FQN, TESTED_NAMES}), _TESTS),
     (frozenset({"pipelineStatus"}), _RUNS),
     (STREAK_FIELDS | {REPORTED_AT}, (*_TESTS, *_RUNS)),
     (frozenset({"threadType", "mentions"}), _THREADS),
+    (frozenset({"owners"}), (*(name for name, row in ENTITY_TYPES.items() if "owners" in row.keys), *_THREADS)),
+    (frozenset({"service"}), (*filter(has_service, ENTITY_TYPES), *_THREADS)),
 )
-"""Fields that only events about these resources have."""
+"""Fields that only events about these resources have; threads have those of their assets."""
+
+_CHANGED = frozenset({"fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted"})
+_KEYS = {name: row.keys | row.separate_keys for name, row in ENTITY_TYPES.items()}
+_KEYS["table"] |= _KEYS["testCase"]
+_BESIDE = frozenset(
+    {"customMetrics", "followers", "joins", "pipelineStatus", "profile", "tests", "usageSummary", "votes"}
+)
+"""Changes beside those of the document: routes of their own make them."""
+_OF_SOME = frozenset().union(*_KEYS.values()) - _BESIDE
+"""Keys of documents, which no event about an entity of a type without them changes."""
 
 
 def possible(node: Node, resources: Collection[str]) -> Node:
@@ -75,10 +100,18 @@ def possible(node: Node, resources: Collection[str]) -> Node:
                 return has(
                     "eventType", tuple(one for one in values if any(produces(resource, one) for resource in resources))
                 )
+            case Has(field=field, values=values) if field in _CHANGED:
+                return has(field, tuple(one for one in values if _is_changed(one, resources)))
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
     return replaced(node, rest)
+
+
+def _is_changed(path: str, resources: Collection[str]) -> bool:
+    """Return whether an event about one of these resources may change a path."""
+    key = path.partition(".")[0]
+    return key not in _OF_SOME or any(key in _KEYS.get(resource, _OF_SOME) for resource in resources)
 
 
 def produces(resource: str, event_type: str) -> bool:

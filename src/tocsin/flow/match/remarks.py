@@ -117,6 +117,7 @@ def can_match(subscription: EventSubscription) -> bool:
     return not (is_never(node) or _is_outside(plan, node))
 
 
+_MOST_NAMED = 8
 _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
 
 
@@ -152,7 +153,8 @@ def _of_event_types(node: Node, resources: Sequence[str], field: str) -> Iterato
         if producers == ():
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the type {kind!r}: Tocsin writes none", field)
         elif producers and resources and set(resources).isdisjoint((ALL_RESOURCES, *producers)):
-            said = f"No event about {', '.join(resources)} has the type {kind!r}; it is for {', '.join(producers)}"
+            others = f"; it is for {', '.join(producers)}" if len(producers) <= _MOST_NAMED else ""
+            said = f"No event about {', '.join(resources)} has the type {kind!r}{others}"
             yield Remark(RemarkKind.OUTSIDE_RESOURCES, said, field)
 
 

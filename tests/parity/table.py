@@ -280,6 +280,8 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("entity.owners.contains('ann')", ("column", "failed", "reworded")),
     ("entity.owner == 'ann'", ("column", "failed", "reworded")),
     ("entity.owners[0].name == 'ann'", ("column", "failed", "reworded")),
+    ("""entity.owners.name == '"ann"'""", ()),
+    ("""entity.owners.name == "ann" """, ("column", "failed", "reworded")),
     ("entity.tags.contains('PII.Sensitive')", ("column", "violation", "tagged")),
     ("entity.tier == 'Tier.Tier1'", ("column",)),
     ("entity.service == 'shop'", ("column", "dropped", "failed", "reworded", "revenue")),

@@ -61,7 +61,9 @@ _REMOVABLE = frozenset(
     "displayName description owners domains tags extension input config className notificationTemplate "
     "triggers dependsOn".split()
 )
-_TRIES = 5
+_TRIES = 40
+"""Every try that fails is a change by somebody else: so many may change an alert at the same time."""
+
 _MOST_TRIALS = 20
 _MOST_REMARKS = 10
 REMARKS = "X-Tocsin-Remarks"

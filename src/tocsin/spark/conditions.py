@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
@@ -139,6 +140,25 @@ class ConditionCompiler:
     def condition(self, node: Node) -> Column:
         """Return whether ``node`` holds: true or false, never null."""
         return folded(node, _COLUMNS, self._leaf)
+
+    def passes_each(self, leaf: Leaf, groups: Column) -> Column:
+        """Return whether a test of texts passes with some text of each of ``groups``, in one look at its path.
+
+        Raises
+        ------
+        AssertionError : the leaf tests no texts
+        """
+        passes: Comparison
+        match leaf:
+            case Compare(left=value):
+                values, passes = self._values(value, Kind.TEXT), _overlaps
+            case TextTest(test=test, value=value):
+                values, passes = self._values(value, Kind.TEXT), partial(_passes_some, _TESTS[test])
+            case Contains(value=value):
+                values, passes = self._containers(value), _holds_some
+            case _:
+                raise AssertionError(f"{leaf} tests no texts")
+        return _sure(F.exists(F.array(values), lambda held: F.forall(groups, lambda group: passes(held, group))))
 
     def members(self, path: PathValue) -> Column:
         """Return the values at the path: each end, or the members of one that is a list; null among none."""
@@ -304,6 +324,22 @@ class ConditionCompiler:
 
         return _sure(F.exists(self._ends(path), passes))
 
+    def _containers(self, value: Value) -> Column:
+        """Return what can contain a text: of each end of the path its texts if it is a list, else its own."""
+        path = value.of if isinstance(value, Lowered) else value
+        if not isinstance(path, PathValue):
+            raise AssertionError(f"{value} is no path")
+
+        def text_of(variant: Column) -> Column:
+            held = _as(variant, Kind.TEXT)
+            return F.lower(held) if isinstance(value, Lowered) else held
+
+        def container(end: Column) -> Column:
+            members = F.try_variant_get(end, "$", "array<variant>")
+            return F.struct(F.transform(members, text_of).alias("members"), text_of(end).alias("text"))
+
+        return F.transform(self._ends(path), container)
+
     def _ends(self, path: PathValue) -> Column:
         """Return where the path ends, as an array of variants; a step by name goes into every member of a list."""
         ends, steps = self._starts(path)
@@ -339,6 +375,22 @@ class ConditionCompiler:
 
     def _at(self, variant: Column, path: str) -> Column:
         return _at(variant, self._literal(path), "variant")
+
+
+def _overlaps(values: Column, texts: Column) -> Column:
+    return _sure(F.arrays_overlap(values, texts))
+
+
+def _passes_some(test: Comparison, values: Column, texts: Column) -> Column:
+    return F.exists(values, lambda value: F.exists(texts, lambda text: _sure(test(value, text))))
+
+
+def _holds_some(containers: Column, texts: Column) -> Column:
+    def holds(end: Column) -> Column:
+        is_part = F.exists(texts, lambda text: _sure(F.contains(end["text"], text)))
+        return F.when(end["members"].isNotNull(), _overlaps(end["members"], texts)).otherwise(is_part)
+
+    return F.exists(containers, holds)
 
 
 def _is_set(value: Value) -> bool:

@@ -126,7 +126,7 @@ def _conditions(way: Conjunction, shapes: Shapes) -> list[Condition]:
     """Return the conditions that must all hold for ``way``, the cheapest to read first."""
     groups = sorted(way.groups, key=lambda group: (len(group), repr(sorted(map(repr, group)))))
     barred = [negated(_some_of(way.forbidden, shapes))] if way.forbidden else []
-    return [*(_some_of(group, shapes) for group in groups), *barred]
+    return shapes.joined([*(_some_of(group, shapes) for group in groups), *barred])
 
 
 def _some_of(group: Group, shapes: Shapes) -> Condition:
@@ -135,10 +135,10 @@ def _some_of(group: Group, shapes: Shapes) -> Condition:
 
 
 def _tested(formula: Formula[Any], shapes: Shapes) -> Condition:  # Any: facts and leaves
-    """Return a formula with tests as leaves; alternatives that differ in their constants only are one test."""
+    """Return a formula with tests as leaves; those that differ in their constants only are one, as far as they can."""
     match formula:
         case And(operands=operands):
-            return conjoined(*(_tested(operand, shapes) for operand in operands))
+            return conjoined(*shapes.joined([_tested(operand, shapes) for operand in operands]))
         case Not(operand=operand):
             return negated(_tested(operand, shapes))
         case _:

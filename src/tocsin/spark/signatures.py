@@ -38,6 +38,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.normal_form import Fact, Group
 from tocsin.conditions.patterns import literal_inside
+from tocsin.flow.match.plan_cost import MANY_ALIKE
 from tocsin.logic import Formula
 from tocsin.spark.conditions import (
     ConditionCompiler,
@@ -56,8 +57,10 @@ TEST_FIELDS = (
     pa.field("texts", pa.list_(pa.string()), nullable=False),
     pa.field("numbers", pa.list_(pa.float64()), nullable=False),
     pa.field("paths", pa.list_(pa.string()), nullable=False),
+    pa.field("every", pa.list_(pa.list_(pa.string())), nullable=False),
 )
-"""Fields of one test: its shape by number, the constants of which one must pass, and where it looks."""
+"""Fields of one test: its shape by number, the constants of which one must pass, where it looks, and, of several tests
+that must all pass, the texts of each."""
 
 _CONSTANT, _GUARD = ConstantsPlaceholder("constants"), Placeholder("guard")
 _AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
@@ -72,6 +75,7 @@ class ConditionTest(Formula["ConditionTest"]):
     texts: tuple[Scalar, ...] = ()
     numbers: tuple[Scalar, ...] = ()
     paths: tuple[str, ...] = ()
+    every: tuple[tuple[Scalar, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,17 +87,21 @@ class ConditionSignature:
     leaf : the leaf, with ``_CONSTANT`` in place of its constant, and other placeholders for the steps of its paths
     slot : ``texts`` or ``numbers``, the field of a test that has the constants; None when it has none
     step_count : how many paths a test of this signature has
+    is_joined : a test of this signature stands for several, which must all pass
     """
 
     leaf: Leaf
     slot: str | None = None
     step_count: int = 0
+    is_joined: bool = False
 
     def passes(self, test: Column, document: Column) -> Column:
         """Return whether ``test``, a struct of ``TEST_FIELDS`` of this shape, passes: never null."""
         if isinstance(self.leaf, Has):
             return F.coalesce(F.arrays_overlap(texts_of(self.leaf.field), test["texts"]), F.lit(False))
         paths = self._paths(test)
+        if self.is_joined:
+            return ConditionCompiler(document, paths).passes_each(self.leaf, test["every"])
         constants: dict[str, Column] = {} if self.slot is None else {_CONSTANT: test[self.slot]}
         return ConditionCompiler(document, {**paths, **constants}).condition(self.leaf)
 
@@ -143,6 +151,14 @@ class ConditionSignature:
         """Return whether a test of this signature reads the document."""
         return any(_is_path(value) for value in _values_of(self.leaf))
 
+    def can_join(self) -> bool:
+        """Return whether tests of this signature that must all pass can share one look at the values of their path."""
+        match self.leaf:
+            case Compare(operator=Operator.EQ, left=value) | TextTest(value=value) | Contains(value=value):
+                return self.slot == "texts" and _is_path(value) and not self._is_pattern()
+            case _:
+                return False
+
     def _is_pattern(self) -> bool:
         return isinstance(self.leaf, TextTest) and self.leaf.test is Test.MATCHES
 
@@ -174,6 +190,20 @@ class Shapes:
             ConditionTest(number, paths=paths, **self._constants(number, values))
             for (number, paths), values in sorted(constants.items())
         ]
+
+    def joined(self, parts: Sequence[Formula[ConditionTest]]) -> list[Formula[ConditionTest]]:
+        """Return conditions that must all hold; of many tests that differ in their texts only, all but one are one."""
+        alike: dict[tuple[int, tuple[str, ...]], list[ConditionTest]] = {}
+        for part in parts:
+            if isinstance(part, ConditionTest) and self._shapes[part.shape].can_join():
+                alike.setdefault((part.shape, part.paths), []).append(part)
+        many = [tests[1:] for tests in alike.values() if len(tests) > MANY_ALIKE]  # the first may be a guard
+        apart = set(parts).difference(test for tests in many for test in tests)
+        return [*(part for part in parts if part in apart), *map(self._joined, many)]
+
+    def _joined(self, tests: Sequence[ConditionTest]) -> ConditionTest:
+        shape = replace(self._shapes[tests[0].shape], is_joined=True)
+        return ConditionTest(self._number(shape), paths=tests[0].paths, every=tuple(test.texts for test in tests))
 
     def guard_text(self, test: ConditionTest) -> str | None:
         """Return the text that guards ``test``; None when it cannot be guarded."""

@@ -40,6 +40,10 @@ _FEW = 16
 _MANY_MEMBERS = 12
 """How many times over a pattern counts on members of a list in a document: a table may have thousands of columns."""
 
+MANY_ALIKE = 8
+"""Tests that differ in their texts only share a look at the document if more of them must all pass. That is a kind of
+test of its own."""
+
 _PER_TERM, _PER_ROW, _PER_NUMBER = 32, 128, 8
 
 
@@ -110,7 +114,7 @@ def cost_of(plan: Plan) -> PlanCost:
     """Return what ``plan`` costs."""
     tests = list(dict.fromkeys(leaves(plan.node))) if plan.node is not None else []
     return PlanCost(
-        shapes=frozenset(map(shape_of, tests)),
+        shapes=frozenset(map(shape_of, tests)) | _joined_shapes(tests),
         document_tests=sum(map(_document_tests, tests)),
         pattern_steps=sum(_pattern_steps(leaf) for leaf in tests if isinstance(leaf, TextTest)),
         index_bytes=_small_index_bytes(tests) or sum(_index_bytes(ways(case)) for case in plan.cases()),
@@ -140,6 +144,13 @@ def check_cost(plan: Plan) -> PlanCost:
     if excess is not None:
         raise InvalidInput(excess, field="filteringRules")
     return cost
+
+
+def _joined_shapes(tests: Sequence[Leaf]) -> frozenset[Hashable]:
+    """Return the kinds of test that stand for many that must all pass, or may: which it is, the plan does not say."""
+    alike = Counter((shape_of(one), _innermost(one.value)) for one in tests if isinstance(one, TextTest | Contains))
+    alike.update((shape_of(one), _innermost(one.left)) for one in tests if isinstance(one, Compare))
+    return frozenset(("joined", shape) for (shape, _), count in alike.items() if count > MANY_ALIKE)
 
 
 def shape_of(leaf: Leaf) -> Leaf:

@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test check format lint types imports bench bench-compare truth zip wheel requirements clean python java official-client client-checks
+.PHONY: help up test soak check format lint types imports bench bench-compare truth zip wheel requirements clean python java official-client client-checks
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -35,6 +35,9 @@ up: $(INSTALLED) ## Start everything with a sample company; prints an address an
 
 test: format lint types imports ## Run what CI runs: every check and every test
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --durations 25 $(PYTEST_ARGS)
+
+soak: $(INSTALLED) ## Run the long tests at full length: hours of kills, whole histories, every seed
+	@TOCSIN_TEST_SOAK=1 $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "soak or slow" $(PYTEST_ARGS)
 
 check: format lint types imports ## Run the quick checks: format, lint, types, imports, unit, parity, docs
 	@$(BIN)/pytest $(QUICK_TESTS) $(PYTEST_ARGS)

@@ -20,6 +20,7 @@ from sqlalchemy import Engine
 from sqlalchemy.pool import QueuePool
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.quickspark import make_archive, use_home
+from tests.soak import SOAK
 
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
@@ -62,7 +63,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let one worker have all tests of the one Spark session, and one all of the one browser; begin with the slow ones.
 
     Whoever took a slow one last would leave the other workers idle.
@@ -71,6 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in {"spark", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(fixture))
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    if not SOAK:
+        left_out = [item for item in items if item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

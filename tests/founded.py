@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import SecretStr
+from tests.notifying import notify_all
 from tests.serving import KEY, running_server
 
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
@@ -23,11 +24,12 @@ class Founded:
 
 
 def found(path: Path) -> Founded:
-    """Do the first start of the migrated, empty SQLite file at ``path``."""
+    """Do the first start of the migrated, empty SQLite file at ``path``, and take its events through the pipeline."""
     engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
     password = first_start(engine, Settings(secrets_key=SecretStr(KEY)))
     assert password is not None
     with running_server(engine, password=password) as served:
         token = served.log_in(ADMINISTRATOR["email"], password)
+    notify_all(engine)  # once, not in every test that notifies
     engine.dispose()  # the last to let go of it leaves everything in the one file
     return Founded(path, password, token)

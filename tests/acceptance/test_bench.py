@@ -1,7 +1,7 @@
 """Tests of the benchmarks at a small scale: each one runs and checks what it measures; its figures mean nothing.
 
 What a benchmark asks of Spark costs the same at every scale, and a second of load is a second. So two of those without
-Spark run always and all others with ``TOCSIN_TEST_WHOLE=1``; mypy checks all of them against what they call, and what
+Spark run always and all others with ``make soak``; mypy checks all of them against what they call, and what
 they measure is tested where it is made.
 """
 
@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 from tests.sparksession import SHORT_LIVED
-from tests.whole import WHOLE
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"waiting": {"ms", "KiB"}, "permissions": {"µs", "ms (p50)"}}
@@ -39,7 +38,6 @@ ON_SPARK = {
     "backtest": {"events/s"},
     "matching": {"events/s", "ms", "MiB"},
 }
-WITH_ALL = pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
 
 
 @pytest.mark.slow
@@ -47,8 +45,8 @@ WITH_ALL = pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOL
     "units",
     [
         pytest.param(SMALL, id="small"),
-        pytest.param(WITHOUT_SPARK, id="without", marks=WITH_ALL),
-        pytest.param(ON_SPARK, id="spark", marks=[pytest.mark.spark, WITH_ALL]),
+        pytest.param(WITHOUT_SPARK, id="without", marks=pytest.mark.soak),
+        pytest.param(ON_SPARK, id="spark", marks=[pytest.mark.spark, pytest.mark.soak]),
     ],
 )
 @pytest.mark.timeout(1_800)  # a machine that is busy with other things takes that much longer

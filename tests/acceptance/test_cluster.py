@@ -75,6 +75,7 @@ def cluster(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     assert driver.returncode == 0, (folder / "errors").read_text()[-3000:]
 
 
+@pytest.mark.soak
 @pytest.mark.postgres
 def test_a_hundred_thousand_followers_of_one_event_pass_by_the_driver(
     postgres_engine: Engine, tmp_path: Path, cluster: Cluster

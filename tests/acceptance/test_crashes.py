@@ -12,16 +12,19 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.acceptance.crashing_pipeline import POINTS
 from tests.company import SmallCompany
+from tests.soak import SOAK
 from tests.spark.test_match_stream import expected, stored
-from tests.whole import WHOLE
 
 from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
 from tocsin.store.tables import message
 
-ROUNDS = (4 if WHOLE else 1) * len(POINTS)
-STREAK_POINTS = POINTS if WHOLE else ("after-write", "after-checkpoint")
-"""The points before anything is stored are the same for every query: the other test kills at them."""
+KILLS = 4 * POINTS if SOAK else ("before-commit", "after-write")
+"""By default the two points between which rows may be written and not counted, or counted and not written."""
+
+STREAK_KILLS = POINTS if SOAK else ("after-checkpoint",)
+"""The other points are the same for every query."""
+
 REPORTS = ("Failed",) * 6 + ("Successful",) * 4 + ("Failed",) * 2
 
 
@@ -42,7 +45,7 @@ def run(folder: Path, point: str, *more: str) -> int:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_kills_at_five_points_lose_and_repeat_nothing(engine: Engine, tmp_path: Path) -> None:
+def test_kills_at_each_point_lose_and_repeat_nothing(engine: Engine, tmp_path: Path) -> None:
     """Fault scenario 11."""
     company = SmallCompany(engine)
     company.clock.advance(1_000)
@@ -50,14 +53,14 @@ def test_kills_at_five_points_lose_and_repeat_nothing(engine: Engine, tmp_path: 
     company.alert("hook", [hook, {"category": "Owners", "type": "Email"}], "fieldChanged == 'description'")
     company.alert("bell", [{"category": "Followers", "type": "ActivityFeed"}])
     first_written: dict[str, object] = {}
-    for number in range(ROUNDS):
+    for number, point in enumerate(KILLS):
         company.describe("orders", f"round {number}")
-        assert run(tmp_path, POINTS[number % len(POINTS)]) == -signal.SIGKILL
+        assert run(tmp_path, point) == -signal.SIGKILL
         first_written = {**created(engine), **first_written}
     assert run(tmp_path, "nowhere") == 0
     notified = stored(engine)
     assert notified == expected(company)
-    assert len({row[0] for row in notified.values()}) >= ROUNDS
+    assert len({row[0] for row in notified.values()}) >= len(KILLS)
     assert {one: at for one, at in created(engine).items() if one in first_written} == first_written
     assert all(json.dumps(row) for row in notified.values())
 
@@ -74,7 +77,7 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
     mail = [{"category": "Owners", "type": "Email"}]
     company.alert("row", mail, "matchStatusInARow({'Failed','Successful'}, {2, 3, 4, 5, 6})")
     company.alert("change", mail, "firstFailure() || resolved() || noSuccessFor('2m')")
-    points = (*STREAK_POINTS, "nowhere")
+    points = (*STREAK_KILLS, "nowhere")
     share = len(REPORTS) // len(points)
     for number, point in enumerate(points):
         for status in REPORTS[number * share : (number + 1) * share]:

@@ -1,7 +1,6 @@
 """Hostile hour: receivers fail in every way, all processes are killed, and every notification has one end.
 
-By default 120 changes and 5 kills; with ``TOCSIN_TEST_WHOLE=1`` 2,000 changes and 30 kills, and 300 changes and 8 kills
-on PostgreSQL.
+Under ``make soak``: 2,000 changes and 30 kills, and 300 changes and 8 kills on PostgreSQL.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from sqlalchemy.pool import NullPool
 from tests.acceptance.hostile_receivers import HostileReceivers, hostile_receivers
 from tests.sparksession import SHORT_LIVED
 from tests.waiting import until
-from tests.whole import WHOLE
 from truth.processes import Product
 
 from tocsin.client import Client
@@ -30,10 +28,10 @@ from tocsin.errors import TocsinError
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.store.tables import attempt, change_event, message, notification, pipeline_progress
 
-SIZES = {"sqlite": (2_000, 30) if WHOLE else (120, 5), "postgres": (300, 8)}
+SIZES = {"sqlite": (2_000, 30), "postgres": (300, 8)}
 """By store, the number of changes and of kills."""
 
-STORES = ["sqlite", *([pytest.param("postgres", marks=pytest.mark.postgres)] if WHOLE else [])]
+STORES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 VICTIMS = ("deliver", "serve", "pipeline")
 TABLES = 8
 PEOPLE = ("ana", "ben", "cem", "busydia")
@@ -44,7 +42,7 @@ HEALTHY = ("ok/1", "ok/2", "cut", "bomb", "ok/slack", "teams", "space")
 OFF = [{"op": "add", "path": "/enabled", "value": False}]
 WAITING, DELIVERED, DEAD = {"pending", "awaitingRetry"}, {"delivered"}, {"failed", "retryLimitReached"}
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(3_000 if WHOLE else 600)]
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(3_000)]
 
 
 @dataclass
@@ -207,7 +205,7 @@ def test_every_notification_ends_in_one_way_whatever_fails_and_whoever_is_killed
             house.kill(VICTIMS[(number // every) % len(VICTIMS)])
         if number == house.change_count * 3 // 4:
             house.ask_until_done(partial(house.client.patch_subscription, house.alerts["down"], OFF))
-    house.product.until(lambda: _is_done(house), within_s=1_200 if WHOLE else 240, every_s=0.5)
+    house.product.until(lambda: _is_done(house), within_s=1_200, every_s=0.5)
     house.product.stop()
     judged = Judged(house)
     judged.whoever_must_be_is_notified_once()

@@ -16,8 +16,8 @@ from sqlalchemy import Engine
 from tests.acceptance import forgetting
 from tests.acceptance.official_client.conftest import environment
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.sparksession import SHORT_LIVED
-from tests.whole import WHOLE
 from truth.agreement import Questions
 from truth.alert_list import SHARED
 from truth.alerts import MAIL
@@ -37,8 +37,8 @@ from tocsin.store.vault import use_vault
 __all__ = ["environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
-CHANGES, SEED = (300, 3) if WHOLE else (60, 3)
-QUESTIONS = Questions() if WHOLE else Questions(explained=60, backtested=3)
+CHANGES, SEED = (300, 3) if SOAK else (40, 3)
+QUESTIONS = Questions() if SOAK else Questions(explained=60, backtested=3)
 
 pytestmark = [
     pytest.mark.slow,
@@ -147,14 +147,14 @@ def assert_lost(found: list[Difference]) -> None:
     assert not kinds[Kind.EXTRA]
 
 
-@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+@pytest.mark.soak
 @pytest.mark.parametrize("way", [Way.KEEPING_UP, Way.FULL_SPEED, Way.KILLED])
 def test_every_way_stores_what_must_be(script: Script, tmp_path: Path, way: Way) -> None:
     done = judge(script, way, Place(tmp_path, environment=pipeline()), questions=QUESTIONS)
     assert [one.text() for one in done.differences] == []
 
 
-@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+@pytest.mark.soak
 @pytest.mark.usefixtures("environment")
 def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Script, tmp_path: Path) -> None:
     place = Place(tmp_path, environment=pipeline(), has_clients=True)
@@ -165,14 +165,14 @@ def test_what_openmetadatas_client_writes_meanwhile_changes_nothing(script: Scri
 
 
 @pytest.mark.postgres
-@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+@pytest.mark.soak
 def test_postgresql_stores_what_must_be(script: Script, tmp_path: Path, postgres_url: str) -> None:
     place = Place(tmp_path, postgres_url, pipeline())
     done = judge(script, Way.AT_THE_END, place, questions=QUESTIONS)
     assert [one.text() for one in done.differences] == []
 
 
-@pytest.mark.skipif(not WHOLE, reason="takes minutes: TOCSIN_TEST_WHOLE=1")
+@pytest.mark.soak
 def test_a_pipeline_whose_search_lets_go_is_found_to_lose(script: Script, tmp_path: Path) -> None:
     (tmp_path / "patched").mkdir()
     (tmp_path / "patched" / "sitecustomize.py").write_text(

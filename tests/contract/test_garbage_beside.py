@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.contract.test_garbage import check
 from tests.serving import Json
-from tests.whole import WHOLE
+from tests.soak import SOAK
 
 _ORDERS = "warehouse.shop.public.orders"
 _RESULT = f"/dataQuality/testCases/testCaseResults/{_ORDERS}.rows"
@@ -89,7 +89,7 @@ def test_no_body_breaks_what_is_kept_beside(administrator: httpx.Client, orders:
     administrator.post(_RESULT, json={"timestamp": 1, "testCaseStatus": "Success"})
 
     @settings(
-        max_examples=400 if WHOLE else 150,
+        max_examples=400 if SOAK else 150,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     @given(st.sampled_from(sorted(_ROUTES)), st.data())

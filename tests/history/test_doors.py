@@ -23,7 +23,7 @@ from sqlalchemy import Engine
 from tests.history.requests import Deletion, Puts, custom_properties, founding, requests
 from tests.history.test_histories import _FOLDER
 from tests.serving import KEY, running_server
-from tests.whole import WHOLE
+from tests.soak import SOAK
 
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import SystemClock
@@ -152,7 +152,7 @@ Through = tuple[list[Json], dict[str, list[Json]], float]
 def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
     """A long history, its events by entity when sent one by one, and the duration: the reference for other paths."""
     lines = _lines("bqetl_main/states.jsonl.gz")
-    lines = lines if WHOLE else lines[: len(lines) // 16]
+    lines = lines if SOAK else lines[: len(lines) // 16]
     path = tmp_path_factory.mktemp("doors") / "reference.db"
     return lines, *_through(_writes, _copied(sqlite_template, path), lines)
 

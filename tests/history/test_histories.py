@@ -16,7 +16,7 @@ import orjson
 import pytest
 from sqlalchemy import Engine, select
 from tests.history.oracle import Atom, expected_of, said_by
-from tests.whole import WHOLE
+from tests.soak import SOAK
 
 from tocsin.catalogue.replay import GroupCommits, ReplayProgress, replay
 from tocsin.catalogue.writes import Writes
@@ -82,7 +82,7 @@ def years(tmp_path: Path) -> Path:
     """A folder with the first quarter of a history of seven years; with all of it where tests run whole."""
     folder = _FOLDER / "bqetl_main"
     states = list(_lines(folder / "states.jsonl.gz"))
-    through_ms = states[-1 if WHOLE else len(states) // 4]["timestamp"]
+    through_ms = states[-1 if SOAK else len(states) // 8]["timestamp"]
     for name in ("states", "lineage", "changes"):
         kept = [line for line in _lines(folder / f"{name}.jsonl.gz") if line["timestamp"] <= through_ms]
         (tmp_path / f"{name}.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in kept))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from tests.whole import WHOLE
+from tests.soak import SOAK
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.spark.lake_functions import FUNCTIONS
@@ -208,7 +208,7 @@ def test_what_may_need_much_memory_is_left_to_a_spark_of_ones_own(lake: LakeSql,
         lake.checked(f"SELECT {call} FROM change_events", may_grow=False)
 
 
-@settings(max_examples=200 if WHOLE else 20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200 if SOAK else 20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.sampled_from(
@@ -261,7 +261,7 @@ def test_no_statement_reaches_anything_else(lake: LakeSql, words: list[str]) -> 
 def test_sparks_own_examples_of_the_functions_pass(lake: LakeSql, spark: SparkSession) -> None:
     registry = spark.newSession()._jsparkSession.sessionState().functionRegistry()
     refused = []
-    for name in sorted(FUNCTIONS) if WHOLE else ("abs", "to_timestamp", "nvl", "filter", "count_if", "listagg", "ceil"):
+    for name in sorted(FUNCTIONS) if SOAK else ("abs", "to_timestamp", "nvl", "filter", "count_if", "listagg", "ceil"):
         examples = str(registry.lookupFunction(_identifier(name, spark._jvm)).get().getExamples())
         for sql in re.findall(r"> (SELECT .*?);\s*$", examples, re.MULTILINE):
             try:

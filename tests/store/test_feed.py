@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from sqlalchemy import Engine, func, insert, select
 from tests.company import PEOPLE, SmallCompany
+from tests.soak import SOAK
 from tests.store.catalogues import add_tags
-from tests.whole import WHOLE
 
 from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.clock import FixedClock
@@ -152,7 +152,7 @@ def change_threads(talk: Talk, chance: Random, threads: list[Written]) -> Writte
     return talk.writes.patch(thread_id, [assignees if is_task else message], actor=talk.actor(author))
 
 
-@pytest.mark.parametrize("seed", range(12 if WHOLE else 4))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 4))
 def test_participants_of_an_event_are_those_of_its_time_however_late_somebody_looks(talk: Talk, seed: int) -> None:
     chance, threads = Random(seed), list[Written]()
     then: list[tuple[Written, dict[str, set[str]]]] = []

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 from tests.company import destination_id
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.store.test_access import Small
-from tests.whole import WHOLE
 
 from tocsin.clock import SystemClock
 from tocsin.flow.send.dispatch import Dispatch, Sender
@@ -77,7 +77,7 @@ class Collecting:
 @example(made=[Made("bert", "External"), Made("root", "External")], hidden="before")
 @example(made=[Made("bert", "External", "deleted"), Made("root", "External")], hidden="never")
 @example(made=[Made("anna", "External"), Made("bert", "Users", "muted")], hidden="after")
-@settings(max_examples=40 if WHOLE else 8)
+@settings(max_examples=40 if SOAK else 8)
 def test_what_an_alert_sends_does_not_depend_on_the_others(
     sqlite_template: Path, made: list[Made], hidden: str
 ) -> None:

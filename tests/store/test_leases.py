@@ -11,9 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from sqlalchemy import Engine, select
+from tests.soak import SOAK
 from tests.store.rows import add_messages, finished, states
 from tests.unit.flow.send.events import NOW_MS
-from tests.whole import WHOLE
 
 from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.store.engine import reading, writing
@@ -161,5 +161,5 @@ def test_jumping_clocks_lose_nothing_and_share_nothing(store_engine: Engine) -> 
     class Machine(JumpingClocks):
         engine = store_engine
 
-    examples = (60 if store_engine.dialect.name == "sqlite" else 25) // (1 if WHOLE else 2)
+    examples = (60 if store_engine.dialect.name == "sqlite" else 25) // (1 if SOAK else 2)
     run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=30))

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.random_changes import change, prepare
-from tests.whole import WHOLE
+from tests.soak import SOAK
 
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
@@ -42,7 +42,7 @@ def company(store_engine: Engine) -> SmallCompany:
     return company
 
 
-@pytest.mark.parametrize("seed", range(12 if WHOLE else 5))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 5))
 def test_who_looks_at_the_end_finds_whom_the_pipeline_would_have_notified(company: SmallCompany, seed: int) -> None:
     chance, log = Random(seed), EventLog(company.engine)
     read, then = log.readable_end(), Notified()

@@ -14,9 +14,9 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from tests.company import STARTED_MS, SmallCompany, destination_id
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.store.catalogues import add_tags
 from tests.store.test_independence import opened_copy, worker_parts, yes
-from tests.whole import WHOLE
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
@@ -112,7 +112,7 @@ EIGHT: list[Happening] = [(1, "orders")] * 8
 @example(made=[Made(age=1, batch_size=1, group_by="asset"), Made("eve", 0, batch_size=2)], happenings=EIGHT)
 @example(made=[Made("ann", 0), Made("eve", 1, refused=10)], happenings=EIGHT)
 @example(made=[Made("ann", 0, template="Short"), Made("eve", 1, template="Short", refused=10)], happenings=EIGHT)
-@settings(max_examples=80, phases=tuple(Phase) if WHOLE else (Phase.explicit,), deadline=None)
+@settings(max_examples=80, phases=tuple(Phase) if SOAK else (Phase.explicit,), deadline=None)
 def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
     beginning: Beginning, made: list[Made], happenings: list[Happening]
 ) -> None:

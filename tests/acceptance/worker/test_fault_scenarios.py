@@ -19,9 +19,9 @@ from tests.acceptance.worker.test_merged import mailing, said
 from tests.acceptance.worker.test_worker import Receiver, receiver, statuses, until, working
 from tests.company import PEOPLE, SmallCompany
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.store.rows import add_messages
 from tests.unit.flow.send.events import NOW_MS, dispatch
-from tests.whole import WHOLE
 
 from tocsin.catalogue.observations.runs import add_runs
 from tocsin.clock import SystemClock
@@ -40,7 +40,7 @@ from tocsin.store.tables import attempt, message, notification
 __all__ = ["receiver"]
 
 BY_MAIL = {"category": "Owners", "type": "Email"}
-MANY = 1_000 if WHOLE else 100
+MANY = 1_000 if SOAK else 100
 
 
 def hook(to: Receiver, path: str = "/hook", **config: object) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from tests.parity.generated import conditions, events
-from tests.whole import WHOLE
+from tests.soak import SOAK
 
 from tocsin.conditions.check import check
 from tocsin.conditions.evaluate import holds
@@ -23,7 +23,7 @@ def logged(**keys: object) -> LoggedEvent:
     return LoggedEvent(1, event, derive(event, actor_is_bot=False))
 
 
-@settings(max_examples=160 if WHOLE else 40)
+@settings(max_examples=160 if SOAK else 40)
 @given(text=conditions, log=events)
 def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent]) -> None:
     written = parse(text)

@@ -7,6 +7,7 @@ every row it writes has a deterministic id.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
@@ -47,6 +48,8 @@ QUERY_NAME = MATCH_STREAM
 """Names the query and its checkpoint; a query whose state changes gets a new one."""
 
 _LOG = structlog.get_logger(__name__)
+_ERROR_CLASS = re.compile(r"^\[[A-Z0-9_.]+\]|^[\w.]+(?:Error|Exception)(?=:)")
+"""What Spark or Python calls the kind of an error, at the beginning of its text."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,14 @@ def _report(alerts: Alerts, aside: Sequence[SetAside], events: DataFrame, parts:
     for subscription_id, kind, reason in (*aside, *costly):
         _LOG.error("alert_set_aside", subscription_id=subscription_id, kind=kind, reason=reason, log_offset=offset)
         limit_ms = round(parts.match_limit_s * 1000) if kind is FindingKind.TOO_SLOW else 0
-        parts.findings.set_aside(AuditFinding(kind, event_id, offset, subscription_id, reason, expected=limit_ms))
+        about = _without_values(reason) if kind is FindingKind.FAILING else reason
+        parts.findings.set_aside(AuditFinding(kind, event_id, offset, subscription_id, about, expected=limit_ms))
+
+
+def _without_values(reason: str) -> str:
+    """Return the class of an error: its text may repeat values of an asset that the alert's readers may not view."""
+    named = _ERROR_CLASS.search(reason)
+    return f"{named[0] if named else 'An error'}: the pipeline's log says more (alert_set_aside)."
 
 
 def warm_up(parts: MatchStreamParts) -> None:

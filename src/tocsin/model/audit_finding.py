@@ -46,6 +46,10 @@ class FindingKind(StrEnum):
     """The alert's conditions cannot be read any more: nobody is notified."""
 
 
+OF_MICRO_BATCHES = frozenset({FindingKind.TOO_SLOW, FindingKind.FAILING, FindingKind.TOO_COSTLY})
+"""Kinds whose event is the first of a micro-batch, which the readers of the alert may be unable to view: not shown."""
+
+
 @dataclass(frozen=True)
 class AuditFinding:
     """One finding of the audit.
@@ -69,6 +73,7 @@ class AuditFinding:
 
     def to_wire(self) -> Document:
         """Return it as the event's document says it."""
-        event: Document = {"eventId": self.event_id, "offset": self.log_offset} if self.event_id else {}
+        is_of_event = bool(self.event_id) and self.kind not in OF_MICRO_BATCHES
+        event: Document = {"eventId": self.event_id, "offset": self.log_offset} if is_of_event else {}
         about = {"about": self.about} if self.about else {}
         return {"kind": self.kind.value, **event, **about, "expected": self.expected, "found": self.found}

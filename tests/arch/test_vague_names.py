@@ -1,0 +1,144 @@
+"""Tests of naming: a function says what it does or returns, a variable what it holds.
+
+Names of before this rule are listed in ``names_to_mend/``, one file for each package; the lists only shrink. After a
+rename, ``python -m tests.arch.test_vague_names`` takes it off its list.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+VAGUE = {
+    *("one", "ones", "found", "asked", "given", "known", "kept", "wanted", "named", "shown", "made", "left", "done"),
+    *("some", "others", "other", "most", "rest", "more", "mine", "own", "of", "over", "still", "every", "each", "then"),
+    *("what", "this", "these", "thing", "things", "said", "held", "gone", "meant", "whole", "rows", "here", "there"),
+    *("told", "taken", "chosen", "allowed", "needed", "seen", "lost", "able"),
+}
+"""Words that no variable is called by: the reader would have to look for what it holds."""
+
+IRREGULAR = {
+    *("found", "made", "kept", "held", "given", "told", "shown", "known", "taken", "written", "sent", "left", "lost"),
+    *(
+        "seen",
+        "built",
+        "gone",
+        "begun",
+        "done",
+        "drawn",
+        "meant",
+        "said",
+        "bound",
+        "chosen",
+        "laid",
+        "hidden",
+        "broken",
+    ),
+    *("brought", "thrown", "worn", "grown", "spoken", "fed", "led", "sought", "thought", "caught", "bent", "dealt"),
+}
+"""Participles that do not end in "ed"."""
+
+NO_PARTICIPLES = {"feed", "seed", "need", "speed", "embed", "exceed", "proceed", "shed", "bed", "red", "hundred"}
+AFTER_PARTICIPLES = {
+    *("by", "of", "to", "in", "at", "for", "from", "with", "without", "among", "before", "after", "again", "once"),
+    *("up", "away", "back", "out", "off", "anew", "together", "alike", "on", "over", "under", "into", "as", "than"),
+    *("now", "then", "there", "here", "too", "only", "yet", "never", "not", "no", "or", "and", "all", "since", "until"),
+}
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+FOLDER = Path(__file__).with_name("names_to_mend")
+PACKAGE = Path(__file__).parents[2] / "src" / "tocsin"
+
+
+def is_bare_participle(name: str) -> bool:
+    """Return whether a function's name says neither what it does nor what it returns: ``_shown``, ``asked_by``."""
+    first, *others = name.strip("_").split("_")
+    is_participle = first in IRREGULAR or (first.endswith("ed") and first not in NO_PARTICIPLES)
+    return is_participle and all(
+        word in AFTER_PARTICIPLES or word in IRREGULAR or word.endswith("ed") for word in others
+    )
+
+
+def vague_names(tree: ast.Module) -> Iterator[str]:
+    """Yield ``scope name`` for each function and variable of a module with such a name."""
+    yield from _vague_in(tree, "")
+
+
+def _vague_in(parent: ast.AST, scope: str) -> Iterator[str]:
+    for node in ast.iter_child_nodes(parent):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not isinstance(node, ast.ClassDef) and is_bare_participle(node.name):
+                yield f"{scope or '.'} {node.name}()"
+            yield from _vague_in(node, f"{scope}.{node.name}".lstrip("."))
+        elif isinstance(node, ast.Lambda) or (isinstance(node, COMPREHENSIONS) and node.lineno == node.end_lineno):
+            continue
+        else:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
+                yield f"{scope or '.'} {node.id}"
+            if isinstance(node, ast.arg) and node.arg in VAGUE:
+                yield f"{scope or '.'} {node.arg}"
+            yield from _vague_in(node, scope)
+
+
+def names_to_mend() -> dict[str, set[str]]:
+    """Return what stands on each list, by package."""
+    return {path.stem: set(path.read_text().splitlines()) for path in sorted(FOLDER.glob("*.txt"))}
+
+
+def names_found() -> dict[str, set[str]]:
+    """Return ``path: scope name`` for each vague name of the product, by package."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE)
+        names = {f"{place}: {name}" for name in vague_names(ast.parse(path.read_text(encoding="utf-8")))}
+        if names:
+            found.setdefault(place.parts[0].removesuffix(".py"), set()).update(names)
+    return found
+
+
+def test_no_function_is_a_bare_participle_and_no_variable_vague() -> None:
+    listed = names_to_mend()
+    assert {package: names - listed.get(package, set()) for package, names in names_found().items()} == {
+        package: set() for package in names_found()
+    }
+
+
+def test_what_is_mended_is_on_no_list() -> None:
+    """Run ``python -m tests.arch.test_vague_names`` after a rename."""
+    found = names_found()
+    assert {package: names - found.get(package, set()) for package, names in names_to_mend().items()} == {
+        package: set() for package in names_to_mend()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "is_bare"),
+    [
+        ("_shown", True),
+        ("asked_by", True),
+        ("_taken_back", True),
+        ("matched_events", False),
+        ("collect_dead_letters", False),
+        ("feed", False),
+        ("is_rehearsed", False),
+    ],
+)
+def test_a_participle_alone_says_nothing(name: str, is_bare: bool) -> None:
+    assert is_bare_participle(name) is is_bare
+
+
+def test_a_variable_may_be_vague_in_a_comprehension_of_one_line_only() -> None:
+    text = "def f():\n    a = [one for one in b]\n    found = 1\n    c = [\n        one\n        for one in b\n    ]\n"
+    assert set(vague_names(ast.parse(text))) == {"f found", "f one"}
+
+
+if __name__ == "__main__":
+    left = {package: names & names_to_mend().get(package, names) for package, names in names_found().items()}
+    for path in FOLDER.glob("*.txt"):
+        path.unlink()
+    for package, names in left.items():
+        if names:
+            FOLDER.joinpath(f"{package}.txt").write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")

@@ -88,10 +88,10 @@ class DyingProgress:
     """Dies once Spark has committed a micro-batch; the report at the start it lets pass."""
 
     def __init__(self, real: Progress, query_name: str) -> None:
-        self._real, self._started_at = real, real.done(query_name)
+        self._real, self._started_at = real, real.processed_offset(query_name)
 
-    def done(self, query_name: str) -> int:
-        return self._real.done(query_name)
+    def processed_offset(self, query_name: str) -> int:
+        return self._real.processed_offset(query_name)
 
     def holds(self, position: LogPosition) -> bool:
         return self._real.holds(position)

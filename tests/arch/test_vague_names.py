@@ -41,7 +41,20 @@ IRREGULAR = {
 }
 """Participles that do not end in "ed"."""
 
-NO_PARTICIPLES = {"feed", "seed", "need", "speed", "embed", "exceed", "proceed", "shed", "bed", "red", "hundred"}
+NO_PARTICIPLES = {
+    "feed",
+    "seed",
+    "need",
+    "speed",
+    "embed",
+    "exceed",
+    "proceed",
+    "succeed",
+    "shed",
+    "bed",
+    "red",
+    "hundred",
+}
 AFTER_PARTICIPLES = {
     *("by", "of", "to", "in", "at", "for", "from", "with", "without", "among", "before", "after", "again", "once"),
     *("up", "away", "back", "out", "off", "anew", "together", "alike", "on", "over", "under", "into", "as", "than"),
@@ -51,6 +64,8 @@ AFTER_PARTICIPLES = {
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FOLDER = Path(__file__).with_name("names_to_mend")
 PACKAGE = Path(__file__).parents[2] / "src" / "tocsin"
+HISTORY = PACKAGE / "store" / "migrations" / "versions"
+"""Migrations stay as they are."""
 
 
 def is_bare_participle(name: str) -> bool:
@@ -91,7 +106,7 @@ def names_to_mend() -> dict[str, set[str]]:
 def names_found() -> dict[str, set[str]]:
     """Return ``path: scope name`` for each vague name of the product, by package."""
     found: dict[str, set[str]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(set(PACKAGE.rglob("*.py")) - set(HISTORY.rglob("*.py"))):
         place = path.relative_to(PACKAGE)
         names = {f"{place}: {name}" for name in vague_names(ast.parse(path.read_text(encoding="utf-8")))}
         if names:

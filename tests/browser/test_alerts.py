@@ -42,7 +42,7 @@ def alerts(served: Served, page: Page, sqlite_engine: Engine) -> Page:
 @contextmanager
 def at_work(engine: Engine, result: Document | None) -> Iterator[list[Backtest]]:
     """A pipeline that takes one backtest, says how far it is, and comes to ``result``; or waits to be cancelled."""
-    ScheduledJobs(engine).seen(JOB, now_ms=SystemClock().now_ms())
+    ScheduledJobs(engine).record_heartbeat(JOB, now_ms=SystemClock().now_ms())
     backtests, taken = Backtests(engine), list[Backtest]()
 
     def work() -> None:

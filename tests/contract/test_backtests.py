@@ -25,7 +25,7 @@ PATH = "/events/subscriptions/backtest"
 @pytest.fixture
 def pipeline(sqlite_engine: Engine) -> Backtests:
     """A pipeline is there."""
-    ScheduledJobs(sqlite_engine).seen(JOB, now_ms=SystemClock().now_ms())
+    ScheduledJobs(sqlite_engine).record_heartbeat(JOB, now_ms=SystemClock().now_ms())
     return Backtests(sqlite_engine)
 
 

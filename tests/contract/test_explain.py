@@ -99,7 +99,7 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
     assert before["answer"].startswith("Not yet: the pipeline is at offset ")
     assert before["answer"].endswith("; no pipeline is running: start one with `tocsin pipeline`.")
     assert before["disagreements"] == []
-    ScheduledJobs(sqlite_engine).seen(JOB, now_ms=SystemClock().now_ms())
+    ScheduledJobs(sqlite_engine).record_heartbeat(JOB, now_ms=SystemClock().now_ms())
     running = explained(client, event, user="ann")
     assert (running["pipeline"]["isRunning"], "no pipeline" in running["answer"]) == (True, False)
     notify_all(sqlite_engine)

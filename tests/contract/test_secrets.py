@@ -169,7 +169,7 @@ def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(founded: F
         assert administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH).status_code == 200
         with engine.connect() as connection:
             (text,) = connection.exec_driver_sql("SELECT document FROM attachment WHERE kind = 'secrets'").one()
-            assert vault_of(connection).opened(json.loads(text))["connection.config.authType.password"] == SECRET
+            assert vault_of(connection).open(json.loads(text))["connection.config.authType.password"] == SECRET
     with _served(sqlite_url, founded, wrong) as (administrator, _):
         assert administrator.put(path, json=request).status_code == 200, "sent anew, they are sealed anew"
 

@@ -187,6 +187,6 @@ def test_a_server_that_serves_answers_200_and_says_what_is_wrong_elsewhere(sqlit
         parts = served.app.state.parts
         now_ms = parts.clock.now_ms()
         Notifications(sqlite_engine).advance("match_stream", parts.log.readable_end(), now_ms=now_ms)
-        ScheduledJobs(sqlite_engine).seen(PIPELINE, now_ms=now_ms)
+        ScheduledJobs(sqlite_engine).record_heartbeat(PIPELINE, now_ms=now_ms)
         Sessions(sqlite_engine).begin("worker", lease_ms=90_000, now_ms=now_ms)
         assert client.get("/healthcheck", params={"strict": "true"}).json()["status"] == "ok"

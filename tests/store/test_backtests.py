@@ -101,6 +101,6 @@ def test_jobs_remember_when_they_were_done(store_engine: Engine) -> None:
     jobs = ScheduledJobs(store_engine)
     assert (jobs.ran_at_ms("lake"), jobs.seen_at_ms("lake")) == (0, 0)
     jobs.ran("lake", now_ms=5)
-    jobs.seen("lake", now_ms=7)
+    jobs.record_heartbeat("lake", now_ms=7)
     jobs.ran("lake", now_ms=9)
     assert (jobs.ran_at_ms("lake"), jobs.seen_at_ms("lake")) == (9, 7)

@@ -150,7 +150,7 @@ def test_what_had_gone_on_after_the_backup_leaves_no_trace(
     (offsets / "0").write_text("v1\n{}\n" + json.dumps(EventLog(store_engine).end().to_json()))
     assert len(traces(settings)) == 2
     put_back(store_engine, settings, folder)
-    assert [one.seen for one in traces(settings)] == [EventLog(store_engine).end()]
+    assert [one.position for one in traces(settings)] == [EventLog(store_engine).end()]
     assert not offsets.exists()
 
 

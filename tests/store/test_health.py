@@ -40,7 +40,7 @@ def _names(health: Health, *, now_ms: int = NOW_MS) -> list[str]:
 
 
 def _all_run(engine: Engine) -> None:
-    ScheduledJobs(engine).seen(PIPELINE, now_ms=NOW_MS)
+    ScheduledJobs(engine).record_heartbeat(PIPELINE, now_ms=NOW_MS)
     Sessions(engine).begin("worker", lease_ms=90_000, now_ms=NOW_MS)
 
 

@@ -59,16 +59,16 @@ def test_a_pipeline_reaches_what_it_moves(shop: Company, store_engine: Engine) -
 
 
 def test_a_walk_reaches_no_more_than_asked_and_says_so(shop: Company, store_engine: Engine) -> None:
-    walk = Impact(store_engine).walk(root(shop, "orders"), 9, most=3)
+    walk = Impact(store_engine).walk(root(shop, "orders"), 9, max_assets=3)
     assert (len(walk.reached), walk.is_cut) == (3, True)
-    assert not Impact(store_engine).walk(root(shop, "orders"), 9, most=4).is_cut
+    assert not Impact(store_engine).walk(root(shop, "orders"), 9, max_assets=4).is_cut
 
 
 def test_a_wide_fan_is_cut_without_reading_all_of_it(shop: Company, store_engine: Engine) -> None:
     for number in range(30):
         shop.writes.create("table", shop.table(f"t{number:02}"), actor=JANE)
         feed(shop, table("c"), table(f"t{number:02}"))
-    walk = Impact(store_engine).walk(root(shop, "c"), 3, most=2)
+    walk = Impact(store_engine).walk(root(shop, "c"), 3, max_assets=2)
     assert ([name for name, _, _ in found(walk)], walk.is_cut) == (["t00", "t01"], True)
 
 

@@ -67,7 +67,7 @@ def test_an_attachment_is_replaced_and_taken_away(store_engine: Engine) -> None:
         attachments.put("t", "joins", {"a": 1})
         attachments.put("t", "joins", {"a": 2})
         assert attachments.get("t", "joins") == {"a": 2}
-    assert ObservationReads(store_engine).attached(["t", "u"], "joins") == {"t": {"a": 2}}
+    assert ObservationReads(store_engine).attachments(["t", "u"], "joins") == {"t": {"a": 2}}
     with writing(store_engine) as connection:
         assert SqlAttachments(connection).remove("t", "joins")
         assert not SqlAttachments(connection).remove("t", "joins")

@@ -25,7 +25,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import inspect
 from tocsin.store.schema import migrate
-from tocsin.store.snapshots import EVENT_TEXT, VERSION_TEXT, Texts, stored
+from tocsin.store.snapshots import EVENT_TEXT, VERSION_TEXT, Texts, rows_to_store
 from tocsin.store.tables import change_event, document_snapshot, entity, entity_version
 
 LARGE = 2_500_000
@@ -122,7 +122,7 @@ def test_what_is_gone_for_good_can_still_be_read(store_engine: Engine) -> None:
 def test_a_write_that_fails_leaves_no_snapshot(store_engine: Engine) -> None:
     shop = company(store_engine)
     with pytest.raises(ZeroDivisionError), writing(store_engine) as connection:
-        stored(connection, [_row("e1", "x" * SMALLEST_BYTES)])
+        rows_to_store(connection, [_row("e1", "x" * SMALLEST_BYTES)])
         raise ZeroDivisionError
     with store_engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(document_snapshot)).scalar_one() == 0
@@ -134,9 +134,9 @@ def test_what_was_undone_in_a_transaction_is_no_snapshot_for_the_rest_of_it(stor
     first, second = "x" * SMALLEST_BYTES, "x" * SMALLEST_BYTES + "y"
     with writing(store_engine) as connection:
         undone = connection.begin_nested()
-        stored(connection, [_row("e1", first)])
+        rows_to_store(connection, [_row("e1", first)])
         undone.rollback()
-        rows = stored(connection, [_row("e1", second)])
+        rows = rows_to_store(connection, [_row("e1", second)])
         connection.execute(insert(entity_version), rows)
     with store_engine.connect() as connection:
         assert [Texts(connection).of(row) for row in connection.execute(select(*VERSION_TEXT))] == [second]

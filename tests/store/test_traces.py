@@ -15,7 +15,7 @@ from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import inspect
-from tocsin.store.high_water_marks import accept_loss, check_store, mark, marking, planned, traces
+from tocsin.store.high_water_marks import accept_loss, check_store, mark, marking, planned_position, traces
 from tocsin.store.tables import METADATA, change_event, entity
 
 
@@ -54,7 +54,7 @@ def test_what_is_lost_after_a_mark_is_found_however_the_log_goes_on(store_engine
     for number in range(3):
         assert lost(store_engine, settings) == 1
         (said,) = check_store(store_engine, settings)
-        assert str(seen.seen) in said
+        assert str(seen.position) in said
         company.describe("orders", f"text {number}")
         mark(store_engine, settings)
         assert traces(settings) == [seen], "the mark is kept until the loss is accepted"
@@ -79,7 +79,7 @@ def test_an_empty_store_is_not_taken_for_the_one_that_was_used(store_engine: Eng
 def test_the_log_is_marked_when_a_process_ends(store_engine: Engine, settings: Settings) -> None:
     with marking(store_engine, settings, every_s=3_600):
         SmallCompany(store_engine)
-    assert [one.seen for one in traces(settings)] == [EventLog(store_engine).end()]
+    assert [one.position for one in traces(settings)] == [EventLog(store_engine).end()]
     assert (settings.data_dir / "log.mark").stat().st_mode & 0o777 == 0o600
 
 
@@ -90,10 +90,10 @@ def test_a_mark_that_cannot_be_read_says_only_that_there_was_a_store(
     SmallCompany(store_engine)
     mark(store_engine, settings)
     (settings.data_dir / "log.mark").write_text(cut)
-    assert [one.seen for one in traces(settings)] == [None]
+    assert [one.position for one in traces(settings)] == [None]
     assert check_store(store_engine, settings) == []
     mark(store_engine, settings)
-    assert [one.seen for one in traces(settings)] == [EventLog(store_engine).end()]
+    assert [one.position for one in traces(settings)] == [EventLog(store_engine).end()]
 
 
 def test_a_flipped_byte_in_the_write_ahead_log_is_seen(
@@ -120,12 +120,12 @@ def test_a_flipped_byte_in_the_write_ahead_log_is_seen(
 
 def test_how_far_a_query_planned_to_read_is_the_newest_that_can_be_read(tmp_path: Path) -> None:
     offsets = tmp_path / "offsets"
-    assert planned(tmp_path) is None
+    assert planned_position(tmp_path) is None
     offsets.mkdir()
     for name, last in (("9", '{"offset":9,"event":"e"}'), ("10", '{"offset":10,"event":"f"}'), ("11", '{"off')):
         (offsets / name).write_text(f"v1\n{{}}\n{last}")
     (offsets / ".11.crc").write_bytes(b"crc")
     (offsets / "12").write_text("")
-    found = planned(tmp_path)
+    found = planned_position(tmp_path)
     assert found is not None
     assert (found.offset, found.event_id) == (10, "f")

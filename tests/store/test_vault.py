@@ -44,19 +44,19 @@ def test_a_secret_is_sealed_and_opened(store_engine: Engine) -> None:
     made = Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
     assert "xyzzy" not in _kept(store_engine)
     assert reseal(store_engine) == 1
-    assert ObservationReads(store_engine).attached([made.document["id"]], "secrets") == {
+    assert ObservationReads(store_engine).attachments([made.document["id"]], "secrets") == {
         made.document["id"]: {_PLACE: "xyzzy"}
     }
 
 
 def test_any_known_key_opens_and_the_first_seals() -> None:
     old, new = new_key(), new_key()
-    sealed = Vault(lambda: [old]).sealed({"a": "b"})
-    assert Vault(lambda: [new, old]).opened(sealed) == {"a": "b"}
+    sealed = Vault(lambda: [old]).seal({"a": "b"})
+    assert Vault(lambda: [new, old]).open(sealed) == {"a": "b"}
     with pytest.raises(WrongKey, match="secrets_key"):
-        Vault(lambda: [new]).opened(sealed)
+        Vault(lambda: [new]).open(sealed)
     with pytest.raises(InvalidSetting, match="secrets-key"):
-        Vault(lambda: ["too short"]).sealed({})
+        Vault(lambda: ["too short"]).seal({})
 
 
 def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
         use_vault(engine, Settings(data_dir=folder))
         with engine.connect() as connection:
             assert folder.exists() == bool(sealed), "nothing is made before it is needed"
-            sealed.append(vault_of(connection).sealed({"a": "b"}))
-            assert [vault_of(connection).opened(one) for one in sealed] == [{"a": "b"}] * len(sealed)
+            sealed.append(vault_of(connection).seal({"a": "b"}))
+            assert [vault_of(connection).open(one) for one in sealed] == [{"a": "b"}] * len(sealed)
         engine.dispose()
     assert [one.name for one in folder.iterdir()] == [KEY_FILE]
     assert stat.S_IMODE((folder / KEY_FILE).stat().st_mode) == 0o600
@@ -79,7 +79,7 @@ def test_a_setting_wins_over_the_file(tmp_path: Path) -> None:
     engine = open_engine("sqlite://")
     use_vault(engine, Settings(data_dir=tmp_path, secrets_key=SecretStr(key)))
     with engine.connect() as connection:
-        assert Vault(lambda: [key]).opened(vault_of(connection).sealed({"a": "b"})) == {"a": "b"}
+        assert Vault(lambda: [key]).open(vault_of(connection).seal({"a": "b"})) == {"a": "b"}
     engine.dispose()
     assert list(tmp_path.iterdir()) == []
 

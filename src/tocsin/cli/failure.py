@@ -16,7 +16,7 @@ from typing import Any, TextIO, cast
 
 from tocsin.cli.exit_codes import exit_code
 from tocsin.errors import TocsinError
-from tocsin.store.faults import named
+from tocsin.store.faults import failure_for
 
 
 def report(error: TocsinError) -> int:
@@ -29,7 +29,7 @@ def report(error: TocsinError) -> int:
 
 def known(error: Exception) -> TocsinError | None:
     """Return what a fault of the store or the disk is in a command, with the driver's words; else None."""
-    failure = named(error)
+    failure = failure_for(error)
     if failure is not None:
         cause = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
         failure.message = f"{failure.message} ({cause[0]})"

@@ -88,7 +88,7 @@ class Runner:
                 now_ms = self.clock.now_ms()
                 if abs(now_ms - seen_ms) >= _SEEN_EVERY_MS:  # clocks are set back, too
                     seen_ms = now_ms
-                    self.presence.seen(JOB, now_ms=now_ms)
+                    self.presence.record_heartbeat(JOB, now_ms=now_ms)
                     self.backtests.forget(before_ms=now_ms - KEPT_MS)
                 asked = self.backtests.claim(self.name, now_ms=now_ms, lost_after_ms=_LOST_AFTER_MS)
                 if asked is not None:
@@ -122,7 +122,7 @@ class Runner:
     def _is_wanted(self, asked: Backtest, progress: _Progress) -> bool:
         now_ms = self.clock.now_ms()
         try:
-            self.presence.seen(JOB, now_ms=now_ms)
+            self.presence.record_heartbeat(JOB, now_ms=now_ms)
             return self.backtests.seen(asked, self.name, progress.done, progress.total, now_ms=now_ms)
         except FAILURES as error:  # who wants it cannot be asked now; the next look does
             _LOG.warning("backtests_wait", reason=str(error).splitlines()[0])

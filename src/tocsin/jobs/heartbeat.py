@@ -22,7 +22,7 @@ _LOG = structlog.get_logger(__name__)
 class Heartbeats(Protocol):
     """Remembers when a job was last seen (``store/job_runs.py``)."""
 
-    def seen(self, name: str, *, now_ms: int) -> None:
+    def record_heartbeat(self, name: str, *, now_ms: int) -> None:
         """Note that somebody is there for this job."""
 
 
@@ -43,7 +43,7 @@ def beating(
                 return
         while True:
             try:
-                heartbeats.seen(PIPELINE, now_ms=clock.now_ms())
+                heartbeats.record_heartbeat(PIPELINE, now_ms=clock.now_ms())
             except FAILURES as error:
                 _LOG.debug("heartbeat_not_noted", reason=str(error).splitlines()[0])
             if ending.wait(every_s):

@@ -24,7 +24,7 @@ from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.outage_file import WaitNotes
 from tocsin.store.eventlog.outages import Waits
 from tocsin.store.job_runs import ScheduledJobs
-from tocsin.store.startup import may_pass, waited_for
+from tocsin.store.startup import may_pass, wait_for
 
 _LOG = structlog.get_logger(__name__)
 
@@ -37,7 +37,7 @@ def main(settings: Settings) -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
-    parts = waited_for("pipeline", lambda: build(settings), stopping, passes=may_pass, failures=FAILURES)
+    parts = wait_for("pipeline", lambda: build(settings), stopping, passes=may_pass, failures=FAILURES)
     if parts is None:
         return
     try:

@@ -35,7 +35,7 @@ from tocsin.jobs.intervals import FAILURES
 from tocsin.settings import Settings
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.high_water_marks import planned
+from tocsin.store.high_water_marks import planned_position
 
 _READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waiting for next trigger"})
 """What Spark says of a query whose source has answered."""
@@ -63,7 +63,7 @@ class BatchError(RuntimeError):
 class Progress(Protocol):
     """Remembers how far a query has come."""
 
-    def done(self, query_name: str) -> int:
+    def processed_offset(self, query_name: str) -> int:
         """Return the offset up to which the query is done with every event; 0 for one that never ran."""
 
     def holds(self, position: LogPosition) -> bool:
@@ -84,7 +84,7 @@ class MonitoredQuery:
 
     def done(self) -> int:
         """Return how far the query has come."""
-        return self.progress.done(self.query_name)
+        return self.progress.processed_offset(self.query_name)
 
     def advance(self, position: LogPosition) -> None:
         """Note how far the query has come; what it read of another log counts for nothing."""
@@ -130,7 +130,7 @@ def following_the_log(
 
 def _leave_another_log(reported: MonitoredQuery) -> None:
     """Set a checkpoint aside that has read what the log does not hold: the store was restored, replaced or damaged."""
-    read = planned(Path(reported.checkpoint))
+    read = planned_position(Path(reported.checkpoint))
     if read is not None and not reported.progress.holds(read):
         reason = f"log_diverged: the query has read up to {read}, which the log does not contain"
         set_aside(Path(reported.checkpoint), reason, reported.clock)

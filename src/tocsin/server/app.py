@@ -75,7 +75,7 @@ from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
 from tocsin.store.high_water_marks import check_and_warn, marking
-from tocsin.store.startup import waited_for
+from tocsin.store.startup import wait_for
 from tocsin.store.vault import use_vault
 
 _STOP_WITHIN_S = 5
@@ -139,7 +139,7 @@ def main(settings: Settings) -> None:
     set_up_logs(settings)
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
         _log.warning("data_folder_made_private", change=changed)
-    waited_for("server", lambda: _say_first_password(settings), threading.Event())
+    wait_for("server", lambda: _say_first_password(settings), threading.Event())
     count = settings.process_count()
     sockets, revision = listening(settings.host, settings.port, count), PeopleRevision(count)
     _collect_seldom()

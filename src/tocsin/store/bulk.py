@@ -33,13 +33,13 @@ def insert_new(connection: Connection, work: Sequence[tuple[BulkInsert, Sequence
     on SQLite: there is one writer.
     """
     if is_sqlite(connection):
-        for insert, rows in work:
-            insert.run(connection, rows)
+        for insert, table_rows in work:
+            insert.run(connection, table_rows)
         return True
     try:
         with connection.begin_nested():
-            for insert, rows in work:
-                insert.copy(connection, rows)
+            for insert, table_rows in work:
+                insert.copy(connection, table_rows)
     except IntegrityError:
         return False
     return True
@@ -53,41 +53,41 @@ class BulkInsert:
     columns: tuple[str, ...]
     counted: tuple[str, ...] = ()
 
-    def run(self, connection: Connection, rows: Sequence[Row]) -> list[Row]:
+    def run(self, connection: Connection, table_rows: Sequence[Row]) -> list[Row]:
         """Insert the rows that are not there yet.
 
         Return one row per combination of ``counted`` with the number of new rows; on SQLite nothing: there the caller
         knows which are new.
         """
-        if not rows:
+        if not table_rows:
             return []
         if is_sqlite(connection):
-            for some in chunked(rows, _VARIABLES // len(self.columns)):
-                self._insert_values(connection, some)
+            for chunk in chunked(table_rows, _VARIABLES // len(self.columns)):
+                self._insert_values(connection, chunk)
             return []
-        self._stage(connection, rows)
+        self._stage(connection, table_rows)
         return self._insert_staged(connection)
 
-    def copy(self, connection: Connection, rows: Sequence[Row], *, into: str | None = None) -> None:
+    def copy(self, connection: Connection, table_rows: Sequence[Row], *, into: str | None = None) -> None:
         """Copy rows into the table, or into another one with its columns; PostgreSQL only."""
-        if rows:
+        if table_rows:
             copy = f"COPY {into or self.table.name} ({', '.join(self.columns)}) FROM STDIN"
-            by_driver(connection, copy, lambda cursor: _copied(cursor, copy, rows))
+            by_driver(connection, copy, lambda cursor: _copy_rows(cursor, copy, table_rows))
 
-    def _insert_values(self, connection: Connection, rows: Sequence[Row]) -> None:
+    def _insert_values(self, connection: Connection, table_rows: Sequence[Row]) -> None:
         """Insert rows by one statement, during which other threads of this process can work."""
         row = f"({', '.join('?' * len(self.columns))})"
-        insert = self._insert(f"VALUES {', '.join([row] * len(rows))}")
-        by_driver(connection, insert, lambda cursor: cursor.execute(insert, list(chain.from_iterable(rows))))
+        insert = self._insert(f"VALUES {', '.join([row] * len(table_rows))}")
+        by_driver(connection, insert, lambda cursor: cursor.execute(insert, list(chain.from_iterable(table_rows))))
 
-    def _stage(self, connection: Connection, rows: Sequence[Row]) -> None:
+    def _stage(self, connection: Connection, table_rows: Sequence[Row]) -> None:
         """Copy the rows into the connection's temporary table, alone."""
         staged, columns = _STAGED.format(table=self.table.name), ", ".join(self.columns)
-        made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} ON COMMIT DELETE ROWS"
+        create_table = f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} ON COMMIT DELETE ROWS"
         of_columns = f"AS SELECT {columns} FROM {self.table.name} WITH NO DATA"  # noqa: S608  our own names
-        ready = f"{made} {of_columns}; TRUNCATE {staged}"
+        ready = f"{create_table} {of_columns}; TRUNCATE {staged}"
         by_driver(connection, ready, lambda cursor: cursor.execute(ready))
-        self.copy(connection, rows, into=staged)
+        self.copy(connection, table_rows, into=staged)
 
     def _insert_staged(self, connection: Connection) -> list[Row]:
         columns, staged = ", ".join(self.columns), _STAGED.format(table=self.table.name)
@@ -101,12 +101,12 @@ class BulkInsert:
         count = f"WITH new AS ({insert} RETURNING {returned}) {counted}"
         return list(by_driver(connection, count, lambda cursor: cursor.execute(count)).fetchall())
 
-    def _insert(self, what: str) -> str:
-        return f"INSERT INTO {self.table.name} ({', '.join(self.columns)}) {what} ON CONFLICT DO NOTHING"
+    def _insert(self, source: str) -> str:
+        return f"INSERT INTO {self.table.name} ({', '.join(self.columns)}) {source} ON CONFLICT DO NOTHING"
 
 
-def _copied(cursor: Any, copy: str, rows: Sequence[Row]) -> None:  # Any: the driver's own
+def _copy_rows(cursor: Any, copy: str, table_rows: Sequence[Row]) -> None:  # Any: the driver's own
     with cursor.copy(copy) as sink:
         write: Callable[[Row], None] = sink.write_row
-        for row in rows:
+        for row in table_rows:
             write(row)

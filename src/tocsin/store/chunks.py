@@ -11,8 +11,8 @@ T = TypeVar("T")
 MOST_KEYS = 1000
 
 
-def chunked(things: Iterable[T], size: int = MOST_KEYS) -> Iterator[list[T]]:
+def chunked(values: Iterable[T], size: int = MOST_KEYS) -> Iterator[list[T]]:
     """Yield ``size`` of the things at a time, the last time what is left; by default keys that a statement can take."""
-    rest = iter(things)
-    while some := list(islice(rest, size)):
-        yield some
+    remaining = iter(values)
+    while chunk := list(islice(remaining, size)):
+        yield chunk

@@ -23,7 +23,7 @@ STORED = (
     _ENTITY.updated_by_id,
     _ENTITY.curated,
 )
-"""The columns of which ``stored_of`` makes an entity."""
+"""The columns of which ``entity_of`` makes an entity."""
 REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
 """The columns of which ``reference_of`` makes a reference."""
 
@@ -46,7 +46,7 @@ def tenths_of(version: Decimal | float | str) -> int:
     return version_to_tenths(round(Decimal(str(version)), 1))
 
 
-def stored_of(*row: Any) -> Stored:  # Any: a column's value
+def entity_of(*row: Any) -> Stored:  # Any: a column's value
     """Return an entity from the columns of its row."""
     entity_id, entity_type, fqn, version_tenths, document, updated_by_id, curated = row
     version = version_from_tenths(version_tenths)

@@ -90,7 +90,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     one process may share that commit (group commit).
     """
     turns: Turns | None = engine.get_execution_options().get(_TURNS)
-    with engine.begin() if turns is None else turns.taken() as connection:
+    with engine.begin() if turns is None else turns.take_turn() as connection:
         yield connection
 
 
@@ -103,7 +103,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Engine:
     # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
-    asked = make_url(url).query
+    url_options = make_url(url).query
     patience = dict(_NO_ANSWER)
     if answers_within_s is not None:
         patience["connect_timeout"] = min(patience["connect_timeout"], max(2, round(answers_within_s)))
@@ -114,11 +114,11 @@ def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Eng
         pool_timeout=answers_within_s or _BUSY_S,
         isolation_level="READ COMMITTED",
         hide_parameters=True,
-        connect_args={name: value for name, value in patience.items() if name not in asked},
+        connect_args={name: value for name, value in patience.items() if name not in url_options},
     )
 
     if answers_within_s is not None:
-        connection_type = bounded(engine.dialect.loaded_dbapi, answers_within_s)
+        connection_type = bounded_connection_type(engine.dialect.loaded_dbapi, answers_within_s)
         event.listen(engine, "do_connect", lambda _dialect, _record, how, named: connection_type.connect(*how, **named))
 
     @event.listens_for(engine, "connect")
@@ -227,7 +227,7 @@ def _is_busy(error: sqlite3.OperationalError | OperationalError) -> bool:
 _LOOK_EVERY_S = 0.1
 
 
-def bounded(driver: Any, within_s: float) -> Any:  # Any: the driver, which may not be installed
+def bounded_connection_type(driver: Any, within_s: float) -> Any:  # Any: the driver, which may not be installed
     """Return a type of the driver's connections that closes itself without a response ``within_s``.
 
     Source: psycopg 3.2, ``Connection.wait``, which waits for every response: it drives a generator that yields what it
@@ -237,11 +237,11 @@ def bounded(driver: Any, within_s: float) -> Any:  # Any: the driver, which may 
     class Bounded(driver.Connection):  # type: ignore[misc]  # a driver's type, known only now
         """A connection that does not wait for ever."""
 
-        def wait(self, gen: Any, interval: float = _LOOK_EVERY_S, **more: Any) -> Any:  # Any: the driver's own
+        def wait(self, gen: Any, interval: float = _LOOK_EVERY_S, **options: Any) -> Any:  # Any: the driver's own
             """Wait as the driver does, and no longer than allowed."""
-            return super().wait(self._limited(gen), interval, **more)
+            return super().wait(self._bounded_wait(gen), interval, **options)
 
-        def _limited(self, gen: Any) -> Generator[Any, Any, Any]:  # Any: as above
+        def _bounded_wait(self, gen: Any) -> Generator[Any, Any, Any]:  # Any: as above
             came, give_up_s = None, time.monotonic() + within_s
             while True:
                 try:

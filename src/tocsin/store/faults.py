@@ -109,15 +109,15 @@ def fault_in(text: str) -> Fault | None:
 
 def fault_of(error: BaseException) -> Fault | None:
     """Return the fault of the store or the disk behind an exception; None where there is none."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if _speaks_of_faults(seen) and (fault := fault_in(_words(seen))) is not None:
+    cause: BaseException | None = error
+    while cause is not None:
+        if _speaks_of_faults(cause) and (fault := fault_in(_words(cause))) is not None:
             return fault
-        seen = seen.__cause__ or seen.__context__
+        cause = cause.__cause__ or cause.__context__
     return None
 
 
-def named(error: BaseException) -> TocsinError | None:
+def failure_for(error: BaseException) -> TocsinError | None:
     """Return the failure that an exception of the store or the disk is for people; None for any other exception."""
     fault = fault_of(error)
     if fault is None:

@@ -31,9 +31,9 @@ def make_private(folder: Path, *, account: int | None = None) -> str | None:
     """
     folder, account = folder.absolute(), os.geteuid() if account is None else account
     folder.mkdir(mode=_OWN_FOLDER, parents=True, exist_ok=True)
-    found = folder.stat()
-    if is_loose := bool(found.st_mode & _OTHERS):
-        _check_is_own(folder, found, account)
+    stat_result = folder.stat()
+    if is_loose := bool(stat_result.st_mode & _OTHERS):
+        _check_is_own(folder, stat_result, account)
         _tighten(folder, folder, _OWN_FOLDER)
     loose = [entry for entry in folder.iterdir() if _is_loose(entry, account)]
     for entry in loose:
@@ -41,22 +41,22 @@ def make_private(folder: Path, *, account: int | None = None) -> str | None:
     return f"{folder} was accessible to others; it is now private." if is_loose or loose else None
 
 
-def _check_is_own(folder: Path, found: os.stat_result, account: int) -> None:
-    if found.st_mode & stat.S_ISVTX or folder in (Path("/"), Path.home()):
+def _check_is_own(folder: Path, stat_result: os.stat_result, account: int) -> None:
+    if stat_result.st_mode & stat.S_ISVTX or folder in (Path("/"), Path.home()):
         raise _refusal(folder, "others use it as well; choose a folder for Tocsin only")
-    if account not in (found.st_uid, 0):
-        said = f"others can access it, and it belongs to another account, which can run: chmod 700 {folder}"
-        raise _refusal(folder, said)
+    if account not in (stat_result.st_uid, 0):
+        problem = f"others can access it, and it belongs to another account, which can run: chmod 700 {folder}"
+        raise _refusal(folder, problem)
 
 
 def _is_loose(entry: Path, account: int) -> bool:
     """Return whether others may read or write a file or folder of this account's; a removed one is not."""
     try:
-        found = entry.lstat()
+        stat_result = entry.lstat()
     except FileNotFoundError:
         return False
-    is_ours = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-    return is_ours and bool(found.st_mode & _OTHERS) and account in (found.st_uid, 0)
+    is_ours = stat.S_ISREG(stat_result.st_mode) or stat.S_ISDIR(stat_result.st_mode)
+    return is_ours and bool(stat_result.st_mode & _OTHERS) and account in (stat_result.st_uid, 0)
 
 
 def _tighten(folder: Path, entry: Path, mode: int) -> None:

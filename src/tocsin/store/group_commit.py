@@ -60,7 +60,7 @@ class Turns:
         return self._waiting
 
     @contextmanager
-    def taken(self) -> Iterator[Connection]:
+    def take_turn(self) -> Iterator[Connection]:
         """Wait for a turn and yield the connection; afterwards the writes are committed, or undone on an error.
 
         An error, too, is raised only then: it may be about another turn's writes, which nobody else sees before.
@@ -93,7 +93,7 @@ class Turns:
         try:
             if self._transaction is None:
                 if self._connection is None or self._connection.closed:
-                    self._connection = self._opened()
+                    self._connection = self._open_connection()
                 self._turnstile.enter(until_s)
                 self._transaction = _Transaction(self._connection)
         except BaseException:
@@ -150,7 +150,7 @@ class Turns:
                 self._connection = None
             self._turnstile.close()
 
-    def _opened(self) -> Connection:
+    def _open_connection(self) -> Connection:
         """Return a connection for writers only: nobody else writes, so its cache stays valid."""
         connection = self._engine.connect()
         connection.detach()

@@ -72,8 +72,8 @@ class Health:
 
     def _pipeline(self, now_ms: int) -> Iterator[Problem]:
         with reading(self._engine) as connection:
-            seen = select(scheduled_job.c.seen_at_ms).where(scheduled_job.c.name == PIPELINE)
-            seen_at_ms = int(connection.execute(seen).scalar_one_or_none() or 0)
+            heartbeat = select(scheduled_job.c.seen_at_ms).where(scheduled_job.c.name == PIPELINE)
+            seen_at_ms = int(connection.execute(heartbeat).scalar_one_or_none() or 0)
             waiting_ms = _waiting_ms(connection, now_ms)
         if now_ms - seen_at_ms > LATE_AFTER_MS:
             yield Problem("pipelineStopped", _STOPPED)
@@ -82,9 +82,11 @@ class Health:
                 "pipelineBehind",
                 f"Notifications are {waiting_ms // 1000} s late. The output of `tocsin pipeline` says why.",
             )
-        for one in self._waits.health():
-            if one.waits_for:
-                yield Problem("pipelineWaits", f"The query {one.query_name} waits: {sentence_of(one.waits_for)}")
+        for query_health in self._waits.health():
+            if query_health.waits_for:
+                yield Problem(
+                    "pipelineWaits", f"The query {query_health.query_name} waits: {sentence_of(query_health.waits_for)}"
+                )
 
     def _worker(self, now_ms: int) -> Iterator[Problem]:
         session = worker_session.c
@@ -122,8 +124,10 @@ class _Disk:
 
 def _waiting_ms(connection: Connection, now_ms: int) -> int:
     """Return for how long the first event that is not matched yet has waited, and the pipeline reported nothing."""
-    event, done = change_event.c, pipeline_progress.c
-    progress = select(done.log_offset, done.updated_at_ms).where(done.query_name == MATCH_STREAM)
+    event, query_progress = change_event.c, pipeline_progress.c
+    progress = select(query_progress.log_offset, query_progress.updated_at_ms).where(
+        query_progress.query_name == MATCH_STREAM
+    )
     row = connection.execute(progress).one_or_none()
     offset, reported_at_ms = (row.log_offset, row.updated_at_ms) if row else (0, 0)
     coming = select(event.timestamp_ms).where(event.log_offset > offset).order_by(event.log_offset).limit(1)

@@ -40,35 +40,36 @@ _LOG = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class UseTrace:
-    """A file or folder that shows that a store was used; ``seen`` is how far its log was then, None if unknown."""
+    """A file or folder that shows that a store was used; ``position`` is how far its log was then, None if unknown."""
 
     path: Path
-    seen: LogPosition | None = None
+    position: LogPosition | None = None
 
 
 def traces(settings: Settings) -> list[UseTrace]:
     """Return the evidence in the data folder and the lake's about the store that was used with them."""
-    found = [*_marks(settings.data_dir.absolute() / MARK_FILE), *_checkpoints(settings.checkpoint_dir())]
+    use_traces = [*_marks(settings.data_dir.absolute() / MARK_FILE), *_checkpoints(settings.checkpoint_dir())]
     lake, key = settings.lake_folder(), settings.data_dir.absolute() / KEY_FILE
-    found += [UseTrace(lake)] if any(lake.glob("segment=*")) else []
-    return found + ([UseTrace(key)] if key.is_file() else [])
+    use_traces += [UseTrace(lake)] if any(lake.glob("segment=*")) else []
+    return use_traces + ([UseTrace(key)] if key.is_file() else [])
 
 
-def lost(connection: Connection, known: Sequence[UseTrace]) -> Iterator[str]:
-    """Yield, a sentence each, what ``known`` has seen of the log and the log does not hold.
+def losses(connection: Connection, use_traces: Sequence[UseTrace]) -> Iterator[str]:
+    """Yield, a sentence each, what ``use_traces`` has seen of the log and the log does not hold.
 
-    ``known`` must have been read before the connection's snapshot was taken: they are never ahead of the log then.
+    ``use_traces`` must have been read before the connection's snapshot was taken: they are never ahead of the log then.
     """
     end = position_at(connection, readable_end(connection))
-    for one in known:
-        if one.seen is not None and not holds(connection, one.seen):
-            yield f"{one.path} has seen the log up to {one.seen}; the log ends at {end}, or has another event there"
+    for trace in use_traces:
+        if trace.position is not None and not holds(connection, trace.position):
+            far = f"{trace.path} has seen the log up to {trace.position}"
+            yield f"{far}; the log ends at {end}, or has another event there"
 
 
 def check_and_warn(engine: Engine, settings: Settings) -> None:
     """Do as ``check_store``, and warn in the log of what is lost: what reads it begins again where the store is."""
-    for what in check_store(engine, settings):
-        _LOG.warning("log_lost_events", what=what, then="tocsin fsck; docs/backup.md")
+    for loss in check_store(engine, settings):
+        _LOG.warning("log_lost_events", what=loss, then="tocsin fsck; docs/backup.md")
 
 
 def check_store(engine: Engine, settings: Settings) -> list[str]:
@@ -80,13 +81,13 @@ def check_store(engine: Engine, settings: Settings) -> list[str]:
     ------
     StoreDamaged : the store is empty, and was not
     """
-    known = traces(settings)
-    if not known:
+    use_traces = traces(settings)
+    if not use_traces:
         return []
     if _is_blank(engine):
-        raise StoreDamaged(_refusal(engine, known))
+        raise StoreDamaged(_refusal(engine, use_traces))
     try:
-        return _problems(engine, known)
+        return _problems(engine, use_traces)
     except OperationalError:  # it is away; whoever migrates it says so
         return []
     except DatabaseError as error:
@@ -100,8 +101,8 @@ def mark(engine: Engine, settings: Settings) -> None:
     earlier = _marks(path)
     with reading(engine) as connection:
         end = position_at(connection, readable_end(connection))
-        is_borne_out = all(one.seen is None or holds(connection, one.seen) for one in earlier)
-    if end.offset and is_borne_out and [one.seen for one in earlier] != [end]:
+        is_borne_out = all(one.position is None or holds(connection, one.position) for one in earlier)
+    if end.offset and is_borne_out and [one.position for one in earlier] != [end]:
         write_mark(settings, end)
 
 
@@ -109,12 +110,12 @@ def write_mark(settings: Settings, position: LogPosition) -> None:
     """Note that the log has come this far, whatever was noted before."""
     path = settings.data_dir.absolute() / MARK_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    own = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
-    with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    temporary_path = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    with os.fdopen(os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(json.dumps(position.to_json()) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    own.replace(path)
+    temporary_path.replace(path)
 
 
 def accept_loss(engine: Engine, settings: Settings) -> None:
@@ -161,12 +162,12 @@ def _marks(path: Path) -> list[UseTrace]:
 def _checkpoints(folder: Path) -> Iterator[UseTrace]:
     """Yield how far each query has planned to read; a checkpoint that was set aside is no trace any more."""
     for offsets in sorted(folder.glob(f"*/{_OFFSETS}")):
-        seen = planned(offsets.parent)
-        if seen is not None and seen.offset and "." not in offsets.parent.name:
-            yield UseTrace(offsets.parent, seen)
+        position = planned_position(offsets.parent)
+        if position is not None and position.offset and "." not in offsets.parent.name:
+            yield UseTrace(offsets.parent, position)
 
 
-def planned(checkpoint: Path) -> LogPosition | None:
+def planned_position(checkpoint: Path) -> LogPosition | None:
     """Return how far the query of a checkpoint has planned to read; None where nothing says it.
 
     Source: Spark's ``OffsetSeqLog``: a file per micro-batch whose last line is the source's offset, in JSON.
@@ -178,13 +179,13 @@ def planned(checkpoint: Path) -> LogPosition | None:
     return None
 
 
-def _problems(engine: Engine, known: list[UseTrace]) -> list[str]:
+def _problems(engine: Engine, use_traces: list[UseTrace]) -> list[str]:
     """Return what the store has lost; raises StoreDamaged where that is everything."""
     with reading(engine) as connection:
-        used = [one for one in known if one.seen is not None or _is_new(connection)]
+        used = [one for one in use_traces if one.position is not None or _is_new(connection)]
         if used and is_empty(connection):
             raise StoreDamaged(_refusal(engine, used))
-        return [] if is_empty(connection) else list(lost(connection, known))
+        return [] if is_empty(connection) else list(losses(connection, use_traces))
 
 
 def _is_blank(engine: Engine) -> bool:
@@ -207,8 +208,8 @@ def is_empty(connection: Connection) -> bool:
 
 def _refusal(engine: Engine, used: list[UseTrace]) -> str:
     address = engine.url.render_as_string(hide_password=True)
-    seen = [one.seen for one in used if one.seen is not None]
-    far = f" up to {max(seen, key=lambda one: one.offset)}" if seen else ""
+    positions = [one.position for one in used if one.position is not None]
+    far = f" up to {max(positions, key=lambda one: one.offset)}" if positions else ""
     paths = ", ".join(str(one.path) for one in used)
     return (
         f"The store at {address} is empty, but was used{far}, as {paths} show. It was deleted, truncated"

@@ -15,7 +15,7 @@ class ScheduledJobs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def seen(self, name: str, *, now_ms: int) -> None:
+    def record_heartbeat(self, name: str, *, now_ms: int) -> None:
         """Record a heartbeat for this job."""
         self._note(name, "seen_at_ms", now_ms)
 
@@ -39,5 +39,5 @@ class ScheduledJobs:
     def _note(self, name: str, column: str, now_ms: int) -> None:
         with writing(self._engine) as connection:
             dialect = sqlite if is_sqlite(connection) else postgresql
-            rows = dialect.insert(scheduled_job).values({"name": name, column: now_ms})
-            connection.execute(rows.on_conflict_do_update(index_elements=["name"], set_={column: now_ms}))
+            upsert = dialect.insert(scheduled_job).values({"name": name, column: now_ms})
+            connection.execute(upsert.on_conflict_do_update(index_elements=["name"], set_={column: now_ms}))

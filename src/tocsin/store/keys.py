@@ -23,5 +23,5 @@ def is_one_of(connection: Connection, column: ColumnElement[str], keys: Collecti
     listed = orjson.dumps(sorted(keys)).decode()
     if is_sqlite(connection):
         return column.in_(select(func.json_each(listed).table_valued("value").c.value))
-    each = func.jsonb_array_elements_text(cast(literal(listed), JSONB)).column_valued("key")
-    return column == func.any(func.array(select(each).scalar_subquery()))
+    key = func.jsonb_array_elements_text(cast(literal(listed), JSONB)).column_valued("key")
+    return column == func.any(func.array(select(key).scalar_subquery()))

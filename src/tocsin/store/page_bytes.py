@@ -27,16 +27,16 @@ def portion(
     most_bytes: int | None,
 ) -> BoundedList[T]:
     """Return the results of the query's rows: the first, and further ones while their documents fit."""
-    found, size = BoundedList[T](), 0
+    results, size = BoundedList[T](), 0
     if most_bytes is None:
-        found.extend(map(made_of, connection.execute(query)))
-        return found
-    with connection.execute(query.execution_options(yield_per=_FETCHED_AT_ONCE)) as rows:
-        may_differ = "document_bytes" in rows.keys()  # noqa: SIM118  # it is no dictionary
-        for row in rows:
+        results.extend(map(made_of, connection.execute(query)))
+        return results
+    with connection.execute(query.execution_options(yield_per=_FETCHED_AT_ONCE)) as result_rows:
+        may_differ = "document_bytes" in result_rows.keys()  # noqa: SIM118  # it is no dictionary
+        for row in result_rows:
             size += (may_differ and row.document_bytes) or len(row.document)
-            if found and size > most_bytes:
-                found.is_cut = True
+            if results and size > most_bytes:
+                results.is_cut = True
                 break
-            found.append(made_of(row))
-    return found
+            results.append(made_of(row))
+    return results

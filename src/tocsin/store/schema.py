@@ -70,12 +70,12 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
 
 
 def _check_version(connection: Connection, address: str) -> None:
-    found = _revision(connection)
-    if found is not None and not is_known(found):
+    revision = _revision(connection)
+    if revision is not None and not is_known(revision):
         raise Conflict(
-            f"The store at {address} has a schema that this version of Tocsin does not know ({found}): a later version "
-            "made it, or a development version before 0.1.0. Run the version that made it, or use another store: set "
-            "data_dir or database_url."
+            f"The store at {address} has a schema that this version of Tocsin does not know ({revision}): a later "
+            "version made it, or a development version before 0.1.0. Run the version that made it, or use another "
+            "store: set data_dir or database_url."
         )
 
 

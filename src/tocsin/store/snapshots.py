@@ -58,9 +58,9 @@ class Texts:
         ------
         DamagedText, LookupError : its difference or snapshot is not what was stored
         """
-        return self.made_of(row.document, row.snapshot_id, row.difference)
+        return self.text_of(row.document, row.snapshot_id, row.difference)
 
-    def made_of(self, document: str, snapshot_id: int | None, change: bytes | None) -> str:
+    def text_of(self, document: str, snapshot_id: int | None, change: bytes | None) -> str:
         """Return the text of these columns, as ``of`` does."""
         return self._reader.text(document, snapshot_id, change)
 
@@ -74,17 +74,17 @@ class _Snapshot(NamedTuple):
     content: bytes
 
 
-def stored(connection: Connection, rows: Sequence[Row]) -> list[Row]:
+def rows_to_store(connection: Connection, document_rows: Sequence[Row]) -> list[Row]:
     """Return rows of versions or events as they are stored: large documents as differences to snapshots.
 
     The rows belong into the same transaction, in this order. Snapshots that are missing are written.
     """
-    texts = [row["document"].encode() for row in rows]
-    large = {row["entity_id"] for row, text in zip(rows, texts, strict=True) if _is_large(text)}
+    texts = [row["document"].encode() for row in document_rows]
+    large = {row["entity_id"] for row, text in zip(document_rows, texts, strict=True) if _is_large(text)}
     newest = _newest(connection, large) if large else {}
     return [
-        row | (_compared(connection, row["entity_id"], text, newest) if _is_large(text) else _AS_IT_IS)
-        for row, text in zip(rows, texts, strict=True)
+        row | (_difference_columns(connection, row["entity_id"], text, newest) if _is_large(text) else _AS_IT_IS)
+        for row, text in zip(document_rows, texts, strict=True)
     ]
 
 
@@ -98,29 +98,29 @@ def _newest(connection: Connection, entity_ids: Collection[str]) -> dict[str, _S
         (entity_id,) = entity_ids
         row = _NEWEST.run(connection, {"of": entity_id}).fetchone()
         return {} if row is None else {entity_id: _Snapshot(row[0], row[1])}
-    found: dict[str, _Snapshot] = {}
-    for some in chunked(sorted(entity_ids)):
-        last = select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id.in_(some)).group_by(_SNAPSHOT.entity_id)
+    snapshots: dict[str, _Snapshot] = {}
+    for chunk in chunked(sorted(entity_ids)):
+        last = select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id.in_(chunk)).group_by(_SNAPSHOT.entity_id)
         query = select(_SNAPSHOT.entity_id, _SNAPSHOT.id, _SNAPSHOT.content).where(_SNAPSHOT.id.in_(last))
-        found |= {row.entity_id: _Snapshot(row.id, row.content) for row in connection.execute(query)}
-    return found
+        snapshots |= {row.entity_id: _Snapshot(row.id, row.content) for row in connection.execute(query)}
+    return snapshots
 
 
-def _compared(connection: Connection, entity_id: str, text: bytes, newest: dict[str, _Snapshot]) -> Row:
+def _difference_columns(connection: Connection, entity_id: str, text: bytes, newest: dict[str, _Snapshot]) -> Row:
     """Return the columns of a large text, and note its snapshot where it becomes one."""
-    known = newest.get(entity_id)
-    if known is not None:
-        change = difference(text, decompressed(known.content))
-        if len(change) <= max(_SMALL_BYTES, len(known.content) // _LARGE_SHARE):
-            return _columns(text, known, change)
-    newest[entity_id] = made = _added(connection, entity_id, text)
-    return _columns(text, made, difference(text, text))
+    snapshot = newest.get(entity_id)
+    if snapshot is not None:
+        change = difference(text, decompressed(snapshot.content))
+        if len(change) <= max(_SMALL_BYTES, len(snapshot.content) // _LARGE_SHARE):
+            return _columns(text, snapshot, change)
+    newest[entity_id] = new_snapshot = _add_snapshot(connection, entity_id, text)
+    return _columns(text, new_snapshot, difference(text, text))
 
 
-def _added(connection: Connection, entity_id: str, text: bytes) -> _Snapshot:
+def _add_snapshot(connection: Connection, entity_id: str, text: bytes) -> _Snapshot:
     content = compressed(text)
-    made = connection.execute(insert(document_snapshot), {"entity_id": entity_id, "content": content})
-    key = made.inserted_primary_key
+    inserted = connection.execute(insert(document_snapshot), {"entity_id": entity_id, "content": content})
+    key = inserted.inserted_primary_key
     assert key is not None, "both stores number rows"  # noqa: S101
     return _Snapshot(int(key[0]), content)
 

@@ -30,7 +30,7 @@ def may_pass(fault: Fault) -> bool:
     return fault.passes and fault is not UNKNOWN
 
 
-def waited_for(
+def wait_for(
     part: str,
     make: Callable[[], T],
     stopping: threading.Event,

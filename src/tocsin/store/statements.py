@@ -36,13 +36,13 @@ class Prepared:
         text = self._text(connection)
         return by_driver(connection, text.sql, lambda cursor: cursor.execute(text.sql, text.values(values)))
 
-    def run_for(self, connection: Connection, rows: Sequence[Row]) -> None:
+    def run_for(self, connection: Connection, value_rows: Sequence[Row]) -> None:
         """Run it once for each of the rows."""
-        if len(rows) == 1:
-            self.run(connection, rows[0])
+        if len(value_rows) == 1:
+            self.run(connection, value_rows[0])
             return
         text = self._text(connection)
-        by_driver(connection, text.sql, lambda cursor: cursor.executemany(text.sql, list(map(text.values, rows))))
+        by_driver(connection, text.sql, lambda cursor: cursor.executemany(text.sql, list(map(text.values, value_rows))))
 
     def _text(self, connection: Connection) -> _Text:
         """Return the statement in the words of the connection's driver."""
@@ -50,11 +50,11 @@ class Prepared:
         if name not in self._texts:
             compiled = self._statement.compile(dialect=connection.dialect, column_keys=self._columns)
             constants = {key: value for key, value in compiled.params.items() if value is not None}
-            self._texts[name] = _Text(str(compiled), _arranged(compiled.positiontup, constants))
+            self._texts[name] = _Text(str(compiled), _arrangement(compiled.positiontup, constants))
         return self._texts[name]
 
 
-def _arranged(names: Sequence[str] | None, constants: Row) -> Callable[[Row], object]:
+def _arrangement(names: Sequence[str] | None, constants: Row) -> Callable[[Row], object]:
     """Return what puts values as the driver takes them: by place where it counts them, else by name."""
     if names is None:
         return (lambda values: constants | values) if constants else (lambda values: values)

@@ -48,24 +48,24 @@ class Vault:
     def __init__(self, keys: Callable[[], list[str]]) -> None:
         self._keys = keys
 
-    def sealed_text(self, secret: str) -> str:
+    def seal_text(self, secret: str) -> str:
         """Return what is stored in the place of a secret that is one text."""
-        return to_text(self.sealed({_TEXT: secret}))
+        return to_text(self.seal({_TEXT: secret}))
 
-    def opened_text(self, kept: str) -> str:
+    def open_text(self, sealed_text: str) -> str:
         """Return the decrypted text.
 
         Raises
         ------
         WrongKey : it was sealed with a key that is not among those known
         """
-        return str(self.opened(from_text(kept))[_TEXT])
+        return str(self.open(from_text(sealed_text))[_TEXT])
 
-    def sealed(self, secrets: Document) -> Document:
+    def seal(self, secrets: Document) -> Document:
         """Return what is stored in the place of these secrets."""
         return {_SEALED: self._fernet.encrypt(to_text(secrets).encode()).decode()}
 
-    def opened(self, kept: Document) -> Document:
+    def open(self, sealed_secrets: Document) -> Document:
         """Return the secrets that were sealed.
 
         Raises
@@ -75,7 +75,7 @@ class Vault:
         from cryptography.fernet import InvalidToken
 
         try:
-            return from_text(self._fernet.decrypt(str(kept[_SEALED]).encode()).decode())
+            return from_text(self._fernet.decrypt(str(sealed_secrets[_SEALED]).encode()).decode())
         except InvalidToken as error:
             raise WrongKey() from error
 
@@ -125,10 +125,10 @@ def vault_of(connection: Connection) -> Vault:
     Unavailable : no key is configured
     """
     # Asked of the engine: a connection that writers share may be older than the vault.
-    found = connection.engine.get_execution_options().get(_OPTION)
-    if not isinstance(found, Vault):
+    vault = connection.engine.get_execution_options().get(_OPTION)
+    if not isinstance(vault, Vault):
         raise Unavailable("Secrets cannot be read or written: no key is configured.")
-    return found
+    return vault
 
 
 def reseal(engine: Engine) -> int:
@@ -139,31 +139,31 @@ def reseal(engine: Engine) -> int:
 
 def _reseal(connection: Connection, column: Column[Any], holds: ColumnElement[bool]) -> int:
     table, vault = column.table, vault_of(connection)
-    rows = connection.execute(select(*table.primary_key, column).where(holds)).all()
-    for *key, text in rows:
-        anew = to_text(vault.sealed(vault.opened(from_text(text))))
-        this = (part == value for part, value in zip(table.primary_key, key, strict=True))
-        connection.execute(update(table).where(*this).values({column.name: anew}))
-    return len(rows)
+    secret_rows = connection.execute(select(*table.primary_key, column).where(holds)).all()
+    for *key, text in secret_rows:
+        anew = to_text(vault.seal(vault.open(from_text(text))))
+        key_conditions = (part == value for part, value in zip(table.primary_key, key, strict=True))
+        connection.execute(update(table).where(*key_conditions).values({column.name: anew}))
+    return len(secret_rows)
 
 
 def _keys_of(settings: Settings) -> list[str]:
     if settings.secrets_key is not None and (keys := settings.secrets_key.get_secret_value().split()):
         return keys
-    return (_made(settings.data_dir.absolute() / KEY_FILE)).split()
+    return (_key_in_file(settings.data_dir.absolute() / KEY_FILE)).split()
 
 
-def _made(path: Path) -> str:
+def _key_in_file(path: Path) -> str:
     """Return the key in a file that only its owner may read, created by the first process that needs it."""
     if not path.exists():
         make_private(path.parent)
-        own = path.with_name(f"{path.name}.{os.getpid()}")
-        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        temporary_path = path.with_name(f"{path.name}.{os.getpid()}")
+        with os.fdopen(os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(new_key() + "\n")
         try:
-            os.link(own, path)
+            os.link(temporary_path, path)
         except FileExistsError:
             pass
         finally:
-            own.unlink()
+            temporary_path.unlink()
     return path.read_text()

@@ -37,7 +37,7 @@ class Turnstile:
         if self._store is None:
             return
         if self._files is None:
-            self._files = (_opened(self._store + _NEXT), _opened(self._store + _WRITER))
+            self._files = (_open_lock_file(self._store + _NEXT), _open_lock_file(self._store + _WRITER))
         following, writer = self._files
         _take(following, until_s)
         try:
@@ -84,5 +84,5 @@ def _in_the_way(file: int) -> str:
     )
 
 
-def _opened(path: str) -> int:
+def _open_lock_file(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

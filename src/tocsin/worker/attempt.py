@@ -237,7 +237,7 @@ async def _answers(parts: WorkerParts, dispatch: Dispatch, destination: Destinat
     """Return the message that this one answers, where the channel shows that."""
     if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
         return None
-    return await _answered(lambda: parts.failure_messages.answered_by(dispatch))
+    return await _answered(lambda: parts.failure_messages.find_answered(dispatch))
 
 
 async def _failure(parts: WorkerParts, dispatch: Dispatch) -> FailureContext | None:

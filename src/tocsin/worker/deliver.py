@@ -30,7 +30,7 @@ from tocsin.flow.track.breaker import as_probe, has_failed
 from tocsin.model.message import Delivered, Message
 from tocsin.settings import Settings
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
-from tocsin.store.startup import waited_for
+from tocsin.store.startup import wait_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import WorkerParts, build, make_store
 from tocsin.worker.lanes import Lanes
@@ -60,7 +60,7 @@ def main(settings: Settings) -> None:
 
     At its start it waits for an unavailable store.
     """
-    waited_for("worker", lambda: make_store(settings), threading.Event())
+    wait_for("worker", lambda: make_store(settings), threading.Event())
     _tune_collector()
     uvloop.run(_until_signalled(settings))
 

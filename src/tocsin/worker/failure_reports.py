@@ -31,7 +31,7 @@ class FailureReports:
     def report(self) -> int:
         """Report what is not reported yet; return how many events that made."""
         count = 0
-        for failure in self.failures.unreported():
+        for failure in self.failures.unreported_failures():
             try:
                 is_new = self.log.add(failure)
             except (Conflict, IntegrityError):  # another worker is reporting it: the next look finds out

@@ -90,7 +90,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         ("ActivityFeed", company.ids["dia"]): 1,
         ("ActivityFeed", company.ids["root"]): 1,
     }
-    assert DestinationFailures(store_engine).unreported() == []
+    assert DestinationFailures(store_engine).unreported_failures() == []
 
 
 def is_reported(engine: Engine, alert: str) -> bool:

@@ -15,7 +15,7 @@ class Heard:
         self.times: list[int] = []
         self.first = threading.Event()
 
-    def seen(self, name: str, *, now_ms: int) -> None:
+    def record_heartbeat(self, name: str, *, now_ms: int) -> None:
         self.times.append(now_ms)
         self.first.set()
 

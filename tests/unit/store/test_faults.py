@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tocsin.errors import StoreDamaged, Unavailable
-from tocsin.store.faults import fault_in, fault_of, named
+from tocsin.store.faults import failure_for, fault_in, fault_of
 
 
 class ReadOnlySqlTransaction(Exception):
@@ -50,7 +50,7 @@ def test_each_fault_has_its_name(error: Exception, name: str, *, passes: bool) -
     fault = fault_of(error)
     assert fault is not None
     assert (fault.name, fault.passes) == (name, passes)
-    failure = named(error)
+    failure = failure_for(error)
     assert isinstance(failure, StoreDamaged if name == "store_damaged" else Unavailable)
     assert bool(getattr(failure, "retry_after_s", None)) == passes
 
@@ -76,7 +76,7 @@ def test_the_cause_is_looked_for_behind_what_was_raised() -> None:
         except sqlite3.OperationalError as error:
             raise RuntimeError("could not keep this") from error
     except RuntimeError as error:
-        assert named(error) is not None
+        assert failure_for(error) is not None
 
 
 def test_what_fails_inside_spark_is_known_by_its_words() -> None:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tocsin.errors import Unavailable
-from tocsin.store.startup import may_pass, waited_for
+from tocsin.store.startup import may_pass, wait_for
 
 
 def test_a_store_that_is_not_there_yet_is_waited_for() -> None:
@@ -23,7 +23,7 @@ def test_a_store_that_is_not_there_yet_is_waited_for() -> None:
             raise answer
         return answer
 
-    assert waited_for("pipeline", make, threading.Event(), passes=may_pass) == "there"
+    assert wait_for("pipeline", make, threading.Event(), passes=may_pass) == "there"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_no_wait_mends_is_said_at_once(said: str) -> None:
         raise Unavailable(f"The store cannot be used: {said}")
 
     with pytest.raises(Unavailable, match="cannot be used"):
-        waited_for("server", make, threading.Event())
+        wait_for("server", make, threading.Event())
 
 
 def test_who_stops_does_not_wait_for_the_store() -> None:
@@ -49,4 +49,4 @@ def test_who_stops_does_not_wait_for_the_store() -> None:
         stopping.set()
         raise Unavailable("connection refused")
 
-    assert waited_for("server", make, stopping) is None
+    assert wait_for("server", make, stopping) is None

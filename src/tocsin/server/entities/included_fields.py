@@ -61,7 +61,7 @@ def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[
 
 def observed(parts: Parts, tables: Sequence[Document], visibility: Visibility) -> dict[str, list[Document]]:
     """Return what is known of the pipelines of each table, by table id, counting those that may be seen."""
-    found = parts.observations.attached([table["id"] for table in tables], OBSERVABILITY)
+    found = parts.observations.attachments([table["id"] for table in tables], OBSERVABILITY)
     named = sorted({pipeline for kept in found.values() for pipeline in kept})
     live = parts.catalogue.live(named) if named else []
     visible = visibility.sees(live)
@@ -80,11 +80,11 @@ def _profile(parts: Parts, tables: Sequence[Document]) -> Values:
 
 
 def _config(parts: Parts, tables: Sequence[Document]) -> Values:
-    return dict(parts.observations.attached([table["id"] for table in tables], CONFIG))
+    return dict(parts.observations.attachments([table["id"] for table in tables], CONFIG))
 
 
 def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
-    found = parts.observations.attached([table["id"] for table in tables], JOINS)
+    found = parts.observations.attachments([table["id"] for table in tables], JOINS)
     return {table_id: summary(kept, _today(parts)) for table_id, kept in found.items()}
 
 
@@ -94,13 +94,13 @@ def _usage(parts: Parts, used: Sequence[Document]) -> Values:
 
 def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
     """Return the metrics of tables; those of columns are part of the column."""
-    found = parts.observations.attached([table["id"] for table in tables], METRICS)
+    found = parts.observations.attachments([table["id"] for table in tables], METRICS)
     return {one: [metric for metric in kept["metrics"] if "columnName" not in metric] for one, kept in found.items()}
 
 
 def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
     """Return the columns of each table with their metrics; none of a table that has no metrics."""
-    found = parts.observations.attached([table["id"] for table in tables], METRICS)
+    found = parts.observations.attachments([table["id"] for table in tables], METRICS)
     return [
         [_measured(column, found[table["id"]]["metrics"]) for column in table.get("columns") or ()]
         if table["id"] in found
@@ -115,7 +115,7 @@ def _measured(column: Document, metrics: Sequence[Document]) -> Document:
 
 
 def _query(parts: Parts, cases: Sequence[Document]) -> Values:
-    found = parts.observations.attached([case["id"] for case in cases], QUERY)
+    found = parts.observations.attachments([case["id"] for case in cases], QUERY)
     return {case_id: kept[QUERY] for case_id, kept in found.items()}
 
 
@@ -125,7 +125,7 @@ def _incident(parts: Parts, cases: Sequence[Document]) -> Values:
 
 
 def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
-    found = parts.observations.attached([asset["id"] for asset in assets], votes.KIND)
+    found = parts.observations.attachments([asset["id"] for asset in assets], votes.KIND)
     voters = {user for kept in found.values() for side in kept.values() for user in side}
     known = {user["id"]: user for user in parts.catalogue.live(sorted(voters))} if voters else {}
     return {asset["id"]: _vote(found.get(asset["id"], {}), known) for asset in assets}

@@ -86,7 +86,7 @@ def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> lis
     """Return connections in clear: bots have to connect."""
     if not views:
         return views
-    known = caller.parts.observations.attached([view["id"] for view in views], secrets.KIND)
+    known = caller.parts.observations.attachments([view["id"] for view in views], secrets.KIND)
     return [secrets.in_clear(row, view, known.get(view["id"], {})) for view in views]
 
 

@@ -43,7 +43,7 @@ from tocsin.server.access.permissions import seen
 from tocsin.server.http.request import Caller
 from tocsin.server.http.unserved import unserved
 from tocsin.store.entities.write import lookups
-from tocsin.store.faults import named
+from tocsin.store.faults import failure_for
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -113,7 +113,7 @@ class Boundary:
         except Exception as error:  # the request boundary, one of the three places of the house style
             if scope["type"] != "http":
                 raise
-            if (failure := named(error)) is not None:
+            if (failure := failure_for(error)) is not None:
                 path, reason = logged_path(scope), failure.message
                 _log.warning("request_unavailable", method=scope["method"], path=path, reason=reason)
                 if not started:

@@ -57,7 +57,7 @@ def _destinations(connection: Connection, alert_id: str, alert: Document) -> Ite
             yield one
             continue
         row = _row(connection, alert_id, one["id"])
-        known = vault_of(connection).opened(from_text(row.document)) if row else {}
+        known = vault_of(connection).open(from_text(row.document)) if row else {}
         masked, kept = split_secrets(config, known)
         if kept != known or (row.bot is None and "botToken" in kept):
             _keep(connection, alert_id, one["id"], kept)
@@ -71,7 +71,7 @@ def _row(connection: Connection, alert_id: str, destination_id: str) -> Any:  # 
 
 def _keep(connection: Connection, alert_id: str, destination_id: str, kept: Document) -> None:
     values = {
-        "document": to_text(vault_of(connection).sealed(kept)),
+        "document": to_text(vault_of(connection).seal(kept)),
         "bot": bot_of(kept["botToken"]) if "botToken" in kept else None,
     }
     row = {"subscription_id": alert_id, "destination_id": destination_id, **values}

@@ -157,7 +157,7 @@ class Subscriptions:
         query = select(destination_secret.c.destination_id, destination_secret.c.document)
         with reading(self._engine) as connection:
             rows = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id)).all()
-            return {destination: vault_of(connection).opened(from_text(text)) for destination, text in rows}
+            return {destination: vault_of(connection).open(from_text(text)) for destination, text in rows}
 
     def of_administrators_by(self, bot: str) -> list[EventSubscription]:
         """Return the alerts of administrators that send by this bot (``bot_of``), secrets masked."""
@@ -171,7 +171,7 @@ class Subscriptions:
                 {
                     "subscription_id": subscription_id,
                     "destination_id": destination_id,
-                    "document": to_text(vault_of(connection).sealed(document)),
+                    "document": to_text(vault_of(connection).seal(document)),
                     "bot": bot_of(document["botToken"]) if "botToken" in document else None,
                 }
                 for destination_id, document in secrets.items()

@@ -22,7 +22,7 @@ from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.store import tables
 from tocsin.store.chunks import chunked
-from tocsin.store.documents import STORED, reference_of, stored_of
+from tocsin.store.documents import STORED, entity_of, reference_of
 from tocsin.store.entities import changes, projections
 from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
@@ -211,7 +211,7 @@ class SqlBatch(SqlTransaction):
     def _fetch(self, entity_type: str, column: str, values: Sequence[str], hold: Hold) -> None:
         """Look up these values, none of which is kept back, and remember what is there."""
         rows = self._opened.execute(_FETCH[column, hold], {"entity_type": entity_type, "values": list(values)})
-        found = {stored.id if column == "id" else stored.fqn: stored for stored in (stored_of(*row) for row in rows)}
+        found = {stored.id if column == "id" else stored.fqn: stored for stored in (entity_of(*row) for row in rows)}
         projections.add_memberships(self._opened, entity_type, [stored.document for stored in found.values()])
         for value in values:
             self._known[entity_type, column, value] = _Known(found.get(value), hold)

@@ -26,7 +26,7 @@ from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.chunks import chunked
-from tocsin.store.documents import REFERENCE, STORED, from_text, reference_of, stored_of, tenths_of
+from tocsin.store.documents import REFERENCE, STORED, entity_of, from_text, reference_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.entities import projections
 from tocsin.store.entities.batch import Rehearsal, SqlBatch
@@ -148,14 +148,14 @@ class SqlCatalogue:
         """Return every live entity of a type whose FQN is below ``fqn``, in FQN order."""
         query = select(*STORED).where(_ENTITY.entity_type == entity_type, lies_under(fqn), ~_ENTITY.deleted)
         with reading(self._engine) as connection:
-            return [stored_of(*row).document for row in connection.execute(query.order_by(_ENTITY.fqn))]
+            return [entity_of(*row).document for row in connection.execute(query.order_by(_ENTITY.fqn))]
 
     def children(self, entity_type: str, parent_id: str) -> list[Document]:
         """Return every live child of a type of an entity, in FQN order."""
         mine = _ENTITY.entity_type == entity_type, _ENTITY.parent_id == parent_id, ~_ENTITY.deleted
         with reading(self._engine) as connection:
             rows = connection.execute(select(*STORED).where(*mine).order_by(_ENTITY.fqn))
-            return [stored_of(*row).document for row in rows]
+            return [entity_of(*row).document for row in rows]
 
     def teams_under(self, team_id: str) -> list[Document]:
         """Return every descendant of a team, each once and after its ancestors."""
@@ -164,7 +164,7 @@ class SqlCatalogue:
             found: dict[str, Document] = {one: {} for one in ids}
             for some in chunked(ids):
                 rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(some)))
-                found |= {one.id: one.document for one in (stored_of(*row) for row in rows)}
+                found |= {one.id: one.document for one in (entity_of(*row) for row in rows)}
             documents = list(found.values())
             projections.add_memberships(connection, "team", documents)
         return documents
@@ -306,7 +306,7 @@ def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
     row = _row(connection, _FOUND, entity_type, key)
     if row is None:
         return None
-    found = stored_of(*row)
+    found = entity_of(*row)
     projections.add_memberships(connection, entity_type, [found.document])
     return found
 

@@ -19,7 +19,7 @@ from tocsin.store.documents import Row, entity_row, to_text, version_row
 from tocsin.store.entities import projections
 from tocsin.store.entities.past_relations import RelationChanges
 from tocsin.store.people import tokens
-from tocsin.store.snapshots import VERSION_TEXT, stored
+from tocsin.store.snapshots import VERSION_TEXT, rows_to_store
 from tocsin.store.statements import Prepared
 
 _CHANGEABLE = (
@@ -83,7 +83,7 @@ def write(connection: Connection, changes: Sequence[EntityChange], relations: Re
     if renamed:
         connection.execute(_RENAME, [_named_new(row, ("id", "fqn", "name")) for row in renamed.values()])
     if versions:
-        _INSERT_VERSION.run_for(connection, stored(connection, versions))
+        _INSERT_VERSION.run_for(connection, rows_to_store(connection, versions))
     last = whole(changes)
     projections.write(connection, last)
     note_creators(connection, [change.new for change in changes if change.is_version])

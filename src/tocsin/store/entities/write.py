@@ -28,7 +28,7 @@ from tocsin.store.access import rules_revision
 from tocsin.store.alerts.editors import SqlAlertEditors
 from tocsin.store.alerts.incidents import SqlAlertIncidents
 from tocsin.store.chunks import chunked
-from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
+from tocsin.store.documents import REFERENCE, STORED, Row, entity_of, from_text, reference_of, to_text
 from tocsin.store.entities import authors, changes, label_names, past_relations, projections
 from tocsin.store.entities import names as former_names
 from tocsin.store.entities.changes import EntityChange
@@ -138,7 +138,7 @@ class SqlTransaction:
             wanted = {"entity_type": entity_type, "value": value}
             row = _FIND[column, hold].run(self._connection, wanted).fetchone()
             if row:
-                found = stored_of(*row)
+                found = entity_of(*row)
                 projections.add_memberships(self._connection, entity_type, [found.document])
                 return found
         return None
@@ -355,7 +355,7 @@ class SqlTransaction:
                 keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
 
     def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
-        return [stored_of(*row) for row in self._run(held(query, hold))]
+        return [entity_of(*row) for row in self._run(held(query, hold))]
 
 
 def reference_on(connection: Connection, entity_type: str, key: Key) -> Document | None:

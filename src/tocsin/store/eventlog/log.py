@@ -24,7 +24,7 @@ from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports
 from tocsin.store.page_bytes import BoundedList, portion
-from tocsin.store.snapshots import EVENT_TEXT, Texts, stored
+from tocsin.store.snapshots import EVENT_TEXT, Texts, rows_to_store
 from tocsin.store.statements import Prepared
 
 _EVENT = tables.change_event.c
@@ -57,7 +57,7 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
     """Add events to the log inside the write transaction; return their offsets, in order."""
     if not events:
         return []
-    rows = stored(connection, [_row(captured) for captured in events])
+    rows = rows_to_store(connection, [_row(captured) for captured in events])
     offsets = _append_sqlite(connection, rows) if is_sqlite(connection) else _append_postgresql(connection, rows)
     add_reports(connection, list(zip(offsets, events, strict=True)))
     return offsets

@@ -95,7 +95,7 @@ def _newest(row: Row, stored: Stored, texts: Texts, later: Sequence[NewNames]) -
         yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} has no version {version}")
         return
     try:
-        kept = texts.made_of(row["kept_document"], row["kept_snapshot_id"], row["kept_difference"])
+        kept = texts.text_of(row["kept_document"], row["kept_snapshot_id"], row["kept_difference"])
         document = None if kept == row["document"] else orjson.loads(kept)
     except DAMAGED:
         return  # the check of versions reports it

@@ -20,7 +20,7 @@ from tocsin.store.engine import is_sqlite, writing
 from tocsin.store.entities import projections
 from tocsin.store.fsck import dangling, entities, events, rebuilding, values
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding, Look
-from tocsin.store.high_water_marks import UseTrace, lost
+from tocsin.store.high_water_marks import UseTrace, losses
 from tocsin.store.tables import METADATA, change_event, entity, entity_version
 
 ReportProgress = Callable[[int, int], None]
@@ -85,7 +85,7 @@ def inspect(
             done += rows
             report(done, total)
 
-        for what in lost(connection, known):
+        for what in losses(connection, known):
             made.add(Finding(Damage.LOST_EVENTS, "change_event", what))
         for look, _ in looks:
             for finding in _found(look, connection, advance):

@@ -26,5 +26,5 @@ def belongs(entity_type: str, domain_ids: Any) -> _Condition:  # Any: SQLAlchemy
 def belongs_to_none(entity_type: str) -> _Condition:
     """Return the condition that an entity of this type belongs to no domain."""
     # PostgreSQL asks NOT IN of so many row by row.
-    one = reached(entity_type, DOMAINS).subquery()
-    return ~exists().where(one.c.id == _ENTITY.id)
+    members = reached(entity_type, DOMAINS).subquery()
+    return ~exists().where(members.c.id == _ENTITY.id)

@@ -71,13 +71,13 @@ def find(connection: Connection, from_id: str, to_id: str) -> Edge | None:
 def touching(connection: Connection, entity_id: str) -> list[Edge]:
     """Return every edge that leads from or to an asset, or whose data it moves."""
     keys = (_EDGE.from_id, _EDGE.to_id)
-    some = union(
+    edge_keys = union(
         select(*keys).where(_EDGE.from_id == entity_id),
         select(*keys).where(_EDGE.to_id == entity_id),
         select(_CARRIER.from_id, _CARRIER.to_id).where(_CARRIER.carrier_id == entity_id),
     ).subquery()
-    chosen = EDGES.join(some, and_(some.c.from_id == _EDGE.from_id, some.c.to_id == _EDGE.to_id))
-    return read(connection, chosen)
+    query = EDGES.join(edge_keys, and_(edge_keys.c.from_id == _EDGE.from_id, edge_keys.c.to_id == _EDGE.to_id))
+    return read(connection, query)
 
 
 def read(connection: Connection, query: Select[Any]) -> list[Edge]:  # Any: SQLAlchemy's tuple of columns
@@ -89,13 +89,13 @@ def put(connection: Connection, from_: Stored, to: Stored, details: Document) ->
     """Add an edge or replace its details; return whether it is new."""
     before = remove(connection, from_.id, to.id)
     pipeline = details.get("pipeline")
-    kept = {key: value for key, value in details.items() if key != "pipeline"}
+    stored_details = {key: value for key, value in details.items() if key != "pipeline"}
     row = {
         "from_id": from_.id,
         "to_id": to.id,
         "from_type": from_.entity_type,
         "to_type": to.entity_type,
-        "details": to_text(_columns(kept, _made_short(from_.fqn), _made_short(to.fqn))),
+        "details": to_text(_columns(stored_details, _made_short(from_.fqn), _made_short(to.fqn))),
         "since_offset": before["since_offset"] if before else 0,
     }
     connection.execute(insert(tables.lineage_edge), row)
@@ -107,8 +107,8 @@ def put(connection: Connection, from_: Stored, to: Stored, details: Document) ->
 
 def remove(connection: Connection, from_id: str, to_id: str) -> dict[str, object] | None:
     """Remove an edge; return its ``other_type`` and ``since_offset``, None if there was none."""
-    gone = delete(tables.lineage_edge).where(between(from_id, to_id)).returning(_EDGE.to_type, _EDGE.since_offset)
-    row = connection.execute(gone).first()
+    deletion = delete(tables.lineage_edge).where(between(from_id, to_id)).returning(_EDGE.to_type, _EDGE.since_offset)
+    row = connection.execute(deletion).first()
     carried = and_(_CARRIER.from_id == from_id, _CARRIER.to_id == to_id)
     connection.execute(delete(lineage_carrier).where(carried))
     return None if row is None else {"other_type": row.to_type, "since_offset": row.since_offset}
@@ -126,17 +126,19 @@ def _columns(details: Document, of_from: Callable[[str], str], of_to: Callable[[
     """Return the details with every column's name put through the function of the end it belongs to."""
     if "columnsLineage" not in details:
         return details
-    return details | {"columnsLineage": list(_renamed(details["columnsLineage"], of_from, of_to))}
+    return details | {"columnsLineage": list(_converted_entries(details["columnsLineage"], of_from, of_to))}
 
 
-def _renamed(entries: list[Document], of_from: Callable[[str], str], of_to: Callable[[str], str]) -> Iterator[Document]:
+def _converted_entries(
+    entries: list[Document], of_from: Callable[[str], str], of_to: Callable[[str], str]
+) -> Iterator[Document]:
     for entry in entries:
-        named = dict(entry)
+        converted = dict(entry)
         if "fromColumns" in entry:
-            named["fromColumns"] = [of_from(column) for column in entry["fromColumns"]]
+            converted["fromColumns"] = [of_from(column) for column in entry["fromColumns"]]
         if "toColumn" in entry:
-            named["toColumn"] = of_to(entry["toColumn"])
-        yield named
+            converted["toColumn"] = of_to(entry["toColumn"])
+        yield converted
 
 
 def _made_short(fqn: str) -> Callable[[str], str]:

@@ -38,18 +38,18 @@ class Impact:
         self._engine = engine
         self._directory = SqlDirectory(engine)
 
-    def walk(self, root: Document, depth: int, most: int = MOST_ASSETS) -> Walk:
-        """Return the downstream assets of ``root``, at most ``most``, nearest first.
+    def walk(self, root: Document, depth: int, max_assets: int = MOST_ASSETS) -> Walk:
+        """Return the downstream assets of ``root``, at most ``max_assets``, nearest first.
 
         Soft-deleted assets are not reached, and nothing through them.
         """
-        steps = _Steps(root, most)
+        steps = _Steps(root, max_assets)
         with reading(self._engine) as connection:
             for number in range(1, depth + 1):
                 if not steps.front or steps.is_cut:
                     break
                 first = _first(connection, root) if number == 1 else ()
-                limit = most * _EDGES_AN_ASSET
+                limit = max_assets * _EDGES_AN_ASSET
                 steps.take(number, [*first, *_leaving(connection, sorted(steps.front), limit)], limit)
         return Walk(tuple(steps.found.values()), tuple(steps.edges), steps.is_cut)
 
@@ -60,9 +60,9 @@ class Impact:
 
     def people(self, owners: Iterable[Document]) -> set[str]:
         """Return the ids of the people these owners are or consist of, without bots and who is deleted."""
-        known = list(owners)
-        teams = {owner["id"] for owner in known if owner["type"] == "team"}
-        users = {owner["id"] for owner in known if owner["type"] == "user"}
+        references = list(owners)
+        teams = {owner["id"] for owner in references if owner["type"] == "team"}
+        users = {owner["id"] for owner in references if owner["type"] == "user"}
         users |= {member.user_id for member in self._directory.members(teams)}
         return {person.id for person in self._directory.people(users) if not (person.is_bot or person.deleted)}
 
@@ -76,12 +76,12 @@ class Impact:
 class _Steps:
     """A walk under way: what it found, and where it goes on."""
 
-    def __init__(self, root: Document, most: int) -> None:
+    def __init__(self, root: Document, max_assets: int) -> None:
         self.found: dict[str, Reached] = {}
         self.edges: list[Edge] = []
         self.front: set[str] = {root["id"]}
         self.is_cut = False
-        self._root_id, self._most = root["id"], most
+        self._root_id, self._max_assets = root["id"], max_assets
 
     def take(self, level: int, near: list[Edge], limit: int) -> None:
         """Go one level on, along these edges; as many as ``limit`` are not all there are."""
@@ -100,7 +100,7 @@ class _Steps:
         asset_id = reached.asset["id"]
         if asset_id in self.found or asset_id == self._root_id:
             return
-        if len(self.found) == self._most:
+        if len(self.found) == self._max_assets:
             self.is_cut = True
             return
         self.found[asset_id] = reached
@@ -108,8 +108,8 @@ class _Steps:
 
 
 def _leaving(connection: Connection, ids: list[str], limit: int) -> Iterator[Edge]:
-    for some in chunked(ids):
-        yield from edges.read(connection, edges.EDGES.where(edges.leaving(some)).limit(limit))
+    for chunk in chunked(ids):
+        yield from edges.read(connection, edges.EDGES.where(edges.leaving(chunk)).limit(limit))
 
 
 def _first(connection: Connection, root: Document) -> Iterator[Edge]:
@@ -119,12 +119,12 @@ def _first(connection: Connection, root: Document) -> Iterator[Edge]:
         yield Edge(root, edge.to, edge.details)
     event = change_event.c
     deletion = (event.entity_id == root["id"]) & (event.event_type == EventType.ENTITY_DELETED.value)
-    gone = select(func.max(event.log_offset)).where(deletion).scalar_subquery()
+    deletion_offset = select(func.max(event.log_offset)).where(deletion).scalar_subquery()
     fed = (
         select(*REFERENCE)
         .join(past_relation, past_relation.c.other_id == entity.c.id)
         .where(past_relation.c.entity_id == root["id"], past_relation.c.relation == DOWNSTREAM)
-        .where(past_relation.c.until_offset == gone)
+        .where(past_relation.c.until_offset == deletion_offset)
         .order_by(entity.c.fqn)
     )
     for row in connection.execute(fed):

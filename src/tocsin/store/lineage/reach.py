@@ -44,8 +44,8 @@ class Lineage:
         if entity is None:
             raise NotFound(f"{entity_type} {key} not found")
         with reading(self._engine) as connection:
-            upstream = _reached(connection, entity["id"], upstream_depth, upstream=True)
-            downstream = _reached(connection, entity["id"], downstream_depth, upstream=False)
+            upstream = _edges_within_depth(connection, entity["id"], upstream_depth, upstream=True)
+            downstream = _edges_within_depth(connection, entity["id"], downstream_depth, upstream=False)
         ends = {end["id"]: end for edge in (*upstream, *downstream) for end in (edge.from_, edge.to)}
         ends.pop(entity["id"], None)
         return {
@@ -61,8 +61,8 @@ class Lineage:
         with reading(self._engine) as connection:
             leading = _ends(connection, (edge.to_id, edge.from_id, edge.from_type), ids)
             leaving = _ends(connection, (edge.from_id, edge.to_id, edge.to_type), ids)
-        seen = sees([end for _, end in (*leading, *leaving)])
-        counts = [Counter(one for one, end in ways if end["id"] in seen) for ways in (leading, leaving)]
+        visible_ids = sees([end for _, end in (*leading, *leaving)])
+        counts = [Counter(one for one, end in ways if end["id"] in visible_ids) for ways in (leading, leaving)]
         return {one: (counts[0][one], counts[1][one]) for one in ids}
 
     def leading_to(self, ids: Sequence[str]) -> list[Edge]:
@@ -78,35 +78,35 @@ class Lineage:
         NotFound : there is no such edge
         """
         with reading(self._engine) as connection:
-            found = edges.read(connection, edges.EDGES.where(edges.between(from_id, to_id)))
-        if not found:
+            stored_edges = edges.read(connection, edges.EDGES.where(edges.between(from_id, to_id)))
+        if not stored_edges:
             raise NotFound(f"lineage edge from {from_id} to {to_id} not found")
-        return found[0]
+        return stored_edges[0]
 
 
 def _ends(
     connection: Connection, columns: tuple[Column[str], Column[str], Column[str]], ids: Sequence[str]
 ) -> list[tuple[str, Document]]:
     """Return, for each edge at these assets, the asset and a reference to the other end."""
-    found: list[tuple[str, Document]] = []
-    for some in chunked(ids):
-        rows = connection.execute(select(*columns).where(columns[0].in_(some)))
-        found += [(str(row[0]), {"id": row[1], "type": row[2]}) for row in rows]
-    return found
+    ends: list[tuple[str, Document]] = []
+    for chunk in chunked(ids):
+        edge_rows = connection.execute(select(*columns).where(columns[0].in_(chunk)))
+        ends += [(str(row[0]), {"id": row[1], "type": row[2]}) for row in edge_rows]
+    return ends
 
 
-def _reached(connection: Connection, start: str, depth: int, *, upstream: bool) -> list[Edge]:
+def _edges_within_depth(connection: Connection, start: str, depth: int, *, upstream: bool) -> list[Edge]:
     """Return every edge on the ways of at most ``depth`` steps from ``start``, nearest first."""
-    found: list[Edge] = []
-    seen, level = {start}, {start}
+    reached_edges: list[Edge] = []
+    visited, level = {start}, {start}
     for _ in range(depth):
         near = edges_at(connection, sorted(level), upstream=upstream)
-        found += near
-        level = {(edge.from_ if upstream else edge.to)["id"] for edge in near} - seen
+        reached_edges += near
+        level = {(edge.from_ if upstream else edge.to)["id"] for edge in near} - visited
         if not level:
             break
-        seen |= level
-    return found
+        visited |= level
+    return reached_edges
 
 
 def edges_at(connection: Connection, ids: Sequence[str], *, upstream: bool) -> list[Edge]:

@@ -56,7 +56,7 @@ class ReportsAcross:
     ) -> FoundReports:
         """Return a page of the reports of these kinds about live entities of a type that may be seen."""
         with reading(self._engine) as connection:
-            found = and_(
+            condition = and_(
                 _ROW.kind.in_(sorted(kinds)),
                 _ROW.timestamp_ms.between(window.start_ms, window.end_ms),
                 _ENTITY.entity_type == entity_type,
@@ -64,17 +64,18 @@ class ReportsAcross:
                 visible_of(connection, entity_type, visible_to),
             )
             joined = series.join(tables.entity, _ENTITY.id == _ROW.entity_id)
-            total = connection.execute(select(func.count()).select_from(joined).where(found)).scalar_one()
+            total = connection.execute(select(func.count()).select_from(joined).where(condition)).scalar_one()
             query = select(_ROW.timestamp_ms, _ROW.kind, _ROW.part, _ROW.document, *REFERENCE).select_from(joined)
-            query = query.where(found, *_beyond(window)).order_by(_ROW.timestamp_ms.desc(), *_PLACE)
-            rows = list(connection.execute(query.limit(window.limit + 1)))
-        shown = rows[: window.limit]
+            query = query.where(condition, *_beyond(window)).order_by(_ROW.timestamp_ms.desc(), *_PLACE)
+            report_rows = list(connection.execute(query.limit(window.limit + 1)))
+        page_rows = report_rows[: window.limit]
         reports = [
-            FoundReport(reference_of(*named), kind, part, from_text(text)) for _, kind, part, text, *named in shown
+            FoundReport(reference_of(*reference), kind, part, from_text(text))
+            for _, kind, part, text, *reference in page_rows
         ]
-        if not shown or len(rows) == len(shown):
+        if not page_rows or len(report_rows) == len(page_rows):
             return FoundReports(reports, total)
-        at_ms, kind, part, _, entity_id, *_ = shown[-1]
+        at_ms, kind, part, _, entity_id, *_ = page_rows[-1]
         return FoundReports(reports, total, place_text(at_ms, f"{entity_id}|{kind}|{part}"))
 
 

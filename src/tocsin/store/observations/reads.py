@@ -50,10 +50,14 @@ class ObservationReads:
         query = query.order_by(_ROW.timestamp_ms.desc(), _ROW.part).limit(window.limit + 1)
         with reading(self._engine) as connection:
             total = connection.execute(select(func.count()).select_from(series).where(*conditions)).scalar_one()
-            rows = list(connection.execute(query))
-        shown = rows[: window.limit]
-        after = place_text(shown[-1].timestamp_ms, shown[-1].part) if shown and len(rows) > len(shown) else None
-        return ReportPage([from_text(row.document) for row in shown], total, after)
+            report_rows = list(connection.execute(query))
+        page_rows = report_rows[: window.limit]
+        after = (
+            place_text(page_rows[-1].timestamp_ms, page_rows[-1].part)
+            if page_rows and len(report_rows) > len(page_rows)
+            else None
+        )
+        return ReportPage([from_text(row.document) for row in page_rows], total, after)
 
     def latest(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
         """Return the newest report of one kind about each entity itself, by the entity's id."""
@@ -70,9 +74,9 @@ class ObservationReads:
 
     def latest_by_part(self, entity_id: str, kind: str) -> dict[str, Document]:
         """Return the newest report of one kind about each part of an entity, by the part."""
-        own = and_(_ROW.entity_id == entity_id, _ROW.kind == kind)
-        newest = select(_ROW.part, func.max(_ROW.timestamp_ms)).where(own).group_by(_ROW.part)
-        query = select(_ROW.part, _ROW.document).where(own, tuple_(_ROW.part, _ROW.timestamp_ms).in_(newest))
+        condition = and_(_ROW.entity_id == entity_id, _ROW.kind == kind)
+        newest = select(_ROW.part, func.max(_ROW.timestamp_ms)).where(condition).group_by(_ROW.part)
+        query = select(_ROW.part, _ROW.document).where(condition, tuple_(_ROW.part, _ROW.timestamp_ms).in_(newest))
         with reading(self._engine) as connection:
             return {part: from_text(text) for part, text in connection.execute(query)}
 
@@ -84,24 +88,24 @@ class ObservationReads:
         last = query.where(_ROW.entity_id.in_(entity_ids), _ROW.kind == kind).subquery().c
         of_entity = func.row_number().over(partition_by=last.entity_id, order_by=(last.timestamp_ms.desc(), last.part))
         placed = select(last.entity_id, last.document, of_entity.label("place")).where(last.place == 1).subquery().c
-        chosen = select(placed.entity_id, placed.document).where(placed.place <= count)
-        found: dict[str, list[Document]] = {}
+        documents = select(placed.entity_id, placed.document).where(placed.place <= count)
+        reports: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
-            for entity_id, text in connection.execute(chosen.order_by(placed.entity_id, placed.place)):
-                found.setdefault(entity_id, []).append(from_text(text))
-        return found
+            for entity_id, text in connection.execute(documents.order_by(placed.entity_id, placed.place)):
+                reports.setdefault(entity_id, []).append(from_text(text))
+        return reports
 
-    def attached(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
+    def attachments(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
         """Return what of this kind is attached to each entity, by the entity's id."""
         query = select(attachment.c.entity_id, attachment.c.document).where(
             attachment.c.entity_id.in_(entity_ids), attachment.c.kind == kind
         )
         with reading(self._engine) as connection:
-            found = {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
-            if kind != SECRETS or not found:
-                return found
+            documents = {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
+            if kind != SECRETS or not documents:
+                return documents
             vault = vault_of(connection)
-            return {entity_id: vault.opened(kept) for entity_id, kept in found.items()}
+            return {entity_id: vault.open(kept) for entity_id, kept in documents.items()}
 
     def owners(self, entity_id: str) -> list[Document]:
         """Return references to an entity's effective owners: its own or inherited ones."""

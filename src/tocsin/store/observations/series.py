@@ -38,19 +38,19 @@ class SqlSeries:
         """
         if len(line.part.encode()) > LONGEST_PART_BYTES:
             raise InvalidInput(f"a name is longer than {LONGEST_PART_BYTES} bytes", field="name")
-        known = self.at(line, report.at_ms)
+        previous = self.at(line, report.at_ms)
         values = {"status": report.status, "document": to_text(report.document)}
-        if known is None:
+        if previous is None:
             key = {"entity_id": line.entity_id, "kind": line.kind, "part": line.part, "timestamp_ms": report.at_ms}
             self._run(insert(series), key | values)
         else:
             self._run(update(series).where(_of(line), _ROW.timestamp_ms == report.at_ms).values(values))
-        return known
+        return previous
 
     def at(self, line: Line, at_ms: int) -> Document | None:
         """Return what was reported at that moment."""
-        found = self._run(select(_ROW.document).where(_of(line), _ROW.timestamp_ms == at_ms)).scalar_one_or_none()
-        return None if found is None else from_text(found)
+        text = self._run(select(_ROW.document).where(_of(line), _ROW.timestamp_ms == at_ms)).scalar_one_or_none()
+        return None if text is None else from_text(text)
 
     def latest(self, line: Line) -> StoredReport | None:
         """Return the newest report."""
@@ -60,9 +60,9 @@ class SqlSeries:
 
     def remove(self, line: Line, at_ms: int) -> Document | None:
         """Forget what was reported at that moment, and return it; None if there was nothing."""
-        known = self.at(line, at_ms)
+        previous = self.at(line, at_ms)
         self._run(delete(series).where(_of(line), _ROW.timestamp_ms == at_ms))
-        return known
+        return previous
 
 
 class SqlAttachments:
@@ -73,20 +73,20 @@ class SqlAttachments:
 
     def get(self, entity_id: str, kind: str) -> Document | None:
         """Return what of this kind is attached to an entity."""
-        found = self._run(select(attachment.c.document).where(_attached(entity_id, kind))).scalar_one_or_none()
-        if found is None:
+        text = self._run(select(attachment.c.document).where(_is_attachment(entity_id, kind))).scalar_one_or_none()
+        if text is None:
             return None
-        return vault_of(self._connection).opened(from_text(found)) if kind == SECRETS else from_text(found)
+        return vault_of(self._connection).open(from_text(text)) if kind == SECRETS else from_text(text)
 
     def put(self, entity_id: str, kind: str, document: Document) -> None:
         """Attach a document in place of the one of this kind that was there."""
         self.remove(entity_id, kind)
-        kept = vault_of(self._connection).sealed(document) if kind == SECRETS else document
-        self._run(insert(attachment), {"entity_id": entity_id, "kind": kind, "document": to_text(kept)})
+        stored_document = vault_of(self._connection).seal(document) if kind == SECRETS else document
+        self._run(insert(attachment), {"entity_id": entity_id, "kind": kind, "document": to_text(stored_document)})
 
     def remove(self, entity_id: str, kind: str) -> bool:
         """Take away what of this kind is attached; False if nothing was."""
-        return self._run(delete(attachment).where(_attached(entity_id, kind))).rowcount > 0
+        return self._run(delete(attachment).where(_is_attachment(entity_id, kind))).rowcount > 0
 
 
 def erase(connection: Connection, entity_id: str) -> None:
@@ -103,5 +103,5 @@ def _of(line: Line) -> Any:  # Any: SQLAlchemy's condition
     return and_(_ROW.entity_id == line.entity_id, _ROW.kind == line.kind, _ROW.part == line.part)
 
 
-def _attached(entity_id: str, kind: str) -> Any:  # Any: SQLAlchemy's condition
+def _is_attachment(entity_id: str, kind: str) -> Any:  # Any: SQLAlchemy's condition
     return and_(attachment.c.entity_id == entity_id, attachment.c.kind == kind)

@@ -44,8 +44,8 @@ class SqlUsage:
 
     def add(self, entity_id: str, entity_type: str, day: int, count: int) -> None:
         """Add to the count of a day; what is added may be less than nothing."""
-        known = self._connection.execute(select(_ROW.count).where(_of(entity_id, day))).scalar_one_or_none()
-        self.put(entity_id, entity_type, day, (known or 0) + count)
+        previous_count = self._connection.execute(select(_ROW.count).where(_of(entity_id, day))).scalar_one_or_none()
+        self.put(entity_id, entity_type, day, (previous_count or 0) + count)
 
     def rank(self, entity_type: str, day: int) -> None:
         """Work out how all entities of a type whose use was reported on a day rank among each other."""
@@ -58,9 +58,9 @@ class SqlUsage:
             )
             ranked = select(used.c.entity_id, func.percent_rank().over(order_by=used.c.count))
             ranks = [{"of": one, "on": day, "to": rank * 100} for one, rank in self._connection.execute(ranked)]
-            there = and_(_ROW.entity_id == bindparam("of"), _ROW.day == bindparam("on"))
+            is_ranked = and_(_ROW.entity_id == bindparam("of"), _ROW.day == bindparam("on"))
             if ranks:
-                self._connection.execute(update(entity_usage).where(there).values({column: bindparam("to")}), ranks)
+                self._connection.execute(update(entity_usage).where(is_ranked).values({column: bindparam("to")}), ranks)
 
 
 class Usage:
@@ -82,18 +82,18 @@ class Usage:
     def of(self, entity_id: str, day: int, days: int) -> list[Document]:
         """Return how often an entity was used on each of these days up to ``day`` that has a report, newest first."""
         with reading(self._engine) as connection:
-            found = _days(connection, [entity_id], day - days - _LONGEST, day).get(entity_id, {})
-        return [_details(found, one) for one in sorted(found, reverse=True) if day - days < one <= day]
+            counts_by_day = _days(connection, [entity_id], day - days - _LONGEST, day).get(entity_id, {})
+        return [_details(counts_by_day, one) for one in sorted(counts_by_day, reverse=True) if day - days < one <= day]
 
 
 def _days(connection: Connection, entity_ids: Sequence[str], after: int, through: int) -> dict[str, Days]:
     query = select(_ROW.entity_id, _ROW.day, _ROW.count, _ROW.daily_rank, _ROW.weekly_rank, _ROW.monthly_rank).where(
         _ROW.entity_id.in_(entity_ids), _ROW.day > after, _ROW.day <= through
     )
-    found: dict[str, dict[int, tuple[int, float, float, float]]] = defaultdict(dict)
+    days_by_entity: dict[str, dict[int, tuple[int, float, float, float]]] = defaultdict(dict)
     for entity_id, day, *counted in connection.execute(query):
-        found[entity_id][day] = (counted[0], counted[1], counted[2], counted[3])
-    return dict(found)
+        days_by_entity[entity_id][day] = (counted[0], counted[1], counted[2], counted[3])
+    return dict(days_by_entity)
 
 
 def _details(days: Days, day: int) -> Document:

@@ -30,7 +30,7 @@ class Routes:
 
         Where its secrets cannot be opened, or are being changed, all its destinations wait.
         """
-        subscription, waits_because = self._found(subscription_id)
+        subscription, waits_because = self._find_subscription(subscription_id)
         if subscription is None:
             return {}
         template, problem = self._template_of(subscription)
@@ -40,7 +40,7 @@ class Routes:
                 retries=subscription.retries,
                 batch_size=subscription.batch_size,
                 sends_arrays=destination.sends_arrays,
-                closed_because=_closed(subscription, destination),
+                closed_because=_why_closed(subscription, destination),
                 waits_because=waits_because,
                 template=template,
                 template_problem=problem,
@@ -65,13 +65,13 @@ class Routes:
 
     def _template_of(self, subscription: EventSubscription) -> tuple[Template | None, str]:
         """Return the template of an alert; without one that is there, what is wrong, if an alert names one."""
-        named = subscription.notification_template
-        if named is None:
+        reference = subscription.notification_template
+        if reference is None:
             return None, ""
-        found = self._templates.find(named.id)
-        return found, "" if found else f"template {named.name or named.id} no longer exists"
+        template = self._templates.find(reference.id)
+        return template, "" if template else f"template {reference.name or reference.id} no longer exists"
 
-    def _found(self, subscription_id: str) -> tuple[EventSubscription | None, str | None]:
+    def _find_subscription(self, subscription_id: str) -> tuple[EventSubscription | None, str | None]:
         try:
             return self._subscriptions.with_secrets(subscription_id), None
         except (StaleSecrets, WrongKey) as unreadable:
@@ -83,7 +83,7 @@ def _share(subscription: EventSubscription) -> Share:
     return Share(subscription.batch_size, by_asset, subscription.is_of_administrators)
 
 
-def _closed(subscription: EventSubscription, destination: Destination) -> str | None:
+def _why_closed(subscription: EventSubscription, destination: Destination) -> str | None:
     if not subscription.enabled:
         return "the alert is disabled"
     if not destination.enabled:

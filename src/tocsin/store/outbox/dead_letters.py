@@ -41,21 +41,21 @@ class DeadLetters:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def page(self, wanted: Selection, after: DeadLetterPlace | None, limit: int) -> BoundedList[DeadLetter]:
+    def page(self, selection: Selection, after: DeadLetterPlace | None, limit: int) -> BoundedList[DeadLetter]:
         """Return at most ``limit`` of the dead letters that are meant, after a place."""
         order = (message.c.updated_at_ms, message.c.id)
-        query = _with_last().where(GIVEN_UP_MESSAGE, *selected(wanted))
+        query = _with_last().where(GIVEN_UP_MESSAGE, *conditions_of(selection))
         if after is not None:
             query = query.where(tuple_(*order) < (after.updated_at_ms, after.id))
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(*(one.desc() for one in order)).limit(limit)).all()
-            return BoundedList(_filled(connection, [_letter(row) for row in rows]))
+            letter_rows = connection.execute(query.order_by(*(one.desc() for one in order)).limit(limit)).all()
+            return BoundedList(_with_notifications(connection, [_letter(row) for row in letter_rows]))
 
     def find(self, message_id: str) -> DeadLetter | None:
         """Return the message of that id, whatever its status."""
         with reading(self._engine) as connection:
             row = connection.execute(_with_last().where(message.c.id == message_id)).first()
-            return None if row is None else _filled(connection, [_letter(row)])[0]
+            return None if row is None else _with_notifications(connection, [_letter(row)])[0]
 
     def message(self, message_id: str) -> Message | None:
         """Return the message of that id as a worker would claim it."""
@@ -65,19 +65,19 @@ class DeadLetters:
             return None if row is None else Message(**row._mapping)
 
 
-def selected(wanted: Selection) -> list[ColumnElement[bool]]:
+def conditions_of(selection: Selection) -> list[ColumnElement[bool]]:
     """Return the conditions of a selection, on messages joined with their last attempts."""
-    row, found = message.c, list[ColumnElement[bool]]()
-    if wanted.subscription_ids is not None:
-        found.append(row.subscription_id.in_(sorted(wanted.subscription_ids)))
-    if wanted.destination_id is not None:
-        found.append(row.destination_id == wanted.destination_id)
-    if wanted.since_ms is not None:
-        found.append(row.updated_at_ms >= wanted.since_ms)
-    if wanted.until_ms is not None:
-        found.append(row.updated_at_ms <= wanted.until_ms)
+    row, conditions = message.c, list[ColumnElement[bool]]()
+    if selection.subscription_ids is not None:
+        conditions.append(row.subscription_id.in_(sorted(selection.subscription_ids)))
+    if selection.destination_id is not None:
+        conditions.append(row.destination_id == selection.destination_id)
+    if selection.since_ms is not None:
+        conditions.append(row.updated_at_ms >= selection.since_ms)
+    if selection.until_ms is not None:
+        conditions.append(row.updated_at_ms <= selection.until_ms)
     suppressed = attempt.c.reason.in_(sorted(SUPPRESSED))
-    return [*found, ~suppressed if wanted.reason is None else attempt.c.reason == wanted.reason]
+    return [*conditions, ~suppressed if selection.reason is None else attempt.c.reason == selection.reason]
 
 
 def joined_with_last(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects
@@ -86,8 +86,8 @@ def joined_with_last(query: Select[Any]) -> Select[Any]:  # Any: whatever it sel
 
 
 def _with_last() -> Select[Any]:  # Any: the columns of a dead letter
-    own = (message.c[name] for name in _OWN)
-    query = select(*own, attempt.c.reason, attempt.c.status_code, attempt.c.detail)
+    own_columns = (message.c[name] for name in _OWN)
+    query = select(*own_columns, attempt.c.reason, attempt.c.status_code, attempt.c.detail)
     return query.select_from(message).outerjoin(attempt, _LAST)
 
 
@@ -95,7 +95,7 @@ def _letter(row: Any) -> DeadLetter:  # Any: SQLAlchemy's row
     return DeadLetter(**{**row._mapping, "status": MessageStatus(row.status)})
 
 
-def _filled(connection: Connection, letters: Sequence[DeadLetter]) -> list[DeadLetter]:
+def _with_notifications(connection: Connection, letters: Sequence[DeadLetter]) -> list[DeadLetter]:
     """Return the letters with the first of their notifications, and how many there are."""
     note = notification.c
     order = func.row_number().over(partition_by=note.message_id, order_by=(note.log_offset, note.id))

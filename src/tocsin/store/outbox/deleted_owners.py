@@ -23,19 +23,19 @@ _OWNERS = "owners"
 def with_deleted_owners(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
     """Return dispatches in whose events the owners who are deleted, softly or for good, are marked."""
     worded = [one for one in dispatches if one.message.channel in WORDED]
-    named = {owner["id"] for one in worded for entry in one.entries for owner in _owners(entry)}
-    deleted = named - _live(connection, named)
+    owner_ids = {owner["id"] for one in worded for entry in one.entries for owner in _owners(entry)}
+    deleted = owner_ids - _live(connection, owner_ids)
     if not deleted:
         return list(dispatches)
-    return [_marked(one, deleted) if one.message.channel in WORDED else one for one in dispatches]
+    return [_with_marked_owners(one, deleted) if one.message.channel in WORDED else one for one in dispatches]
 
 
 def _live(connection: Connection, ids: Collection[str]) -> set[str]:
-    found = set[str]()
-    for some in chunked(sorted(ids)):
-        query = select(entity.c.id).where(entity.c.id.in_(some), entity.c.deleted.is_(False))
-        found.update(connection.scalars(query))
-    return found
+    live_ids = set[str]()
+    for chunk in chunked(sorted(ids)):
+        query = select(entity.c.id).where(entity.c.id.in_(chunk), entity.c.deleted.is_(False))
+        live_ids.update(connection.scalars(query))
+    return live_ids
 
 
 def _owners(entry: Entry) -> list[Document]:
@@ -45,7 +45,7 @@ def _owners(entry: Entry) -> list[Document]:
     return [one for one in owners if isinstance(one, dict) and isinstance(one.get("id"), str)]
 
 
-def _marked(dispatch: Dispatch, deleted: Collection[str]) -> Dispatch:
+def _with_marked_owners(dispatch: Dispatch, deleted: Collection[str]) -> Dispatch:
     return replace(dispatch, entries=tuple(_entry(one, deleted) for one in dispatch.entries))
 
 

@@ -35,7 +35,7 @@ class FailureMessages:
         self._engine = engine
         self._directory = SqlDirectory(engine)
 
-    def answered_by(self, dispatch: Dispatch) -> Answered | None:
+    def find_answered(self, dispatch: Dispatch) -> Answered | None:
         """Return the first message of these failures to the same recipient; None if there was none, or no recovery."""
         if len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
             return None
@@ -44,18 +44,18 @@ class FailureMessages:
             offsets = [one.offset for one in reports]
             if not offsets:
                 return None
-            mine = select(message.c.recipient).where(message.c.id == dispatch.message.id).scalar_subquery()
+            own_recipient = select(message.c.recipient).where(message.c.id == dispatch.message.id).scalar_subquery()
             query = (
                 select(message.c.id, attempt.c.remote_id)
                 .join(notification, notification.c.message_id == message.c.id)
                 .join(attempt, attempt.c.message_id == message.c.id)
-                .where(notification.c.log_offset.in_(offsets), message.c.recipient == mine)
+                .where(notification.c.log_offset.in_(offsets), message.c.recipient == own_recipient)
                 .where(message.c.channel == dispatch.message.channel, message.c.status == MessageStatus.DELIVERED)
                 .order_by(notification.c.log_offset, attempt.c.number.desc())
                 .limit(1)
             )
-            found = connection.execute(query).first()
-        return None if found is None else Answered(found.id, found.remote_id)
+            sent_message = connection.execute(query).first()
+        return None if sent_message is None else Answered(sent_message.id, sent_message.remote_id)
 
     def context_of(self, dispatch: Dispatch) -> FailureContext:
         """Return what surrounds the failure that a message is about; all that lies downstream, whoever may see it."""
@@ -84,8 +84,8 @@ def _reports(connection: Connection, entity_id: str, before: int) -> Iterator[_R
         .limit(_MOST_REPORTS)
     )
     for offset, derived, timestamp_ms in connection.execute(query):
-        found = report_in(from_text(derived), timestamp_ms)
-        verdict = verdict_of(found.status) if found is not None and found.status is not None else None
+        reported = report_in(from_text(derived), timestamp_ms)
+        verdict = verdict_of(reported.status) if reported is not None and reported.status is not None else None
         if verdict == SUCCESS:
             return
         yield _Reported(offset, timestamp_ms, verdict is not None and is_failure(verdict))

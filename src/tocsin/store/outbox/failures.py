@@ -20,7 +20,7 @@ class DestinationFailures:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def unreported(self) -> list[DestinationFailure]:
+    def unreported_failures(self) -> list[DestinationFailure]:
         """Return the failures that are not reported yet, oldest first."""
         query = select(
             _AT.subscription_id,

@@ -34,7 +34,7 @@ class Gathered(NamedTuple):
     placed: list[Row]
 
 
-def gathered(connection: Connection, rows: Sequence[Row]) -> Gathered:
+def gather(connection: Connection, notifications: Sequence[Row]) -> Gathered:
     """Return notifications that are not stored yet, those with a grouping key in messages that still take them.
 
     These messages are stored, and locked until the transaction ends: no worker claims one before the notifications are
@@ -42,7 +42,7 @@ def gathered(connection: Connection, rows: Sequence[Row]) -> Gathered:
     """
     alone: list[Row] = []
     waiting: list[Row] = []
-    for row in _paced(connection, rows):
+    for row in _pace(connection, notifications):
         (alone if row["grouping_key"] is None or row["slot"].is_first else waiting).append(row)
     placed: list[Row] = []
     while waiting:
@@ -70,21 +70,21 @@ class _Turn(NamedTuple):
     message_id: str | None = None
 
 
-def _paced(connection: Connection, rows: Sequence[Row]) -> list[Row]:
+def _pace(connection: Connection, notifications: Sequence[Row]) -> list[Row]:
     """Return the notifications, those of paced alerts in the slot of the alert that sends them first.
 
     When the others would have sent them is kept (``paced_time``): an alert keeps its pace whoever takes part in it.
     """
     groups: dict[Group, list[Row]] = defaultdict(list)
-    for row in rows:
+    for row in notifications:
         for slot in row["slots"]:
             if slot.window_ms:
                 groups[_group(row, slot)].append(row)
     if not groups:
-        return list(rows)
+        return list(notifications)
     latest = _latest(connection, groups)
     planned: dict[Group, int] = {}
-    timed = [_in_first_turn(row, groups, latest, planned) for row in rows]
+    timed = [_in_first_turn(row, groups, latest, planned) for row in notifications]
     _keep_planned(connection, planned)
     return timed
 
@@ -126,42 +126,42 @@ def _group(row: Row, slot: Slot) -> Group:
 
 def _latest(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> dict[Group, _Latest]:
     """Return, of the groups that have one, the message that takes more, or else the last one within the window."""
-    found: dict[Group, _Latest] = {}
-    for group, latest in (*_sent(connection, groups), *_planned(connection, groups)):
+    latest_by_group: dict[Group, _Latest] = {}
+    for group, latest in (*_sent_messages(connection, groups), *_planned_turns(connection, groups)):
         if group not in groups:
             continue
         row = groups[group][0]
         window_ms = next(slot.window_ms for slot in row["slots"] if _group(row, slot) == group)
         if latest.open_id is not None or latest.at_ms > row["created_at_ms"] - window_ms:
-            found[group] = max(found.get(group, latest), latest, key=_preference)
-    return found
+            latest_by_group[group] = max(latest_by_group.get(group, latest), latest, key=_preference)
+    return latest_by_group
 
 
-def _preference(one: _Latest) -> tuple[bool, int]:
+def _preference(latest: _Latest) -> tuple[bool, int]:
     """Return the place of a message among those of its group: the first open one, or else the last that went out."""
-    return (False, one.at_ms) if one.open_id is None else (True, -one.at_ms)
+    return (False, latest.at_ms) if latest.open_id is None else (True, -latest.at_ms)
 
 
-def _sent(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
+def _sent_messages(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
     """Yield the messages of these groups within a day, and perhaps of others."""
     column = message.c
     query = select(
         *(column.id, column.channel, column.recipient, column.grouping_key, column.due_at_ms, column.updated_at_ms),
         *(column.status, column.lease_owner, column.attempt_count),
     )
-    for some in chunked(sorted(groups)):
-        since_ms = min(groups[one][0]["created_at_ms"] for one in some) - _LOOK_BACK_MS
-        for row in connection.execute(query.where(*_of_groups(column, some), column.due_at_ms > since_ms)):
+    for chunk in chunked(sorted(groups)):
+        since_ms = min(groups[one][0]["created_at_ms"] for one in chunk) - _LOOK_BACK_MS
+        for row in connection.execute(query.where(*_of_groups(column, chunk), column.due_at_ms > since_ms)):
             is_open = row.status == MessageStatus.PENDING.value and row.lease_owner is None and row.attempt_count == 0
             # A message that was tried is due again later than it went out.
             latest = _Latest(row.id, row.due_at_ms) if is_open else _Latest(None, min(row.due_at_ms, row.updated_at_ms))
             yield (row.channel, row.recipient, row.grouping_key), latest
 
 
-def _planned(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
+def _planned_turns(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
     """Yield when these groups, and perhaps others, last had a turn that an alert used that was earlier."""
-    for some in chunked(sorted(groups)):
-        for row in connection.execute(select(paced_time).where(*_of_groups(paced_time.c, some))):
+    for chunk in chunked(sorted(groups)):
+        for row in connection.execute(select(paced_time).where(*_of_groups(paced_time.c, chunk))):
             yield (row.channel, row.recipient, row.grouping_key), _Latest(None, row.due_at_ms, is_planned=True)
 
 
@@ -175,30 +175,30 @@ def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
     if not planned:
         return
     names = ("channel", "recipient", "grouping_key")
-    rows = [{**dict(zip(names, group, strict=True)), "due_at_ms": planned[group]} for group in sorted(planned)]
+    turns = [{**dict(zip(names, group, strict=True)), "due_at_ms": planned[group]} for group in sorted(planned)]
     insert = inserting(connection, paced_time)
     later = insert.on_conflict_do_update(
         index_elements=names,
         set_={"due_at_ms": insert.excluded.due_at_ms},
         where=insert.excluded.due_at_ms > paced_time.c.due_at_ms,
     )
-    connection.execute(later, rows)
+    connection.execute(later, turns)
     oldest_ms = max(planned.values()) - 2 * _LOOK_BACK_MS
     connection.execute(paced_time.delete().where(paced_time.c.due_at_ms < oldest_ms))
 
 
-def _open(connection: Connection, rows: Sequence[Row]) -> set[str]:
+def _open(connection: Connection, notifications: Sequence[Row]) -> set[str]:
     """Store the messages of these rows where they are new; return those that nobody has claimed, locked."""
-    new = {row["message_id"]: message_row(row) for row in rows}
+    new = {row["message_id"]: message_row(row) for row in notifications}
     ids = sorted(new)
     insert = inserting(connection, message).on_conflict_do_nothing()
     connection.execute(insert, [new[one] for one in ids])
     untouched = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
-    found: set[str] = set()
-    for some in chunked(ids):
-        query = select(message.c.id).where(message.c.id.in_(some), message.c.attempt_count == 0, *untouched)
-        found.update(connection.execute(query.order_by(message.c.id).with_for_update()).scalars())
-    return found
+    unclaimed_ids: set[str] = set()
+    for chunk in chunked(ids):
+        query = select(message.c.id).where(message.c.id.in_(chunk), message.c.attempt_count == 0, *untouched)
+        unclaimed_ids.update(connection.execute(query.order_by(message.c.id).with_for_update()).scalars())
+    return unclaimed_ids
 
 
 def message_row(row: Row) -> dict[str, object]:

@@ -95,15 +95,15 @@ class Inbox:
         if unread_only or len(entries) >= limit or entries.is_cut:
             return entries
         below = after.log_offset if after and after.read else None
-        others = self._part(user_id, now_ms, limit - len(entries), read=True, below=below)
-        entries += others
-        entries.is_cut = others.is_cut
+        read_entries = self._part(user_id, now_ms, limit - len(entries), read=True, below=below)
+        entries += read_entries
+        entries.is_cut = read_entries.is_cut
         return entries
 
     def counts(self, user_id: str, now_ms: int) -> tuple[int, int]:
         """Return how many entries are unread, and how many there are."""
         unread = func.count().filter(notification.c.read_at_ms.is_(None))
-        query = select(unread, func.count()).select_from(notification).where(_shown_to(user_id, now_ms))
+        query = select(unread, func.count()).select_from(notification).where(_is_shown_to(user_id, now_ms))
         with reading(self._engine) as connection:
             row = connection.execute(query).one()
         return int(row[0]), int(row[1])
@@ -115,39 +115,42 @@ class Inbox:
         ------
         NotFound : this person's inbox shows no such entry
         """
-        mine = and_(_shown_to(user_id, now_ms), notification.c.id == notification_id)
+        condition = and_(_is_shown_to(user_id, now_ms), notification.c.id == notification_id)
         with writing(self._engine) as connection:
-            if connection.execute(select(notification.c.id).where(mine)).first() is None:
+            if connection.execute(select(notification.c.id).where(condition)).first() is None:
                 raise NotFound(f"notification {notification_id} not found in this inbox")
-            unread = and_(mine, notification.c.read_at_ms.is_(None))
+            unread = and_(condition, notification.c.read_at_ms.is_(None))
             note_opened(connection, unread)
             connection.execute(notification.update().where(unread).values(read_at_ms=now_ms))
 
     def mark_all_read(self, user_id: str, now_ms: int) -> int:
         """Mark everything shown as read and return how many entries that were."""
-        unread = and_(_shown_to(user_id, now_ms), notification.c.read_at_ms.is_(None))
+        unread = and_(_is_shown_to(user_id, now_ms), notification.c.read_at_ms.is_(None))
         with writing(self._engine) as connection:
             note_opened(connection, unread)
             return connection.execute(notification.update().where(unread).values(read_at_ms=now_ms)).rowcount
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
         """Return this person's notifications after log offset ``offset``, oldest first, a page full at most."""
-        condition = and_(_shown_to(user_id, now_ms), notification.c.log_offset > offset)
-        return self._entries(_joined().where(condition).order_by(notification.c.log_offset).limit(limit))
+        condition = and_(_is_shown_to(user_id, now_ms), notification.c.log_offset > offset)
+        return self._entries(_select_entries().where(condition).order_by(notification.c.log_offset).limit(limit))
 
     def entries_at(self, places: Iterable[tuple[int, str]]) -> list[InboxEntry]:
         """Return the entries at these (log offset, user id) places, in log order; those of one event share it."""
-        wanted = set(places)
-        offsets = {offset for offset, _ in wanted}
-        users = {user_id for _, user_id in wanted}
+        wanted_places = set(places)
+        offsets = {offset for offset, _ in wanted_places}
+        users = {user_id for _, user_id in wanted_places}
         condition = and_(_IN_APP, notification.c.log_offset.in_(offsets), notification.c.recipient_id.in_(users))
         query = select(*_NOTIFIED, notification.c.event_id).where(condition).order_by(notification.c.log_offset)
         with reading(self._engine) as connection:
-            rows = [row for row in connection.execute(query) if (row.log_offset, row.recipient_id) in wanted]
-            of_them = change_event.c.id.in_({row.event_id for row in rows})
-            found, texts = connection.execute(select(change_event.c.id, *EVENT_TEXT).where(of_them)), Texts(connection)
-            events = {row.id: ChangeEvent.model_validate_json(texts.of(row)) for row in found}
-        return [_entry(row, events[row.event_id]) for row in rows]
+            notification_rows = [
+                row for row in connection.execute(query) if (row.log_offset, row.recipient_id) in wanted_places
+            ]
+            of_them = change_event.c.id.in_({row.event_id for row in notification_rows})
+            event_rows = connection.execute(select(change_event.c.id, *EVENT_TEXT).where(of_them))
+            texts = Texts(connection)
+            events = {row.id: ChangeEvent.model_validate_json(texts.of(row)) for row in event_rows}
+        return [_entry(row, events[row.event_id]) for row in notification_rows]
 
     def reach(self) -> InboxProgress:
         """Return the progress of notifications; later reads see all up to its ``processed_through``."""
@@ -165,16 +168,18 @@ class Inbox:
             beyond = and_(beyond, notification.c.log_offset <= through)
         query = select(*columns).where(beyond).order_by(notification.c.log_offset).limit(limit)
         with reading(self._engine) as connection:
-            rows = connection.execute(query).all()
-            if len(rows) == limit:  # the last offset may have been cut in two: read it again, whole
-                last = rows[-1].log_offset
+            notification_rows = connection.execute(query).all()
+            if len(notification_rows) == limit:  # the last offset may have been cut in two: read it again, whole
+                last = notification_rows[-1].log_offset
                 at_last = select(*columns).where(and_(_IN_APP, notification.c.log_offset == last))
-                rows = [row for row in rows if row.log_offset < last] + list(connection.execute(at_last))
-        return [Arrival(row.log_offset, row.recipient_id, row.due_at_ms) for row in rows]
+                notification_rows = [row for row in notification_rows if row.log_offset < last] + list(
+                    connection.execute(at_last)
+                )
+        return [Arrival(row.log_offset, row.recipient_id, row.due_at_ms) for row in notification_rows]
 
     def _part(self, user_id: str, now_ms: int, limit: int, *, read: bool, below: int | None) -> BoundedList[InboxEntry]:
         marked = notification.c.read_at_ms.is_not(None) if read else notification.c.read_at_ms.is_(None)
-        query = _joined().where(_shown_to(user_id, now_ms), marked)
+        query = _select_entries().where(_is_shown_to(user_id, now_ms), marked)
         if below is not None:
             query = query.where(notification.c.log_offset < below)
         return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))
@@ -185,11 +190,11 @@ class Inbox:
             return portion(connection, query, lambda row: _notified_entry(row, texts), self._page_bytes)
 
 
-def _joined() -> Select[tuple[object, ...]]:
+def _select_entries() -> Select[tuple[object, ...]]:
     return select(*_NOTIFIED, *EVENT_TEXT).join(change_event, change_event.c.id == notification.c.event_id)
 
 
-def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
+def _is_shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
     is_due = or_(notification.c.due_at_ms <= now_ms, _AT_ONCE)
     return and_(notification.c.recipient_id == user_id, _IN_APP, is_due)
 

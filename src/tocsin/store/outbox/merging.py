@@ -48,8 +48,8 @@ _REOPEN = (
 )
 
 
-def add_reasons(connection: Connection, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Add to stored notifications the reasons of ``rows`` that they lack, in the caller's transaction.
+def add_reasons(connection: Connection, notification_rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Add to stored notifications the reasons of ``notification_rows`` that they lack, in the caller's transaction.
 
     In the inbox they are added whenever they come. A message takes them until a worker claims it; one that was given
     up is tried again for them; one that is on its way or was delivered stays as it is. A notification that is due
@@ -59,22 +59,24 @@ def add_reasons(connection: Connection, rows: Sequence[Row]) -> list[dict[str, A
     -------
     the rows that added something, with the reasons of those alerts that the notification did not name before
     """
-    wanted = {row["id"]: row for row in rows}
+    rows_by_id = {row["id"]: row for row in notification_rows}
     added, changed, moved, reopened = [], [], [], []
-    stored = _held(connection, wanted)
-    taking, ended = _messages(connection, {one.message_id for one in stored if one.message_id})
-    for one in stored:
-        row, reasons = wanted[one.id], _parsed(one.reasons)
-        given = {_identity(reason) for reason in reasons}
-        new = [reason for reason in _parsed(row["reasons"]) if _identity(reason) not in given]
-        if not new or (one.message_id and one.message_id not in taking | ended):
+    stored_notifications = _lock_notifications(connection, rows_by_id)
+    taking, ended = _messages(connection, {one.message_id for one in stored_notifications if one.message_id})
+    for stored in stored_notifications:
+        row, reasons = rows_by_id[stored.id], _parse_reasons(stored.reasons)
+        stored_identities = {_identity(reason) for reason in reasons}
+        new = [reason for reason in _parse_reasons(row["reasons"]) if _identity(reason) not in stored_identities]
+        if not new or (stored.message_id and stored.message_id not in taking | ended):
             continue
-        moves = one.message_id != row["message_id"] and row["due_at_ms"] < one.due_at_ms
-        changed.append(_merged(one, row, sorted([*reasons, *new], key=reason_order), moves=moves))
-        moved += [(one.message_id, row)] if moves else []
-        reopened += [] if moves or one.message_id not in ended else [(one.message_id, row["due_at_ms"])]
-        known = {reason.subscription_id for reason in reasons}
-        added.append({**row, "reasons": _text([reason for reason in new if reason.subscription_id not in known])})
+        moves = stored.message_id != row["message_id"] and row["due_at_ms"] < stored.due_at_ms
+        changed.append(_merge_parameters(stored, row, sorted([*reasons, *new], key=reason_order), moves=moves))
+        moved += [(stored.message_id, row)] if moves else []
+        reopened += [] if moves or stored.message_id not in ended else [(stored.message_id, row["due_at_ms"])]
+        named_alerts = {reason.subscription_id for reason in reasons}
+        added.append(
+            {**row, "reasons": _text([reason for reason in new if reason.subscription_id not in named_alerts])}
+        )
     if moved:
         connection.execute(
             inserting(connection, message).on_conflict_do_nothing(), [message_row(row) for _, row in moved]
@@ -83,56 +85,56 @@ def add_reasons(connection: Connection, rows: Sequence[Row]) -> list[dict[str, A
         connection.execute(_MERGE, changed)
     if reopened:
         connection.execute(_REOPEN, [{"sent": one, "now_ms": due_at_ms} for one, due_at_ms in reopened])
-    _drop_empty(connection, {identity for identity, _ in moved} | _own_messages(stored, wanted))
+    _drop_empty(connection, {identity for identity, _ in moved} | _own_messages(stored_notifications, rows_by_id))
     return added
 
 
-def _own_messages(stored: Sequence[Any], wanted: Mapping[str, Row]) -> set[str]:
+def _own_messages(stored: Sequence[Any], rows_by_id: Mapping[str, Row]) -> set[str]:
     """Return the messages that were made for these rows, although their notifications are in others."""
-    rows = ((one, wanted[one.id]) for one in stored)
-    return {row["message_id"] for one, row in rows if row["message_id"] and row["message_id"] != one.message_id}
+    pairs = ((one, rows_by_id[one.id]) for one in stored)
+    return {row["message_id"] for one, row in pairs if row["message_id"] and row["message_id"] != one.message_id}
 
 
-def _merged(one: Any, row: Row, reasons: Sequence[Reason], *, moves: bool) -> dict[str, object]:
+def _merge_parameters(stored: Any, row: Row, reasons: Sequence[Reason], *, moves: bool) -> dict[str, object]:
     return {
-        "note": one.id,
+        "note": stored.id,
         "all_reasons": _text(reasons),
-        "person": one.recipient_id or row["recipient_id"],
-        "sent_in": row["message_id"] if moves else one.message_id,
-        "due": min(row["due_at_ms"], one.due_at_ms),
+        "person": stored.recipient_id or row["recipient_id"],
+        "sent_in": row["message_id"] if moves else stored.message_id,
+        "due": min(row["due_at_ms"], stored.due_at_ms),
     }
 
 
 def _drop_empty(connection: Connection, ids: Collection[str]) -> None:
     """Delete those of these messages that carry nothing any more."""
     carries = exists().where(notification.c.message_id == message.c.id)
-    for some in chunked(sorted(ids)):
-        connection.execute(message.delete().where(message.c.id.in_(some), ~carries))
+    for chunk in chunked(sorted(ids)):
+        connection.execute(message.delete().where(message.c.id.in_(chunk), ~carries))
 
 
-def _held(connection: Connection, ids: Collection[str]) -> list[Any]:
+def _lock_notifications(connection: Connection, ids: Collection[str]) -> list[Any]:
     """Return the stored notifications of these ids, locked until the transaction ends."""
     columns = [notification.c[name] for name in ("id", "reasons", "recipient_id", "message_id", "due_at_ms")]
-    found: list[Any] = []
-    for some in chunked(sorted(ids)):
-        query = select(*columns).where(notification.c.id.in_(some)).order_by(notification.c.id)
-        found += connection.execute(query.with_for_update())
-    return found
+    notifications: list[Any] = []
+    for chunk in chunked(sorted(ids)):
+        query = select(*columns).where(notification.c.id.in_(chunk)).order_by(notification.c.id)
+        notifications += connection.execute(query.with_for_update())
+    return notifications
 
 
 def _messages(connection: Connection, ids: Collection[str]) -> tuple[set[str], set[str]]:
     """Return which of these messages nobody has claimed yet, and which were given up; locked as well."""
     taking, ended = set[str](), set[str]()
     free = and_(OPEN_MESSAGE, message.c.lease_owner.is_(None))
-    for some in chunked(sorted(ids)):
-        query = select(message.c.id, message.c.status).where(message.c.id.in_(some))
+    for chunk in chunked(sorted(ids)):
+        query = select(message.c.id, message.c.status).where(message.c.id.in_(chunk))
         query = query.where(or_(free, message.c.status.in_(_GIVEN_UP))).order_by(message.c.id).with_for_update()
         for row in connection.execute(query):
             (ended if row.status in _GIVEN_UP else taking).add(row.id)
     return taking, ended
 
 
-def _parsed(text: str) -> list[Reason]:
+def _parse_reasons(text: str) -> list[Reason]:
     return [Reason.model_validate(one) for one in json.loads(text)]
 
 

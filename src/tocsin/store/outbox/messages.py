@@ -108,15 +108,15 @@ class Messages:
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
-        return self._claimed(session_id, limit, shares, _Due(_LIVE, now_ms, pauses))
+        return self._claim_due(session_id, limit, shares, _Due(_LIVE, now_ms, pauses))
 
     def claim_replayed(
         self, session_id: str, shares: Mapping[str, int], *, now_ms: int, pauses: Pauses = NO_PAUSES
     ) -> list[Message]:
         """Take due messages of replays that are not cancelled, as ``claim`` does the others."""
-        return self._claimed(session_id, sum(shares.values()), shares, _Due(_REPLAYED, now_ms, pauses))
+        return self._claim_due(session_id, sum(shares.values()), shares, _Due(_REPLAYED, now_ms, pauses))
 
-    def _claimed(self, session_id: str, limit: int, shares: Mapping[str, int], due: _Due) -> list[Message]:
+    def _claim_due(self, session_id: str, limit: int, shares: Mapping[str, int], due: _Due) -> list[Message]:
         claimed: list[Message] = []
         with writing(self._engine) as connection:
             if not _lasts(connection, session_id):
@@ -136,28 +136,30 @@ class Messages:
         What does not fit, by the bytes of its events as JSON, is left out. Of a message with many large events, those
         beyond ``SHOWN_BYTES`` or ``SENT_BYTES`` are read in brief.
         """
-        rows: dict[str, list[Row[Any]]] = defaultdict(list)
-        found: list[Dispatch] = []
+        rows_by_message: dict[str, list[Row[Any]]] = defaultdict(list)
+        fitting: list[Dispatch] = []
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            for row in connection.execute(_CARRIED, {"ids": [one.id for one in messages]}):
-                rows[row.message_id].append(row)
-            for one in messages:
-                carried = rows.get(one.id, [])
-                whole = _whole(one, [row.document_bytes or len(row.document) for row in carried])
-                if carried and fits(one, sum(whole)):
-                    entries = tuple(_entry(row, texts, in_brief=at >= len(whole)) for at, row in enumerate(carried))
-                    found.append(Dispatch(one, entries, event_bytes=sum(whole)))
-            return with_incidents(connection, with_deleted_owners(connection, found))
+            for row in connection.execute(_CARRIED, {"ids": [message.id for message in messages]}):
+                rows_by_message[row.message_id].append(row)
+            for message in messages:
+                carried = rows_by_message.get(message.id, [])
+                whole_sizes = _whole(message, [row.document_bytes or len(row.document) for row in carried])
+                if carried and fits(message, sum(whole_sizes)):
+                    entries = tuple(
+                        _entry(row, texts, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried)
+                    )
+                    fitting.append(Dispatch(message, entries, event_bytes=sum(whole_sizes)))
+            return with_incidents(connection, with_deleted_owners(connection, fitting))
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:
         """Give back claims of the session; what another one has claimed meanwhile stays its own.
 
         Of the destinations in ``probes`` the probe was among them: another is due at ``now_ms``.
         """
-        mine = and_(message.c.id.in_(list(ids)), message.c.lease_owner == session_id)
+        own_claims = and_(message.c.id.in_(list(ids)), message.c.lease_owner == session_id)
         with writing(self._engine) as connection:
-            connection.execute(message.update().where(mine).values(lease_owner=None))
+            connection.execute(message.update().where(own_claims).values(lease_owner=None))
             if probes:
                 probe_again(connection, probes, now_ms)
 
@@ -166,8 +168,8 @@ class Messages:
 
         For a worker that does not know the result of its last claim, because the response was lost.
         """
-        others = and_(message.c.lease_owner == session_id, message.c.id.not_in(list(ids)))
-        release = message.update().where(others).values(lease_owner=None)
+        other_claims = and_(message.c.lease_owner == session_id, message.c.id.not_in(list(ids)))
+        release = message.update().where(other_claims).values(lease_owner=None)
         with writing(self._engine) as connection:
             return sum(connection.execute(release.where(which)).rowcount for which in _WAITING)
 
@@ -194,15 +196,15 @@ class Messages:
         Messages that another session has claimed by now are skipped.
         """
         with writing(self._engine) as connection:
-            held = _held(connection, session_id, (one.message.id for one in finished))
-            ours = [one for one in finished if one.message.id in held]
+            claimed_ids = _lock_claimed(connection, session_id, (one.message.id for one in finished))
+            ours = [one for one in finished if one.message.id in claimed_ids]
             if counted := [one for one in ours if one.counts]:
                 _ATTEMPT.run_for(connection, [_attempt_row(one) for one in counted])
             if ours:
                 _STEP.run_for(connection, [_step_row(one, now_ms) for one in ours])
                 count_in(connection, ours, now_ms=now_ms)
                 count_replayed(connection, ours, now_ms)
-        return held
+        return claimed_ids
 
 
 def _is_free(which: Which) -> ColumnElement[bool]:
@@ -304,8 +306,8 @@ class _Due:
         """Return at most ``limit`` of a destination's messages, locked."""
         if destination_id not in self.pauses.probed:
             return self._free(connection, destination_id, limit)
-        found = self._free(connection, destination_id, 1)
-        return found if found and begin_probe(connection, destination_id, self.now_ms) else []
+        probes = self._free(connection, destination_id, 1)
+        return probes if probes and begin_probe(connection, destination_id, self.now_ms) else []
 
     def _free(self, connection: Connection, destination_id: str, limit: int) -> list[Message]:
         values = {"destination_id": destination_id, "now_ms": self.now_ms, "most": limit}
@@ -315,14 +317,14 @@ class _Due:
         return [Message(*row) for row in connection.execute(self.which.query.where(is_free), values)]
 
 
-def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
+def _lock_claimed(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
     """Return which of ``ids`` the session has claimed, locked until the transaction ends."""
     return set(connection.execute(_HELD, {"ids": list(ids), "session_id": session_id}).scalars())
 
 
-def _whole(one: Message, sizes: Sequence[int]) -> Sequence[int]:
+def _whole(message: Message, sizes: Sequence[int]) -> Sequence[int]:
     """Return the sizes of those events of a message that are read whole: the first, and what else there is room for."""
-    room = SHOWN_BYTES if one.channel in WORDED else SENT_BYTES
+    room = SHOWN_BYTES if message.channel in WORDED else SENT_BYTES
     return sizes[: max(1, sum(size <= room for size in accumulate(sizes)))]
 
 
@@ -345,20 +347,22 @@ def _reasons(text: str) -> tuple[Reason, ...]:
     return tuple(Reason.model_validate(reason) for reason in json.loads(text))
 
 
-def _attempt_row(one: Finished) -> dict[str, object]:
-    outcome = one.attempt.outcome
+def _attempt_row(finished: Finished) -> dict[str, object]:
+    outcome = finished.attempt.outcome
     return {
-        "message_id": one.message.id,
-        "number": one.attempt.number,
-        "started_at_ms": one.attempt.started_at_ms,
-        "duration_ms": one.attempt.duration_ms,
+        "message_id": finished.message.id,
+        "number": finished.attempt.number,
+        "started_at_ms": finished.attempt.started_at_ms,
+        "duration_ms": finished.attempt.duration_ms,
         "outcome": kind_of(outcome),
         "reason": reason_of(outcome).value,
         "status_code": outcome.status_code,
         "detail": _storable(outcome.detail),
         "remote_id": _storable(outcome.remote_id or "") or None if isinstance(outcome, Delivered) else None,
-        "dropped": json.dumps([_dropped_row(each) for each in one.attempt.dropped]) if one.attempt.dropped else None,
-        "template_error": _storable(one.attempt.template_error),
+        "dropped": json.dumps([_dropped_row(each) for each in finished.attempt.dropped])
+        if finished.attempt.dropped
+        else None,
+        "template_error": _storable(finished.attempt.template_error),
     }
 
 
@@ -367,23 +371,23 @@ def _storable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _dropped_row(one: DroppedReason) -> dict[str, object]:
+def _dropped_row(dropped: DroppedReason) -> dict[str, object]:
     return {
-        "notificationId": one.notification_id,
-        "reason": one.reason.to_wire(),
-        "because": one.because.value,
-        "says": one.says,
+        "notificationId": dropped.notification_id,
+        "reason": dropped.reason.to_wire(),
+        "because": dropped.because.value,
+        "says": dropped.says,
     }
 
 
-def _step_row(one: Finished, now_ms: int) -> dict[str, object]:
-    due_at_ms = one.message.due_at_ms if one.step.due_at_ms is None else one.step.due_at_ms
-    is_replayed_again = one.message.replay_id is not None and one.step.due_at_ms is not None
+def _step_row(finished: Finished, now_ms: int) -> dict[str, object]:
+    due_at_ms = finished.message.due_at_ms if finished.step.due_at_ms is None else finished.step.due_at_ms
+    is_replayed_again = finished.message.replay_id is not None and finished.step.due_at_ms is not None
     return {
-        "message_id": one.message.id,
-        "next_status": (MessageStatus.AWAITING_REPLAY if is_replayed_again else one.step.status).value,
-        "number": one.attempt.number if one.counts else one.message.attempt_count,
+        "message_id": finished.message.id,
+        "next_status": (MessageStatus.AWAITING_REPLAY if is_replayed_again else finished.step.status).value,
+        "number": finished.attempt.number if finished.counts else finished.message.attempt_count,
         "next_due_at_ms": due_at_ms,
-        "next_wait_ms": one.step.wait_ms,
+        "next_wait_ms": finished.step.wait_ms,
         "now_ms": now_ms,
     }

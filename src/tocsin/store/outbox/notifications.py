@@ -24,7 +24,7 @@ from tocsin.store.bulk import BulkInsert, insert_new
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
-from tocsin.store.outbox.gathering import gathered
+from tocsin.store.outbox.gathering import gather
 from tocsin.store.outbox.merging import add_reasons
 from tocsin.store.tables import message, notification, pipeline_progress
 
@@ -67,23 +67,23 @@ class Storing:
         self._firings = FiringCounts([pair for pair in pairs if pair not in withheld])
         self._known: dict[int, set[str]] = {}
 
-    def add(self, rows: Sequence[NotificationRow]) -> None:
+    def add(self, notification_rows: Sequence[NotificationRow]) -> None:
         """Store notifications and their messages.
 
         One that another query has written before takes the new reasons, as long as it is not sent.
         """
-        new = rows
+        new = notification_rows
         if self.resolved:
-            new = [row for row in rows if self._is_new(row)]
-        alone, known = new, list[NotificationRow]()
+            new = [row for row in notification_rows if self._is_new(row)]
+        alone, stored_rows = new, list[NotificationRow]()
         if any(slot.grouping_key is not None for row in new for slot in row["slots"]):
             unknown = self._unknown(new)
-            known = [] if len(unknown) == len(new) else _without(new, unknown)
-            alone, placed = gathered(self._connection, unknown)
+            stored_rows = [] if len(unknown) == len(new) else _without(new, unknown)
+            alone, placed = gather(self._connection, unknown)
             new = [*alone, *placed]
         stored_count = self._store(new, _messages(alone))
-        if known or stored_count < len(new):
-            self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *known]))
+        if stored_rows or stored_count < len(new):
+            self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *stored_rows]))
 
     def finish(self, results: Sequence[MatchResult], work: IncidentWork = NO_WORK) -> None:
         """Store what the matches came to: their results and firings, and the incidents that they open and resolve."""
@@ -91,12 +91,14 @@ class Storing:
         match_results.keep(self._connection, results)
         incidents.settle(self._connection, work)
 
-    def _store(self, rows: Sequence[NotificationRow], messages: Sequence[tuple[Any, ...]]) -> int:
+    def _store(self, notification_rows: Sequence[NotificationRow], messages: Sequence[tuple[Any, ...]]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""
-        unknown = self._unknown(rows)
-        notifications = sorted(map(_notification, rows), key=_id)
+        unknown = self._unknown(notification_rows)
+        notifications = sorted(map(_notification, notification_rows), key=_id)
         work = ((_NOTIFICATIONS, notifications), (_MESSAGES, messages))
-        if (is_sqlite(self._connection) or len(unknown) == len(rows)) and insert_new(self._connection, work):
+        if (is_sqlite(self._connection) or len(unknown) == len(notification_rows)) and insert_new(
+            self._connection, work
+        ):
             self._firings.add(map(_counted, unknown))
             return len(unknown)
         counts = _NOTIFICATIONS.run(self._connection, notifications)
@@ -108,15 +110,15 @@ class Storing:
     def _is_new(self, row: NotificationRow) -> bool:
         return any((row["log_offset"], alert) not in self.resolved for alert in row["subscription_ids"])
 
-    def _unknown(self, rows: Sequence[NotificationRow]) -> Sequence[NotificationRow]:
+    def _unknown(self, notification_rows: Sequence[NotificationRow]) -> Sequence[NotificationRow]:
         """Return the notifications that were not there when this transaction began."""
-        new = {row["log_offset"] for row in rows}.difference(self._known)
+        new = {row["log_offset"] for row in notification_rows}.difference(self._known)
         self._known |= {offset: set() for offset in new}
-        for some in chunked(sorted(new)):
-            query = select(notification.c.log_offset, notification.c.id).where(notification.c.log_offset.in_(some))
+        for chunk in chunked(sorted(new)):
+            query = select(notification.c.log_offset, notification.c.id).where(notification.c.log_offset.in_(chunk))
             for offset, identity in self._connection.execute(query):
                 self._known[offset].add(identity)
-        return [row for row in rows if row["id"] not in self._known[row["log_offset"]]]
+        return [row for row in notification_rows if row["id"] not in self._known[row["log_offset"]]]
 
 
 class Notifications:
@@ -139,7 +141,7 @@ class Notifications:
 
     def add(
         self,
-        rows: Sequence[NotificationRow],
+        notification_rows: Sequence[NotificationRow],
         results: Sequence[MatchResult] = (),
         *,
         last: LogPosition = BEGINNING,
@@ -148,10 +150,10 @@ class Notifications:
         """Store notifications, their messages and the results of their matches in one transaction (``storing``)."""
         pairs = [one.pair for one in results if one.withheld_for is None]
         with self.storing(pairs, last=last) as under_way:
-            under_way.add(rows)
+            under_way.add(notification_rows)
             under_way.finish(results, work)
 
-    def done(self, query_name: str) -> int:
+    def processed_offset(self, query_name: str) -> int:
         """Return the offset up to which a query is done with every event; 0 for one that never ran."""
         with reading(self._engine) as connection:
             return connection.execute(_offset_of(query_name)).scalar_one_or_none() or 0
@@ -168,10 +170,10 @@ class Notifications:
         ------
         LogDiverged : the log does not hold ``event_id``, the last event up to there: it was read from another store
         """
-        done = _offset_of(query_name)
+        progress = _offset_of(query_name)
         with writing(self._engine) as connection:
             check_holds(connection, LogPosition(log_offset if event_id else 0, event_id))
-            before = connection.execute(done.with_for_update()).scalar_one_or_none() or 0
+            before = connection.execute(progress.with_for_update()).scalar_one_or_none() or 0
             row = {"query_name": query_name, "log_offset": max(before, log_offset), "updated_at_ms": now_ms}
             insert = inserting(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
@@ -181,15 +183,17 @@ def _offset_of(query_name: str) -> Select[int]:
     return select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
 
 
-def _without(rows: Sequence[NotificationRow], others: Sequence[NotificationRow]) -> list[NotificationRow]:
-    ids = {row["id"] for row in others}
-    return [row for row in rows if row["id"] not in ids]
+def _without(
+    notification_rows: Sequence[NotificationRow], left_out: Sequence[NotificationRow]
+) -> list[NotificationRow]:
+    ids = {row["id"] for row in left_out}
+    return [row for row in notification_rows if row["id"] not in ids]
 
 
-def _messages(rows: Sequence[NotificationRow]) -> list[tuple[Any, ...]]:
+def _messages(notification_rows: Sequence[NotificationRow]) -> list[tuple[Any, ...]]:
     """Return the messages that carry one of these alone, each once, in order: neighbours in the index."""
-    found = {row["message_id"]: row for row in rows if row["message_id"]}
-    return [_message(found[one]) + _new(found[one]) for one in sorted(found)]
+    rows_by_message = {row["message_id"]: row for row in notification_rows if row["message_id"]}
+    return [_message(rows_by_message[one]) + _new(rows_by_message[one]) for one in sorted(rows_by_message)]
 
 
 def _new(row: NotificationRow) -> tuple[str, int]:

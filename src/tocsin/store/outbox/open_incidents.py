@@ -28,30 +28,34 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     """Return these messages, those about failures with the incidents that nobody has acknowledged yet."""
     failing = [
         entry
-        for one in dispatches
-        if one.message.channel in WORDED
-        for entry in one.entries
+        for dispatch in dispatches
+        if dispatch.message.channel in WORDED
+        for entry in dispatch.entries
         if is_failure_report(entry.event)
     ]
     if not failing:
         return list(dispatches)
-    opened = _opened(connection, {entry.event.entity_id for entry in failing})
-    found = {entry.notification_id: _of(entry, opened) for entry in failing}
+    opened = _open_incidents(connection, {entry.event.entity_id for entry in failing})
+    incidents_by_notification = {entry.notification_id: _of(entry, opened) for entry in failing}
     return [
         replace(
-            one, entries=tuple(replace(each, incidents=found.get(each.notification_id, ())) for each in one.entries)
+            dispatch,
+            entries=tuple(
+                replace(entry, incidents=incidents_by_notification.get(entry.notification_id, ()))
+                for entry in dispatch.entries
+            ),
         )
-        for one in dispatches
+        for dispatch in dispatches
     ]
 
 
-def _opened(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
+def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
     """Return the open incidents of these assets, the oldest first."""
     query = select(_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.subscription_id)
     query = query.where(_ROW.status == IncidentStatus.OPEN.value).order_by(_ROW.number)
     opened: dict[str, list[Opened]] = defaultdict(list)
-    for some in chunked(sorted(entity_ids)):
-        for row in connection.execute(query.where(_ROW.entity_id.in_(some))):
+    for chunk in chunked(sorted(entity_ids)):
+        for row in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
             opened[row.entity_id].append((row.opened_offset, OpenIncident(row.number, row.subscription_id)))
     return opened
 

@@ -62,9 +62,9 @@ def pauses_at(engine: Engine, now_ms: int) -> Pauses:
     An id that a destination of another alert has as well is not paused: nobody pauses what is somebody else's.
     """
     with reading(engine) as connection:
-        found = _PAUSED.run(connection, {"now_ms": now_ms}).fetchall()
-    probed = frozenset(destination_id for destination_id, is_due in found if is_due)
-    return Pauses(frozenset(destination_id for destination_id, _ in found) - probed, probed)
+        paused = _PAUSED.run(connection, {"now_ms": now_ms}).fetchall()
+    probed = frozenset(destination_id for destination_id, is_due in paused if is_due)
+    return Pauses(frozenset(destination_id for destination_id, _ in paused) - probed, probed)
 
 
 def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> bool:
@@ -73,8 +73,8 @@ def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> boo
     It waits for nobody: whoever holds the row records an attempt or begins a probe, and may wait for another row of the
     caller's.
     """
-    mine = and_(_AT.destination_id == destination_id, OPEN_BREAKER, _is_due(now_ms))
-    free = select(*_KEYS).where(mine).with_for_update(skip_locked=True, of=destination_status)
+    due_probe = and_(_AT.destination_id == destination_id, OPEN_BREAKER, _is_due(now_ms))
+    free = select(*_KEYS).where(due_probe).with_for_update(skip_locked=True, of=destination_status)
     if not (keys := [(row.subscription_id, row.destination_id) for row in connection.execute(free)]):
         return False
     begun = destination_status.update().where(tuple_(*_KEYS).in_(keys)).values(probe_at_ms=now_ms + PROBE_LIMIT_MS)
@@ -84,9 +84,9 @@ def begin_probe(connection: Connection, destination_id: str, now_ms: int) -> boo
 
 def probe_again(connection: Connection, keys: Iterable[tuple[str, str]], now_ms: int) -> None:
     """Let destinations be probed at once whose probe was not sent; part of the caller's transaction."""
-    here = and_(tuple_(*_KEYS).in_(list(keys)), OPEN_BREAKER)
-    connection.execute(select(*_KEYS).where(here).order_by(*_KEYS).with_for_update())  # in one order: no deadlock
-    connection.execute(destination_status.update().where(here).values(probe_at_ms=now_ms))
+    to_probe = and_(tuple_(*_KEYS).in_(list(keys)), OPEN_BREAKER)
+    connection.execute(select(*_KEYS).where(to_probe).order_by(*_KEYS).with_for_update())  # in one order: no deadlock
+    connection.execute(destination_status.update().where(to_probe).values(probe_at_ms=now_ms))
 
 
 def _is_due(now_ms: int | ColumnElement[int]) -> ColumnElement[bool]:
@@ -100,14 +100,14 @@ def _is_due(now_ms: int | ColumnElement[int]) -> ColumnElement[bool]:
     return and_(may_resume, is_time)
 
 
-def _paused() -> Select[tuple[str, bool]]:
-    other = destination_status.alias()
+def _select_paused() -> Select[tuple[str, bool]]:
+    namesake = destination_status.alias()
     is_shared = exists().where(
-        other.c.destination_id == _AT.destination_id,
-        other.c.subscription_id != _AT.subscription_id,
-        other.c.opened_at_ms.is_(None),
+        namesake.c.destination_id == _AT.destination_id,
+        namesake.c.subscription_id != _AT.subscription_id,
+        namesake.c.opened_at_ms.is_(None),
     )
     return select(_AT.destination_id, _is_due(bindparam("now_ms", type_=BigInteger))).where(OPEN_BREAKER, ~is_shared)
 
 
-_PAUSED = Prepared(_paused())
+_PAUSED = Prepared(_select_paused())

@@ -38,11 +38,11 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
         groups[row.channel, row.recipient].append(row)
     due = {"due_at_ms": due_at_ms, "wait_ms": max(0, due_at_ms - now_ms)}
     planned: list[str] = []
-    for rows in groups.values():
-        ids = [row.id for row in rows]
-        for some in chunked(ids):
-            connection.execute(update(message).where(message.c.id.in_(some)).values(due))
-        planned += [*ids, *_gather(connection, rows, {**due, "grouping_key": grouping_key, "updated_at_ms": now_ms})]
+    for group in groups.values():
+        ids = [row.id for row in group]
+        for chunk in chunked(ids):
+            connection.execute(update(message).where(message.c.id.in_(chunk)).values(due))
+        planned += [*ids, *_gather(connection, group, {**due, "grouping_key": grouping_key, "updated_at_ms": now_ms})]
     return planned
 
 
@@ -56,25 +56,25 @@ def _recipients(connection: Connection, user_id: str) -> list[str]:
 def follow(connection: Connection, message_ids: Sequence[str]) -> None:
     """Let notifications be due when their messages are."""
     due = select(message.c.due_at_ms).where(message.c.id == notification.c.message_id).scalar_subquery()
-    for some in chunked(message_ids):
-        connection.execute(update(notification).where(notification.c.message_id.in_(some)).values(due_at_ms=due))
+    for chunk in chunked(message_ids):
+        connection.execute(update(notification).where(notification.c.message_id.in_(chunk)).values(due_at_ms=due))
 
 
-def _gather(connection: Connection, rows: Sequence[Any], planned: Mapping[str, Any]) -> list[str]:
+def _gather(connection: Connection, messages: Sequence[Any], planned: Mapping[str, Any]) -> list[str]:
     """Move the notifications of these messages into one, which takes more under its key; return its id, if it does."""
-    first = rows[0]
-    one = gathered_message_id(planned["grouping_key"], first.channel, first.recipient, planned["due_at_ms"])
+    first = messages[0]
+    gathered_id = gathered_message_id(planned["grouping_key"], first.channel, first.recipient, planned["due_at_ms"])
     row = {name: getattr(first, name) for name in _SAME} | dict(planned)
-    row |= {"id": one, "status": MessageStatus.PENDING.value, "created_at_ms": first.created_at_ms}
+    row |= {"id": gathered_id, "status": MessageStatus.PENDING.value, "created_at_ms": first.created_at_ms}
     connection.execute(inserting(connection, message).values(row).on_conflict_do_nothing())
-    if connection.scalar(select(message.c.id).where(message.c.id == one, *_FREE).with_for_update()) is None:
+    if connection.scalar(select(message.c.id).where(message.c.id == gathered_id, *_FREE).with_for_update()) is None:
         return []  # somebody is sending it: the others go out by themselves
-    others = [row.id for row in rows if row.id != one]
-    for some in chunked(others):
-        inside = select(notification.c.id).where(notification.c.message_id.in_(some)).order_by(notification.c.id)
+    other_ids = [row.id for row in messages if row.id != gathered_id]
+    for chunk in chunked(other_ids):
+        inside = select(notification.c.id).where(notification.c.message_id.in_(chunk)).order_by(notification.c.id)
         ids = connection.execute(inside.with_for_update(skip_locked=True)).scalars().all()
         for moved in chunked(ids):
-            connection.execute(update(notification).where(notification.c.id.in_(moved)).values(message_id=one))
+            connection.execute(update(notification).where(notification.c.id.in_(moved)).values(message_id=gathered_id))
         is_full = exists().where(notification.c.message_id == message.c.id)
-        connection.execute(message.delete().where(message.c.id.in_(some), ~is_full))
-    return [one]
+        connection.execute(message.delete().where(message.c.id.in_(chunk), ~is_full))
+    return [gathered_id]

@@ -49,9 +49,9 @@ class EventQueue:
         with writing(self._engine) as connection:
             claimed = [Message(**row._mapping) for row in connection.execute(query)]
             if claimed:
-                taken = message.update().where(message.c.id.in_([one.id for one in claimed]))
-                held = {"lease_owner": lease, "due_at_ms": now_ms + lease_ms, "wait_ms": lease_ms}
-                connection.execute(taken.values(**held, updated_at_ms=now_ms))
+                claim_update = message.update().where(message.c.id.in_([one.id for one in claimed]))
+                lease_values = {"lease_owner": lease, "due_at_ms": now_ms + lease_ms, "wait_ms": lease_ms}
+                connection.execute(claim_update.values(**lease_values, updated_at_ms=now_ms))
         return claimed
 
     def find(self, subscription_id: str, ids: Collection[str]) -> dict[str, Queued]:
@@ -80,10 +80,10 @@ class EventQueue:
     def _change(
         self, subscription_id: str, lease: str, ids: Collection[str], values: dict[str, int | None]
     ) -> set[str]:
-        mine = and_(message.c.subscription_id == subscription_id, message.c.lease_owner == lease)
-        these = and_(QUEUED_MESSAGE, mine, message.c.id.in_(sorted(ids)))
-        query = select(message.c.id).where(these).order_by(message.c.id).with_for_update()
+        own_claims = and_(message.c.subscription_id == subscription_id, message.c.lease_owner == lease)
+        condition = and_(QUEUED_MESSAGE, own_claims, message.c.id.in_(sorted(ids)))
+        query = select(message.c.id).where(condition).order_by(message.c.id).with_for_update()
         with writing(self._engine) as connection:
-            held = set(connection.execute(query).scalars())
-            connection.execute(message.update().where(message.c.id.in_(sorted(held))).values(**values))
-        return held
+            claimed_ids = set(connection.execute(query).scalars())
+            connection.execute(message.update().where(message.c.id.in_(sorted(claimed_ids))).values(**values))
+        return claimed_ids

@@ -35,16 +35,16 @@ class Records:
 
     def by_id(self, ids: Collection[str]) -> dict[str, NotificationRecord]:
         """Return those of these notifications that are stored."""
-        found: list[Row[Any]] = []
+        notification_rows: list[Row[Any]] = []
         with reading(self._engine) as connection:
-            for some in chunked(sorted(ids)):
-                found += connection.execute(select(notification).where(notification.c.id.in_(some)))
-            return _records(connection, found)
+            for chunk in chunked(sorted(ids)):
+                notification_rows += connection.execute(select(notification).where(notification.c.id.in_(chunk)))
+            return _records(connection, notification_rows)
 
-    def sent_with(self, notification_id: str) -> list[NotificationRecord]:
+    def of_same_message(self, notification_id: str) -> list[NotificationRecord]:
         """Return the notifications that go out in the same message as this one, itself first."""
-        own = select(notification.c.message_id).where(notification.c.id == notification_id)
-        together = or_(notification.c.id == notification_id, notification.c.message_id == own.scalar_subquery())
+        own_message = select(notification.c.message_id).where(notification.c.id == notification_id)
+        together = or_(notification.c.id == notification_id, notification.c.message_id == own_message.scalar_subquery())
         query = select(notification).where(together).order_by(notification.c.id != notification_id, notification.c.id)
         with reading(self._engine) as connection:
             return list(_records(connection, connection.execute(query).all()).values())
@@ -53,14 +53,14 @@ class Records:
         """Return at most ``limit`` of the notifications of the event at that place, in the order of their ids."""
         query = select(notification).where(notification.c.log_offset == log_offset)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(notification.c.id).limit(limit)).all()
-            return _records(connection, rows)
+            notification_rows = connection.execute(query.order_by(notification.c.id).limit(limit)).all()
+            return _records(connection, notification_rows)
 
     def of_user(self, log_offset: int, user_id: str) -> dict[str, NotificationRecord]:
         """Return what is stored for one person of the event at that place."""
-        mine = (notification.c.recipient_id == user_id, notification.c.log_offset == log_offset)
+        conditions = (notification.c.recipient_id == user_id, notification.c.log_offset == log_offset)
         with reading(self._engine) as connection:
-            return _records(connection, connection.execute(select(notification).where(*mine)).all())
+            return _records(connection, connection.execute(select(notification).where(*conditions)).all())
 
     def count(self, log_offset: int) -> int:
         """Return how many notifications the event at that place gave."""
@@ -80,23 +80,23 @@ class Records:
             return int(connection.execute(query).scalar() or 0)
 
 
-def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
-    messages = _messages(connection, {row.message_id for row in rows if row.message_id})
-    names = _names(connection, {row.recipient_id for row in rows if row.recipient_id})
+def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
+    messages = _messages(connection, {row.message_id for row in notification_rows if row.message_id})
+    names = _names(connection, {row.recipient_id for row in notification_rows if row.recipient_id})
     return {
         row.id: NotificationRecord(
             _notification(row), row.read_at_ms, messages.get(row.message_id), names.get(row.recipient_id)
         )
-        for row in rows
+        for row in notification_rows
     }
 
 
 def _names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for some in chunked(sorted(user_ids)):
-        query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(some))
-        found |= {row.user_id: row.name for row in connection.execute(query)}
-    return found
+    names: dict[str, str] = {}
+    for chunk in chunked(sorted(user_ids)):
+        query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(chunk))
+        names |= {row.user_id: row.name for row in connection.execute(query)}
+    return names
 
 
 def _notification(row: Row[Any]) -> Notification:
@@ -105,12 +105,14 @@ def _notification(row: Row[Any]) -> Notification:
 
 
 def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str, MessageRecord]:
-    found: list[Row[Any]] = []
+    message_rows: list[Row[Any]] = []
     status = destination_status.c
-    here = and_(status.subscription_id == message.c.subscription_id, status.destination_id == message.c.destination_id)
-    query = select(message, status.opened_at_ms, status.stopped_at_ms).outerjoin(destination_status, here)
-    for some in chunked(sorted(message_ids)):
-        found += connection.execute(query.where(message.c.id.in_(some)))
+    same_destination = and_(
+        status.subscription_id == message.c.subscription_id, status.destination_id == message.c.destination_id
+    )
+    query = select(message, status.opened_at_ms, status.stopped_at_ms).outerjoin(destination_status, same_destination)
+    for chunk in chunked(sorted(message_ids)):
+        message_rows += connection.execute(query.where(message.c.id.in_(chunk)))
     tried, counts = _attempts(connection, message_ids), _counts(connection, message_ids)
     return {
         row.id: MessageRecord(
@@ -120,34 +122,37 @@ def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str,
             is_stopped=row.stopped_at_ms is not None,
             **{name: getattr(row, name) for name in _SENT},
         )
-        for row in found
+        for row in message_rows
     }
 
 
 def _counts(connection: Connection, message_ids: Collection[str]) -> dict[str, int]:
     """Return how many notifications each of these messages carries."""
-    found: dict[str, int] = {}
-    for some in chunked(sorted(message_ids)):
+    counts: dict[str, int] = {}
+    for chunk in chunked(sorted(message_ids)):
         query = select(notification.c.message_id, func.count().label("carried")).group_by(notification.c.message_id)
-        rows = connection.execute(query.where(notification.c.message_id.in_(some)))
-        found |= {row.message_id: row.carried for row in rows}
-    return found
+        count_rows = connection.execute(query.where(notification.c.message_id.in_(chunk)))
+        counts |= {row.message_id: row.carried for row in count_rows}
+    return counts
 
 
 def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str, list[AttemptRecord]]:
     tried: dict[str, list[AttemptRecord]] = defaultdict(list)
-    for some in chunked(sorted(message_ids)):
-        query = select(attempt).where(attempt.c.message_id.in_(some)).order_by(attempt.c.message_id, attempt.c.number)
+    for chunk in chunked(sorted(message_ids)):
+        query = select(attempt).where(attempt.c.message_id.in_(chunk)).order_by(attempt.c.message_id, attempt.c.number)
         for row in connection.execute(query):
-            made = {name: getattr(row, name) for name in _TRIED}
-            tried[row.message_id].append(AttemptRecord(dropped=_dropped(row.dropped), **made))
+            values = {name: getattr(row, name) for name in _TRIED}
+            tried[row.message_id].append(AttemptRecord(dropped=_parse_dropped(row.dropped), **values))
     return tried
 
 
-def _dropped(text: str | None) -> tuple[DroppedReason, ...]:
+def _parse_dropped(text: str | None) -> tuple[DroppedReason, ...]:
     return tuple(
         DroppedReason(
-            one["notificationId"], Reason.model_validate(one["reason"]), OutcomeReason(one["because"]), one["says"]
+            dropped["notificationId"],
+            Reason.model_validate(dropped["reason"]),
+            OutcomeReason(dropped["because"]),
+            dropped["says"],
         )
-        for one in json.loads(text or "[]")
+        for dropped in json.loads(text or "[]")
     )

@@ -21,7 +21,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.replay import Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel
 from tocsin.store.engine import reading, writing
-from tocsin.store.outbox.dead_letters import joined_with_last, selected
+from tocsin.store.outbox.dead_letters import conditions_of, joined_with_last
 from tocsin.store.tables import GIVEN_UP_MESSAGE, REPLAYED_MESSAGE, attempt, message, replay, worker_session
 
 MOST_OPEN = 5
@@ -49,7 +49,7 @@ class Replays:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def add(self, wanted: Replay) -> None:
+    def add(self, new_replay: Replay) -> None:
         """Store a replay; ``advance`` collects its messages.
 
         Raises
@@ -57,10 +57,10 @@ class Replays:
         Conflict : they have ``MOST_OPEN`` under way already
         """
         with writing(self._engine) as connection:
-            _check_open(connection, wanted)
-            connection.execute(replay.insert(), _values(wanted))
+            _check_open(connection, new_replay)
+            connection.execute(replay.insert(), _values(new_replay))
 
-    def add_of_one(self, wanted: Replay, message_id: str, *, delivered: bool) -> None:
+    def add_of_one(self, new_replay: Replay, message_id: str, *, delivered: bool) -> None:
         """Store a replay of a single message; of one that was delivered only if that is said.
 
         Raises
@@ -68,13 +68,13 @@ class Replays:
         Conflict : it is not given up, or they have ``MOST_OPEN`` replays under way already
         """
         statuses = (*_GIVEN_UP, MessageStatus.DELIVERED.value) if delivered else _GIVEN_UP
-        one = and_(message.c.id == message_id, message.c.status.in_(statuses), _IS_SENT_BY_WORKERS)
+        eligible = and_(message.c.id == message_id, message.c.status.in_(statuses), _IS_SENT_BY_WORKERS)
         with writing(self._engine) as connection:
-            _check_open(connection, wanted)
-            taken = message.update().where(one).values(**_REPLAYED, replay_id=wanted.id)
-            if not connection.execute(taken).rowcount:
+            _check_open(connection, new_replay)
+            assignment = message.update().where(eligible).values(**_REPLAYED, replay_id=new_replay.id)
+            if not connection.execute(assignment).rowcount:
                 raise Conflict(_why_not(connection, message_id))
-            row = {**_values(wanted), "state": ReplayState.SENDING.value, "total_count": 1}
+            row = {**_values(new_replay), "state": ReplayState.SENDING.value, "total_count": 1}
             connection.execute(replay.insert(), row)
 
     def find(self, replay_id: str) -> Replay | None:
@@ -86,9 +86,9 @@ class Replays:
     def newest(self, requested_by: str | None, *, limit: int) -> list[Replay]:
         """Return the newest replays, of one person or of everybody."""
         query = select(replay).order_by(_ROW.requested_at_ms.desc(), _ROW.id).limit(limit)
-        mine = query if requested_by is None else query.where(_ROW.requested_by == requested_by)
+        narrowed_query = query if requested_by is None else query.where(_ROW.requested_by == requested_by)
         with reading(self._engine) as connection:
-            return [_replay(row) for row in connection.execute(mine)]
+            return [_replay(row) for row in connection.execute(narrowed_query)]
 
     def cancel(self, replay_id: str) -> None:
         """Send nothing more of a replay; ``advance`` takes back what waits."""
@@ -111,31 +111,31 @@ class Replays:
             if row is None or row.ended_at_ms is not None:
                 return False
             if row.state == ReplayState.COLLECTING.value:
-                return _collected(connection, row, now_ms)
+                return _collect_portion(connection, row, now_ms)
             if row.state == ReplayState.CANCELLING.value:
-                return _taken_back(connection, row.id, now_ms)
+                return _take_back_portion(connection, row.id, now_ms)
             _end(connection, [row.id], now_ms)
             return False
 
 
 def count_replayed(connection: Connection, finished: Sequence[Finished], now_ms: int) -> None:
     """Count what became of replayed messages for their replays; part of the transaction that records the attempts."""
-    of = {one.message.id: one.message.replay_id for one in finished if one.message.replay_id is not None}
-    if not of:
+    replay_ids = {one.message.id: one.message.replay_id for one in finished if one.message.replay_id is not None}
+    if not replay_ids:
         return
-    counts: dict[str, Counter[str]] = {replay_id: Counter() for replay_id in of.values()}
-    ended = [one for one in finished if one.message.id in of and one.step.status in _ENDED]
-    for one in ended:
-        is_delivered = one.step.status is MessageStatus.DELIVERED
-        counts[of[one.message.id]]["delivered_count" if is_delivered else "failed_count"] += 1
-    over = message.c.id.in_([one.message.id for one in ended])
-    connection.execute(message.update().where(over).values(replay_id=None))
+    counts: dict[str, Counter[str]] = {replay_id: Counter() for replay_id in replay_ids.values()}
+    ended = [one for one in finished if one.message.id in replay_ids and one.step.status in _ENDED]
+    for result in ended:
+        is_delivered = result.step.status is MessageStatus.DELIVERED
+        counts[replay_ids[result.message.id]]["delivered_count" if is_delivered else "failed_count"] += 1
+    ended_messages = message.c.id.in_([one.message.id for one in ended])
+    connection.execute(message.update().where(ended_messages).values(replay_id=None))
     for replay_id, counted in sorted(counts.items()):
         _count(connection, replay_id, counted)
-    waiting = sorted(of.keys() - {one.message.id for one in ended})
+    waiting = sorted(replay_ids.keys() - {one.message.id for one in ended})
     cancelled = select(_ROW.id).where(_ROW.id.in_(counts), _ROW.state == ReplayState.CANCELLING.value)
     for replay_id in list(connection.execute(cancelled).scalars()) if waiting else ():
-        _take_back(connection, replay_id, [one for one in waiting if of[one] == replay_id], now_ms)
+        _take_back(connection, replay_id, [one for one in waiting if replay_ids[one] == replay_id], now_ms)
     _end(connection, sorted(counts), now_ms)
 
 
@@ -145,27 +145,27 @@ def is_sent() -> ColumnElement[bool]:
     return ~cancelled.correlate(message)
 
 
-def _collected(connection: Connection, row: Row[Any], now_ms: int) -> bool:  # Any: a column's value
+def _collect_portion(connection: Connection, row: Row[Any], now_ms: int) -> bool:  # Any: a column's value
     """Let a portion of the selection await the replay; return whether there may be more."""
     order = (message.c.updated_at_ms, message.c.id)
     query = joined_with_last(select(*order).select_from(message)).where(GIVEN_UP_MESSAGE, _IS_SENT_BY_WORKERS)
-    query = query.where(*selected(_selection(row)))
+    query = query.where(*conditions_of(_selection(row)))
     if row.after_ms is not None:
         query = query.where(tuple_(*order) > (row.after_ms, row.after_id))
-    found = connection.execute(query.order_by(*order).limit(_AT_ONCE)).all()
-    mine = replay.update().where(_ROW.id == row.id)
-    if not found:
-        connection.execute(mine.values(state=ReplayState.SENDING.value))
+    dead_letters = connection.execute(query.order_by(*order).limit(_AT_ONCE)).all()
+    own_update = replay.update().where(_ROW.id == row.id)
+    if not dead_letters:
+        connection.execute(own_update.values(state=ReplayState.SENDING.value))
         _end(connection, [row.id], now_ms)
         return False
-    still = and_(message.c.id.in_([one.id for one in found]), GIVEN_UP_MESSAGE)
-    count = connection.execute(message.update().where(still).values(**_REPLAYED, replay_id=row.id)).rowcount
-    last = {"after_ms": found[-1].updated_at_ms, "after_id": found[-1].id}
-    connection.execute(mine.values(**last, total_count=_ROW.total_count + count))
+    still_given_up = and_(message.c.id.in_([one.id for one in dead_letters]), GIVEN_UP_MESSAGE)
+    count = connection.execute(message.update().where(still_given_up).values(**_REPLAYED, replay_id=row.id)).rowcount
+    last = {"after_ms": dead_letters[-1].updated_at_ms, "after_id": dead_letters[-1].id}
+    connection.execute(own_update.values(**last, total_count=_ROW.total_count + count))
     return True
 
 
-def _taken_back(connection: Connection, replay_id: str, now_ms: int) -> bool:
+def _take_back_portion(connection: Connection, replay_id: str, now_ms: int) -> bool:
     """Take back a portion of what waits; return whether there may be more. What is being sent ends by itself."""
     claimed = exists().where(worker_session.c.id == message.c.lease_owner).correlate(message)
     free = or_(message.c.lease_owner.is_(None), ~claimed)
@@ -193,25 +193,25 @@ def _take_back(connection: Connection, replay_id: str, ids: Collection[str], now
 
 
 def _count(connection: Connection, replay_id: str, counted: dict[str, int]) -> None:
-    more = {name: _ROW[name] + count for name, count in counted.items()}
-    if more:
-        connection.execute(replay.update().where(_ROW.id == replay_id).values(**more))
+    increments = {name: _ROW[name] + count for name, count in counted.items()}
+    if increments:
+        connection.execute(replay.update().where(_ROW.id == replay_id).values(**increments))
 
 
 def _end(connection: Connection, replay_ids: Collection[str], now_ms: int) -> None:
     """End those of the replays that have nothing left to do."""
     is_over = _ROW.total_count == _ROW.delivered_count + _ROW.failed_count + _ROW.taken_back_count
-    these = and_(_ROW.id.in_(replay_ids), _ROW.ended_at_ms.is_(None), is_over)
+    to_end = and_(_ROW.id.in_(replay_ids), _ROW.ended_at_ms.is_(None), is_over)
     for state, end in ((ReplayState.SENDING, ReplayState.DONE), (ReplayState.CANCELLING, ReplayState.CANCELLED)):
-        ended = replay.update().where(these, _ROW.state == state.value)
+        ended = replay.update().where(to_end, _ROW.state == state.value)
         connection.execute(ended.values(state=end.value, ended_at_ms=now_ms))
 
 
-def _check_open(connection: Connection, wanted: Replay) -> None:
+def _check_open(connection: Connection, new_replay: Replay) -> None:
     """Refuse too many replays of one person; drop those that ended long ago."""
-    connection.execute(replay.delete().where(_ROW.ended_at_ms < wanted.requested_at_ms - _KEPT_MS))
-    mine = and_(_ROW.requested_by == wanted.requested_by, _ROW.ended_at_ms.is_(None))
-    if connection.execute(select(func.count()).where(mine)).scalar_one() >= MOST_OPEN:
+    connection.execute(replay.delete().where(_ROW.ended_at_ms < new_replay.requested_at_ms - _KEPT_MS))
+    own_open = and_(_ROW.requested_by == new_replay.requested_by, _ROW.ended_at_ms.is_(None))
+    if connection.execute(select(func.count()).where(own_open)).scalar_one() >= MOST_OPEN:
         raise Conflict(f"You have {MOST_OPEN} running replays; wait for one or cancel it.")
 
 
@@ -225,21 +225,21 @@ def _why_not(connection: Connection, message_id: str) -> str:
     return f"Message {message_id} is not given up: its status is {status}."
 
 
-def _values(wanted: Replay) -> dict[str, object]:
+def _values(new_replay: Replay) -> dict[str, object]:
     return {
-        "id": wanted.id,
-        "requested_by": wanted.requested_by,
-        "requested_at_ms": wanted.requested_at_ms,
-        "selection": json.dumps(asdict(wanted.selection), default=sorted),
-        "state": wanted.state.value,
-        **{name: getattr(wanted, name) for name in _COUNTS},
+        "id": new_replay.id,
+        "requested_by": new_replay.requested_by,
+        "requested_at_ms": new_replay.requested_at_ms,
+        "selection": json.dumps(asdict(new_replay.selection), default=sorted),
+        "state": new_replay.state.value,
+        **{name: getattr(new_replay, name) for name in _COUNTS},
     }
 
 
 def _selection(row: Row[Any]) -> Selection:  # Any: a column's value
-    given = json.loads(row.selection)
-    ids = given.pop("subscription_ids")
-    return Selection(subscription_ids=None if ids is None else frozenset(ids), **given)
+    fields = json.loads(row.selection)
+    ids = fields.pop("subscription_ids")
+    return Selection(subscription_ids=None if ids is None else frozenset(ids), **fields)
 
 
 def _replay(row: Row[Any]) -> Replay:  # Any: a column's value

@@ -55,7 +55,7 @@ class Permitted:
 
         So it is if nobody could have muted it, and everybody could view everything a moment ago.
         """
-        return not _concerned(dispatch) and self._steady() < self._open_until_s
+        return not _addressees(dispatch) and self._steady() < self._open_until_s
 
     def now(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         """Return a message with the reasons that may be sent now, and the others; None when no reason may.
@@ -63,14 +63,14 @@ class Permitted:
         What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
         no rights are looked up; mutes and preferences are, where somebody has a way to set them.
         """
-        unmuted, muted = narrowed(dispatch, self._muted_now(dispatch, now_ms))
+        unmuted, muted = narrowed(dispatch, self._mute_objection(dispatch, now_ms))
         if unmuted is None:
             return None, muted
-        wanted, unwanted = narrowed(unmuted, self._unwanted_now(unmuted))
-        if wanted is None:
+        welcome, unwanted = narrowed(unmuted, self._preference_objection(unmuted))
+        if welcome is None:
             return None, (*muted, *unwanted)
-        shown, hidden = self._shown(wanted)
-        return shown, (*muted, *unwanted, *hidden)
+        visible, hidden = self._visible_part(welcome)
+        return visible, (*muted, *unwanted, *hidden)
 
     def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of these names that a message may show: all viewers of one of its reasons may see them."""
@@ -79,10 +79,12 @@ class Permitted:
             return tuple(names)
         viewers = self._viewers(dispatch, policies)
         reasons = ((entry, reason) for entry in dispatch.entries for reason in entry.reasons)
-        seen = {name for entry, reason in reasons for name in _seen_by_all(viewers(entry, reason), names)}
-        return tuple(one for one in names if one in seen)
+        visible_names = {
+            name for entry, reason in reasons for name in _names_seen_by_all(viewers(entry, reason), names)
+        }
+        return tuple(one for one in names if one in visible_names)
 
-    def _unwanted_now(self, dispatch: Dispatch) -> Objection:
+    def _preference_objection(self, dispatch: Dispatch) -> Objection:
         """Return the objection of people who prefer never to be notified of changes of that category.
 
         Nobody objects to what a critical alert reports to them.
@@ -104,10 +106,10 @@ class Permitted:
 
         return objection
 
-    def _muted_now(self, dispatch: Dispatch, now_ms: int) -> Objection:
+    def _mute_objection(self, dispatch: Dispatch, now_ms: int) -> Objection:
         """Return the objection of people who muted the alert, the asset, or an asset that reaches them by lineage."""
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
-        who = _concerned(dispatch)
+        who = _addressees(dispatch)
         if not who:
             return lambda _entry, _reason: None
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
@@ -120,13 +122,15 @@ class Permitted:
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
             concerned = entry.recipient_id if reason.is_personal else target
             place = (reason.subscription_id, entry.event.entity_id, ids.get(reason.via or "", ""))
-            found = (one for one in mutes if one.who == concerned and one.silences(place, channel, (NO_END, now_ms)))
-            decision = decide(IMMEDIATE, next(found, None), now_ms)
+            silencing = (
+                mute for mute in mutes if mute.who == concerned and mute.silences(place, channel, (NO_END, now_ms))
+            )
+            decision = decide(IMMEDIATE, next(silencing, None), now_ms)
             return (OutcomeReason.MUTED, decision.because) if isinstance(decision, Never) else None
 
         return objection
 
-    def _shown(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+    def _visible_part(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         asked_at_s = self._steady()
         policies = self._permission_cache.now()
         if policies.are_all_open():
@@ -142,30 +146,30 @@ class Permitted:
             is_person = reason.is_personal and entry.recipient_id is not None and hidden_from[0]
             return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FROM_PERSON if is_person else _HIDDEN_FROM_EDITOR
 
-        left, dropped = narrowed(dispatch, objection)
-        if left is None:
+        permitted, dropped = narrowed(dispatch, objection)
+        if permitted is None:
             return None, dropped
-        return replace(left, entries=tuple(_trimmed(one, viewers) for one in left.entries)), dropped
+        return replace(permitted, entries=tuple(_visible_entry(one, viewers) for one in permitted.entries)), dropped
 
     def _viewers(self, dispatch: Dispatch, policies: PolicySnapshot) -> Viewers:
         """Return the function that gives what those see who must be able to see what is sent for a reason."""
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
         channel = dispatch.message.channel
-        named = {reason.subscription_id for reason in reasons if is_to_endpoint(reason.kind, channel)}
-        editors = self._events.editors_of(named) if named else {}
-        known: dict[str, Visibility] = {}
+        alert_ids = {reason.subscription_id for reason in reasons if is_to_endpoint(reason.kind, channel)}
+        editors = self._events.editors_of(alert_ids) if alert_ids else {}
+        visibility_by_id: dict[str, Visibility] = {}
 
         def viewers(entry: Entry, reason: Reason) -> list[Visibility]:
             alert, recipient = reason.subscription_id, Addressee(entry.recipient_id, dispatch.message.target)
             ids = viewers_of(reason.kind, alert, recipient=recipient, channel=channel, editors=editors)
-            for one in ids:
-                known.setdefault(one, Visibility(policies.of(one), self._standing))
-            return [known[one] for one in ids]
+            for viewer_id in ids:
+                visibility_by_id.setdefault(viewer_id, Visibility(policies.of(viewer_id), self._standing))
+            return [visibility_by_id[viewer_id] for viewer_id in ids]
 
         return viewers
 
 
-def _concerned(dispatch: Dispatch) -> set[str]:
+def _addressees(dispatch: Dispatch) -> set[str]:
     """Return who may have muted a message: people by their ids, and the mail address that it goes to."""
     target = dispatch.message.target.lower()
     people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
@@ -176,22 +180,22 @@ def _is_mail_address(target: str) -> bool:
     return "@" in target and "://" not in target
 
 
-def _trimmed(entry: Entry, viewers: Viewers) -> Entry:
+def _visible_entry(entry: Entry, viewers: Viewers) -> Entry:
     """Return a notification with what one of its reasons shows at least: each alone would show as much."""
-    hidden = set.intersection(*(_hidden(entry, viewers(entry, reason)) for reason in entry.reasons))
-    reasons = (_named_for(reason, viewers(entry, reason)) for reason in entry.reasons)
+    hidden = set.intersection(*(_hidden_names(entry, viewers(entry, reason)) for reason in entry.reasons))
+    reasons = (_reason_for(reason, viewers(entry, reason)) for reason in entry.reasons)
     return replace(entry, event=event_without(entry.event, hidden), reasons=tuple(dict.fromkeys(reasons)))
 
 
-def _hidden(entry: Entry, viewers: Sequence[Visibility]) -> set[str]:
+def _hidden_names(entry: Entry, viewers: Sequence[Visibility]) -> set[str]:
     return {name for one in viewers for name in one.hidden_of(entry.event)}
 
 
-def _seen_by_all(viewers: Sequence[Visibility], names: Sequence[str]) -> set[str]:
+def _names_seen_by_all(viewers: Sequence[Visibility], names: Sequence[str]) -> set[str]:
     return set(names).intersection(*(one.sees_named(names) for one in viewers))
 
 
-def _named_for(reason: Reason, viewers: Sequence[Visibility]) -> Reason:
-    for one in viewers:
-        (reason,) = one.reasons([reason])
+def _reason_for(reason: Reason, viewers: Sequence[Visibility]) -> Reason:
+    for viewer in viewers:
+        (reason,) = viewer.reasons([reason])
     return reason

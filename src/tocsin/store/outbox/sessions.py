@@ -48,8 +48,8 @@ class Sessions:
     def all(self) -> list[Session]:
         """Return all sessions, in the order of their ids."""
         with reading(self._engine) as connection:
-            rows = connection.execute(select(_AT.id, _AT.lease_ms, _AT.beat).order_by(_AT.id))
-            return [Session(**row._mapping) for row in rows]
+            session_rows = connection.execute(select(_AT.id, _AT.lease_ms, _AT.beat).order_by(_AT.id))
+            return [Session(**row._mapping) for row in session_rows]
 
     def end(self, session_id: str) -> None:
         """End a session: all that it held is free."""
@@ -59,8 +59,8 @@ class Sessions:
     def end_silent(self, silent: Iterable[Session]) -> list[str]:
         """End those of the sessions that were not renewed since they were seen; return their ids."""
         with writing(self._engine) as connection:
-            return [one.id for one in silent if connection.execute(_ended(one)).rowcount > 0]
+            return [one.id for one in silent if connection.execute(_deletion_of(one)).rowcount > 0]
 
 
-def _ended(seen: Session) -> Delete:
-    return delete(worker_session).where(_AT.id == seen.id, _AT.beat == seen.beat)
+def _deletion_of(session: Session) -> Delete:
+    return delete(worker_session).where(_AT.id == session.id, _AT.beat == session.beat)

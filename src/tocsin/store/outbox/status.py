@@ -69,12 +69,12 @@ class DestinationStatuses:
     def resume(self, subscription_id: str, destination_id: str, *, now_ms: int) -> None:
         """Let a paused or stopped destination be sent to at once, and what awaits a retry there be due."""
         column, status = message.c, destination_status.c
-        here = and_(status.subscription_id == subscription_id, status.destination_id == destination_id)
-        there = and_(column.destination_id == destination_id, column.subscription_id == subscription_id)
-        waits = and_(there, column.status.in_(_WAITING), column.due_at_ms > now_ms)
+        of_status = and_(status.subscription_id == subscription_id, status.destination_id == destination_id)
+        of_messages = and_(column.destination_id == destination_id, column.subscription_id == subscription_id)
+        waits = and_(of_messages, column.status.in_(_WAITING), column.due_at_ms > now_ms)
         with writing(self._engine) as connection:
             connection.execute(message.update().where(waits).values(due_at_ms=now_ms, wait_ms=0))
-            connection.execute(destination_status.update().where(here).values(**_RESUMED))
+            connection.execute(destination_status.update().where(of_status).values(**_RESUMED))
 
 
 def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: int) -> None:
@@ -83,35 +83,39 @@ def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: in
     An attempt counts for every destination whose reason it carried: alerts that agree share one message. A probe that
     was not sent leaves the next one due.
     """
-    if unsent := [one for one in finished if one.is_probe and not concerns_destination(one.attempt)]:
-        probe_again(connection, {(one.message.subscription_id, one.message.destination_id) for one in unsent}, now_ms)
+    if unsent := [result for result in finished if result.is_probe and not concerns_destination(result.attempt)]:
+        probe_again(
+            connection, {(result.message.subscription_id, result.message.destination_id) for result in unsent}, now_ms
+        )
     by_key: dict[Key, list[Finished]] = {}
-    for one in finished:
-        is_own = own_address_of(one.message.target) is not None  # the address of one person pauses nobody else's
-        for key in _concerned(one) if concerns_destination(one.attempt) and not is_own else ():
-            by_key.setdefault(key, []).append(one)
+    for result in finished:
+        is_own = own_address_of(result.message.target) is not None  # the address of one person pauses nobody else's
+        for key in _destination_keys(result) if concerns_destination(result.attempt) and not is_own else ():
+            by_key.setdefault(key, []).append(result)
     changed_at_ms = _changed_at_ms(connection, {subscription_id for subscription_id, _ in by_key})
-    rows: list[Document] = []
-    for key, before in _locked(connection, sorted(by_key)).items():
+    standing_rows: list[Document] = []
+    for key, before in _lock_statuses(connection, sorted(by_key)).items():
         standing = before
-        for one in by_key[key]:
+        for result in by_key[key]:
             standing = standing_after(
                 standing,
-                one.attempt,
-                one.step,
-                channel=one.message.channel,
+                result.attempt,
+                result.step,
+                channel=result.message.channel,
                 configured_at_ms=changed_at_ms.get(key[0]),
             )
-        rows.append(_row(key, standing))
-    if rows:
-        _CHANGE.run_for(connection, rows)
+        standing_rows.append(_row(key, standing))
+    if standing_rows:
+        _CHANGE.run_for(connection, standing_rows)
 
 
 def plan_again(connection: Connection, now_ms: int) -> None:
     """Update the next attempts of all destinations to those of their messages, which were rescheduled."""
     status = destination_status.c
-    here = and_(message.c.subscription_id == status.subscription_id, message.c.destination_id == status.destination_id)
-    next_ms = select(func.min(message.c.due_at_ms)).where(here, OPEN_MESSAGE).scalar_subquery()
+    of_destination = and_(
+        message.c.subscription_id == status.subscription_id, message.c.destination_id == status.destination_id
+    )
+    next_ms = select(func.min(message.c.due_at_ms)).where(of_destination, OPEN_MESSAGE).scalar_subquery()
     late = destination_status.update().where(status.next_attempt_ms > now_ms)
     connection.execute(late.values(next_attempt_ms=func.coalesce(next_ms, status.next_attempt_ms)))
 
@@ -121,13 +125,13 @@ def _changed_at_ms(connection: Connection, subscription_ids: Collection[str]) ->
     return {row.id: row.updated_at_ms for row in connection.execute(_CHANGED, {"ids": list(subscription_ids)})}
 
 
-def _concerned(one: Finished) -> set[Key]:
+def _destination_keys(finished: Finished) -> set[Key]:
     """Return the destinations whose reasons the message carried; the one it was claimed under if none are known."""
-    carried = {reason.destination_key for entry in one.entries for reason in entry.reasons}
-    return carried or {(one.message.subscription_id, one.message.destination_id)}
+    carried = {reason.destination_key for entry in finished.entries for reason in entry.reasons}
+    return carried or {(finished.message.subscription_id, finished.message.destination_id)}
 
 
-def _locked(connection: Connection, keys: list[Key]) -> dict[Key, DestinationStatus]:
+def _lock_statuses(connection: Connection, keys: list[Key]) -> dict[Key, DestinationStatus]:
     """Return the standings at ``keys``, held against other workers until the transaction ends.
 
     Rows that are not there yet are made first: what does not exist cannot be held. Nothing is held before that: who
@@ -135,12 +139,12 @@ def _locked(connection: Connection, keys: list[Key]) -> dict[Key, DestinationSta
     """
     if not keys:
         return {}
-    known = {tuple(row) for row in connection.execute(_KNOWN, {"keys": keys})}
-    if new := [one for one in keys if one not in known]:
-        rows = [{"subscription_id": one[0], "destination_id": one[1], **_columns(UNTRIED)} for one in new]
-        connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), rows)
-    found = connection.execute(_HELD, {"keys": keys})
-    return {(row.subscription_id, row.destination_id): _standing(row) for row in found}
+    known_keys = {tuple(row) for row in connection.execute(_KNOWN, {"keys": keys})}
+    if new := [one for one in keys if one not in known_keys]:
+        new_rows = [{"subscription_id": one[0], "destination_id": one[1], **_columns(UNTRIED)} for one in new]
+        connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), new_rows)
+    status_rows = connection.execute(_HELD, {"keys": keys})
+    return {(row.subscription_id, row.destination_id): _standing(row) for row in status_rows}
 
 
 def _row(key: Key, standing: DestinationStatus) -> Document:
@@ -163,15 +167,17 @@ def _columns(standing: DestinationStatus) -> dict[str, object]:
 
 
 def _standing(row: Row[*tuple[Any, ...]]) -> DestinationStatus:  # Any: a column's value
-    held = dict(row._mapping)
-    slices = tuple((begin, total, bad) for begin, total, bad in json.loads(held["recent_attempts"] or "[]"))
-    breaker = Breaker(slices, held["opened_at_ms"], held["probe_at_ms"])
+    values = dict(row._mapping)
+    slices = tuple((begin, total, bad) for begin, total, bad in json.loads(values["recent_attempts"] or "[]"))
+    breaker = Breaker(slices, values["opened_at_ms"], values["probe_at_ms"])
     failing = Failing(
-        since_ms=held["failing_since_ms"],
-        count=held["failing_count"],
-        percent=held["failing_percent"],
-        reported_percent=held["reported_percent"],
-        stopped_at_ms=held["stopped_at_ms"],
+        since_ms=values["failing_since_ms"],
+        count=values["failing_count"],
+        percent=values["failing_percent"],
+        reported_percent=values["reported_percent"],
+        stopped_at_ms=values["stopped_at_ms"],
     )
-    plain = {name: held[name] for name in _PLAIN}
-    return DestinationStatus(**{**plain, "status": SubscriptionState(held["status"])}, breaker=breaker, failing=failing)
+    plain = {name: values[name] for name in _PLAIN}
+    return DestinationStatus(
+        **{**plain, "status": SubscriptionState(values["status"])}, breaker=breaker, failing=failing
+    )

@@ -59,9 +59,10 @@ class People:
     def addresses(self, user_ids: Collection[str]) -> dict[str, str]:
         """Return the e-mail addresses of those of these people who have one and are not deleted, by id."""
         row = person.c
-        there = (row.user_id.in_(user_ids), row.email.is_not(None), row.deleted.is_(False))
+        has_address = (row.user_id.in_(user_ids), row.email.is_not(None), row.deleted.is_(False))
         with reading(self._engine) as connection:
-            return {one.user_id: one.email for one in connection.execute(select(row.user_id, row.email).where(*there))}
+            addresses = connection.execute(select(row.user_id, row.email).where(*has_address))
+            return {one.user_id: one.email for one in addresses}
 
     def by_identity(self, identity: Identity) -> Person | None:
         """Return the person who logs in with this identity of a provider, deleted ones included."""
@@ -75,8 +76,8 @@ class People:
         bound = openid_identity.c
         with writing(self._engine) as connection:
             connection.execute(select(person.c.user_id).where(person.c.user_id == user_id).with_for_update())
-            others = select(bound.subject).where(bound.user_id == user_id, bound.issuer == identity.issuer)
-            if set(connection.scalars(others)) - {identity.subject}:
+            bound_subjects = select(bound.subject).where(bound.user_id == user_id, bound.issuer == identity.issuer)
+            if set(connection.scalars(bound_subjects)) - {identity.subject}:
                 return False
             row = {**vars(identity), "user_id": user_id}
             connection.execute(_insert_once(connection, openid_identity, row))
@@ -85,8 +86,8 @@ class People:
     def forget_identities(self, user_id: str) -> int:
         """Let somebody's next log-in by OpenID Connect go by their address again; return how many were forgotten."""
         with writing(self._engine) as connection:
-            gone = openid_identity.delete().where(openid_identity.c.user_id == user_id)
-            return connection.execute(gone).rowcount
+            deletion = openid_identity.delete().where(openid_identity.c.user_id == user_id)
+            return connection.execute(deletion).rowcount
 
     def team_exists(self, name: str) -> bool:
         """Return whether a team of that name exists and is not deleted."""
@@ -130,13 +131,13 @@ class People:
         """
         query = select(server_secret.c.value).where(server_secret.c.name == name)
         with reading(self._engine) as connection:
-            known = connection.execute(query).scalar_one_or_none()
-            if known is not None:
-                return _opened(connection, known)
+            sealed_value = connection.execute(query).scalar_one_or_none()
+            if sealed_value is not None:
+                return _open_secret(connection, sealed_value)
         with writing(self._engine) as connection:
-            sealed = vault_of(connection).sealed_text(make())
+            sealed = vault_of(connection).seal_text(make())
             connection.execute(_insert_once(connection, server_secret, {"name": name, "value": sealed}))
-            return _opened(connection, connection.execute(query).scalar_one())
+            return _open_secret(connection, connection.execute(query).scalar_one())
 
     def forget_secrets(self) -> int:
         """Forget all keys of the server, which are then made anew: nothing that was signed counts any more."""
@@ -169,8 +170,8 @@ def ensure_administrator(
     of two processes that start at once only one returns a password, and a crash in between is repaired by the next
     start.
     """
-    known = people.by_name("admin")
-    user_id = known.id if known is not None else create_user()
+    administrator = people.by_name("admin")
+    user_id = administrator.id if administrator is not None else create_user()
     if people.password_hash(user_id) is not None:
         return None
     return password if people.set_first_password(user_id, hash_password(password)) else None
@@ -196,9 +197,9 @@ def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
     )
 
 
-def _opened(connection: Connection, kept: str) -> str:
+def _open_secret(connection: Connection, sealed: str) -> str:
     try:
-        return vault_of(connection).opened_text(kept)
+        return vault_of(connection).open_text(sealed)
     except WrongKey as error:
         raise WrongSealOfKeys() from error
 

@@ -61,12 +61,14 @@ class LoginAttempts:
             new = [{"key": key, "attempt_count": 0, "last_at_ms": now_ms, "next_at_ms": 0} for key in keys]
             for row in new:
                 connection.execute(inserting(connection, login_attempt).values(row).on_conflict_do_nothing())
-            known = {row.key: row for row in connection.execute(query.with_for_update())}
-            wait_ms = max(self._wait_ms(row.next_at_ms, now_ms) for row in known.values())
+            attempts_by_key = {row.key: row for row in connection.execute(query.with_for_update())}
+            wait_ms = max(self._wait_ms(row.next_at_ms, now_ms) for row in attempts_by_key.values())
             if not wait_ms:
                 for key, free in allowances:
-                    is_stale = known[key].last_at_ms < now_ms - self._pace.forget_ms
-                    self._count(connection, Allowance(key, free), 0 if is_stale else known[key].attempt_count, now_ms)
+                    is_stale = attempts_by_key[key].last_at_ms < now_ms - self._pace.forget_ms
+                    self._count(
+                        connection, Allowance(key, free), 0 if is_stale else attempts_by_key[key].attempt_count, now_ms
+                    )
         return wait_ms
 
     def succeed(self, user_id: str, source: str, allowances: Sequence[Allowance], now_ms: int) -> None:
@@ -80,8 +82,8 @@ class LoginAttempts:
                     update(login_attempt).where(_ATTEMPT.key == key, _ATTEMPT.attempt_count > 0).values(back)
                 )
             connection.execute(delete(login_attempt).where(_ATTEMPT.key == allowances[0].key))
-            seen = {"user_id": user_id, "source": source, "last_at_ms": now_ms}
-            upsert = inserting(connection, login_source).values(seen)
+            source_row = {"user_id": user_id, "source": source, "last_at_ms": now_ms}
+            upsert = inserting(connection, login_source).values(source_row)
             connection.execute(
                 upsert.on_conflict_do_update(
                     index_elements=["user_id", "source"], set_={"last_at_ms": upsert.excluded.last_at_ms}

@@ -33,17 +33,19 @@ class OwnAddresses:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, own: OwnAddress, channel: str) -> DestinationConfig | None:
+    def of(self, own_address: OwnAddress, channel: str) -> DestinationConfig | None:
         """Return how to send there; None if the holder has no such address any more, or somebody else set it."""
         key = OWN_KEYS[Channel(channel)]
         with reading(self._engine) as connection:
-            held = next((one for one in held_addresses(connection, [own.holder_id]) if one.channel == channel), None)
-            if held is None or held.deleted or held.address != own:
+            held_address = next(
+                (one for one in held_addresses(connection, [own_address.holder_id]) if one.channel == channel), None
+            )
+            if held_address is None or held_address.deleted or held_address.address != own_address:
                 return None
             document = from_text(
-                connection.scalars(select(entity.c.document).where(entity.c.id == own.holder_id)).one()
+                connection.scalars(select(entity.c.document).where(entity.c.id == own_address.holder_id)).one()
             )
-            secrets = SqlAttachments(connection).get(own.holder_id, KIND) or {}
+            secrets = SqlAttachments(connection).get(own_address.holder_id, KIND) or {}
         return DestinationConfig.model_validate(in_clear_part(PROFILE, document[PROFILE], secrets)[SUBSCRIPTION][key])
 
 
@@ -52,29 +54,29 @@ def held_addresses(connection: Connection, holder_ids: Collection[str]) -> Itera
     columns = (entity.c.id, entity.c.entity_type, entity.c.name, entity.c.deleted, entity.c.document)
     setters = attachment.c.document.label("setters")
     match = (attachment.c.entity_id == entity.c.id) & (attachment.c.kind == SETTERS)
-    for some in chunked(sorted(holder_ids)):
-        query = select(*columns, setters).join(attachment, match).where(entity.c.id.in_(some))
-        rows = [(row, from_text(row.setters)) for row in connection.execute(query)]
-        present = _present(connection, {one for _, set_by in rows for one in set_by.values()})
-        for row, set_by in rows:
-            yield from _held(row, {key: one for key, one in set_by.items() if one in present})
+    for chunk in chunked(sorted(holder_ids)):
+        query = select(*columns, setters).join(attachment, match).where(entity.c.id.in_(chunk))
+        holders = [(row, from_text(row.setters)) for row in connection.execute(query)]
+        present = _present(connection, {one for _, set_by in holders for one in set_by.values()})
+        for row, set_by in holders:
+            yield from _addresses_of(row, {key: one for key, one in set_by.items() if one in present})
 
 
-def _held(row: Any, set_by: Document) -> Iterator[HeldAddress]:  # Any: a row of an entity
+def _addresses_of(row: Any, set_by: Document) -> Iterator[HeldAddress]:  # Any: a row of an entity
     document = from_text(row.document)
     for channel, key in OWN_KEYS.items():
         if key in set_by and _endpoint(document, key):
-            own = OwnAddress(row.entity_type, row.id, set_by[key])
-            yield HeldAddress(channel, own, row.name, bool(row.deleted))
+            own_address = OwnAddress(row.entity_type, row.id, set_by[key])
+            yield HeldAddress(channel, own_address, row.name, bool(row.deleted))
 
 
 def _present(connection: Connection, user_ids: Collection[str]) -> set[str]:
     """Return those of these people who are not deleted."""
-    found: set[str] = set()
-    for some in chunked(sorted(user_ids)):
-        query = select(person.c.user_id).where(person.c.user_id.in_(some), ~person.c.deleted)
-        found.update(connection.scalars(query))
-    return found
+    present_ids: set[str] = set()
+    for chunk in chunked(sorted(user_ids)):
+        query = select(person.c.user_id).where(person.c.user_id.in_(chunk), ~person.c.deleted)
+        present_ids.update(connection.scalars(query))
+    return present_ids
 
 
 def _endpoint(document: Document, key: str) -> object:
@@ -92,21 +94,21 @@ def seal_own_addresses(engine: Engine) -> None:
 
 
 def _seal(connection: Connection, entity_id: str, document: Document) -> None:
-    masked, kept = split({key: document[key] for key in (PROFILE,) if isinstance(document.get(key), dict)})
+    masked, secrets = split({key: document[key] for key in (PROFILE,) if isinstance(document.get(key), dict)})
     masked |= {key: _without_addresses(document[key]) for key in _CHANGES if document.get(key)}
     if document | masked == document:
         return
-    if kept:
+    if secrets:
         attachments = SqlAttachments(connection)
-        attachments.put(entity_id, KIND, (attachments.get(entity_id, KIND) or {}) | kept)
+        attachments.put(entity_id, KIND, (attachments.get(entity_id, KIND) or {}) | secrets)
     connection.execute(update(entity).where(entity.c.id == entity_id).values(document=to_text(document | masked)))
 
 
 def _without_addresses(change: Document) -> Document:
-    return {key: list(map(_masked, value)) if isinstance(value, list) else value for key, value in change.items()}
+    return {key: list(map(_with_masks, value)) if isinstance(value, list) else value for key, value in change.items()}
 
 
-def _masked(change: Document) -> Document:
+def _with_masks(change: Document) -> Document:
     """Return a field change with masks in the addresses that it states."""
     if change.get("name") != PROFILE:
         return change

@@ -47,39 +47,40 @@ class SqlPreferences:
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
             follow(connection, planned)
 
-    def among(self, rows: Sequence[Mapping[str, Any]]) -> Preferred:  # Any: a column of a notification
+    def among(self, notifications: Sequence[Mapping[str, Any]]) -> Preferred:  # Any: a column of a notification
         """Return the preferences of those who get mails or direct messages.
 
-        ``rows`` are notifications as ``flow/schedule/messages.scheduled`` takes them.
+        ``notifications`` are rows as ``flow/schedule/messages.scheduled`` takes them.
         """
-        people = {row["recipient_id"] for row in rows if GATHERINGS[row["channel"]] is Gathering.SUMMARY} - {None}
+        mailed = (row for row in notifications if GATHERINGS[row["channel"]] is Gathering.SUMMARY)
+        people = {row["recipient_id"] for row in mailed} - {None}
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:
             if connection.scalar(select(_ROW.user_id).limit(1)) is None:
                 return NO_PREFERENCES
-            found = _found(connection, people)
-            preferences = {row.user_id: _preferences(row) for row in found}
+            preference_rows = _preference_rows(connection, people)
+            preferences = {row.user_id: _preferences(row) for row in preference_rows}
             asking = {one for one, some in preferences.items() if some.categories}
-            events = {row["event_id"] for row in rows if row["recipient_id"] in asking}
-            versions = {row.user_id: row.updated_at_ms for row in found}
+            events = {row["event_id"] for row in notifications if row["recipient_id"] in asking}
+            versions = {row.user_id: row.updated_at_ms for row in preference_rows}
             return Preferred(preferences, versions, dict(_categories(connection, events)))
 
 
 def preferences_of(connection: Connection, user_ids: Collection[str]) -> dict[str, Preferences]:
     """Return what those of these people prefer who prefer something."""
-    return {row.user_id: _preferences(row) for row in _found(connection, user_ids)}
+    return {row.user_id: _preferences(row) for row in _preference_rows(connection, user_ids)}
 
 
 def _preferences(row: Any) -> Preferences:  # Any: a row of SQLAlchemy's
     return Preferences.model_validate_json(row.document)
 
 
-def _found(connection: Connection, user_ids: Collection[str]) -> list[Any]:  # Any: rows of SQLAlchemy's
+def _preference_rows(connection: Connection, user_ids: Collection[str]) -> list[Any]:  # Any: rows of SQLAlchemy's
     return [
         row
-        for some in chunked(sorted(user_ids))
-        for row in connection.execute(select(notification_preference).where(_ROW.user_id.in_(some)))
+        for chunk in chunked(sorted(user_ids))
+        for row in connection.execute(select(notification_preference).where(_ROW.user_id.in_(chunk)))
     ]
 
 
@@ -88,6 +89,6 @@ def _categories(connection: Connection, event_ids: Collection[str]) -> list[tupl
     column = change_event.c
     return [
         (row.id, tuple(json.loads(row.derived).get("changeCategory") or ()))
-        for some in chunked(sorted(event_ids))
-        for row in connection.execute(select(column.id, column.derived).where(column.id.in_(some)))
+        for chunk in chunked(sorted(event_ids))
+        for row in connection.execute(select(column.id, column.derived).where(column.id.in_(chunk)))
     ]

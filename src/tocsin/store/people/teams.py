@@ -42,30 +42,30 @@ class SqlTeams:
 
     def children(self, team_id: str) -> list[Document]:
         """Return references to the teams directly under one, each with its ``teamType``."""
-        found = children(self._connection, [team_id]).get(team_id, [])
+        teams = children(self._connection, [team_id]).get(team_id, [])
         kinds: dict[str, str] = {}
-        for some in chunked([one["id"] for one in found]):
-            query = select(_ENTITY.id, _ENTITY.document).where(_ENTITY.id.in_(some))
-            rows = self._connection.execute(query)
-            kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in rows}
-        return [{**one, "teamType": kinds[one["id"]]} for one in found]
+        for chunk in chunked([one["id"] for one in teams]):
+            query = select(_ENTITY.id, _ENTITY.document).where(_ENTITY.id.in_(chunk))
+            team_rows = self._connection.execute(query)
+            kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in team_rows}
+        return [{**one, "teamType": kinds[one["id"]]} for one in teams]
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
         """Return whether being in one of these teams, or in one of these names, decides what somebody may do."""
         ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
         called = set(names)
-        for some in chunked(sorted(ids)):
-            query = select(_ENTITY.id, _ENTITY.name).where(_ENTITY.id.in_(some))
+        for chunk in chunked(sorted(ids)):
+            query = select(_ENTITY.id, _ENTITY.name).where(_ENTITY.id.in_(chunk))
             called |= {name for one, name in self._connection.execute(query)}
         called.discard(ORGANIZATION)
         return self._bring(ids) or self._are_named(called)
 
     def _bring(self, team_ids: Collection[str]) -> bool:
         """Return whether one of these teams, short of the Organization, has roles or policies."""
-        named = entity_reference.c
-        for some in chunked(sorted(team_ids)):
-            query = select(named.entity_id).where(
-                named.entity_id.in_(some), named.field.in_(("policies", "defaultRoles")), named.entity_id == _ENTITY.id
+        link = entity_reference.c
+        for chunk in chunked(sorted(team_ids)):
+            query = select(link.entity_id).where(
+                link.entity_id.in_(chunk), link.field.in_(("policies", "defaultRoles")), link.entity_id == _ENTITY.id
             )
             if self._connection.execute(query.where(_ENTITY.name != ORGANIZATION).limit(1)).first():
                 return True
@@ -77,8 +77,8 @@ class SqlTeams:
         asks = _ENTITY.document.contains("inAnyTeam(")
         policies = self._connection.scalars(select(_ENTITY.document).where(is_policy, asks)).all()
         rules = [rule for text in policies for rule in from_text(text).get("rules") or ()]
-        asked = [str(rule.get("condition") or "") for rule in rules]
-        return any(name in condition for name in names for condition in asked)
+        conditions = [str(rule.get("condition") or "") for rule in rules]
+        return any(name in condition for name in names for condition in conditions)
 
     def at_address(self, email: str) -> Document | None:
         """Return a reference to a person with this email address, soft-deleted people included.
@@ -112,30 +112,30 @@ class SqlTeams:
 
 def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
     """Return the live teams directly under each; under the Organization, those that are under no other."""
-    found: Lists = defaultdict(list)
+    teams_under: Lists = defaultdict(list)
     root = root_of(connection)
-    for some in chunked(list(team_ids)):
-        query = select(_MEMBER.team_id, *REFERENCE).where(_MEMBER.team_id.in_(some), _is_live_child())
+    for chunk in chunked(list(team_ids)):
+        query = select(_MEMBER.team_id, *REFERENCE).where(_MEMBER.team_id.in_(chunk), _is_live_child())
         for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
-            found[team_id].append(reference_of(*reference))
+            teams_under[team_id].append(reference_of(*reference))
     if root and root["id"] in team_ids:
-        rows = connection.execute(select(*REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
-        found[root["id"]] = [reference_of(*row) for row in rows]
-    return found
+        child_rows = connection.execute(select(*REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
+        teams_under[root["id"]] = [reference_of(*row) for row in child_rows]
+    return teams_under
 
 
 def all_under(connection: Connection, team_id: str) -> list[str]:
     """Return the ids of all descendants of a team, each once and after its ancestors."""
-    found: dict[str, None] = {}
+    descendants: dict[str, None] = {}
     level = [team_id]
     for _ in range(_DEEPEST):
         level = list({one["id"]: None for many in children(connection, level).values() for one in many})
-        for one in level:
-            found.pop(one, None)  # a team with several parents follows the last of them
-            found[one] = None
+        for descendant_id in level:
+            descendants.pop(descendant_id, None)  # a team with several parents follows the last of them
+            descendants[descendant_id] = None
         if not level:
             break
-    return list(found)
+    return list(descendants)
 
 
 def under_the_root() -> Any:  # Any: SQLAlchemy's condition
@@ -153,19 +153,19 @@ def root_of(connection: Connection) -> Document | None:
 
 def user_counts(connection: Connection, team_ids: Sequence[str]) -> dict[str, int]:
     """Return how many people are in each team or its descendants, each once; everybody is in the Organization."""
-    found: dict[str, int] = {}
-    for some in chunked(list(team_ids)):
-        below = _walk(some, from_column="team_id", to_column="member_id")
+    counts: dict[str, int] = {}
+    for chunk in chunked(list(team_ids)):
+        below = _walk(chunk, from_column="team_id", to_column="member_id")
         live = select(below.c.start, func.count(distinct(_MEMBER.member_id)))
         live = live.where(_MEMBER.team_id == below.c.at, _MEMBER.member_type == "user", _MEMBER.member_id == _ENTITY.id)
-        rows = connection.execute(live.where(~_ENTITY.deleted).group_by(below.c.start))
-        found |= {team_id: int(number) for team_id, number in rows}
+        count_rows = connection.execute(live.where(~_ENTITY.deleted).group_by(below.c.start))
+        counts |= {team_id: int(number) for team_id, number in count_rows}
     root = root_of(connection)
     if root and root["id"] in team_ids:
         person = tables.person.c
         everybody = select(func.count()).where(~person.deleted, ~person.is_bot).select_from(tables.person)
-        found[root["id"]] = int(connection.execute(everybody).scalar_one())
-    return found
+        counts[root["id"]] = int(connection.execute(everybody).scalar_one())
+    return counts
 
 
 def inherited_roles(connection: Connection, member_ids: Sequence[str]) -> Lists:
@@ -174,53 +174,53 @@ def inherited_roles(connection: Connection, member_ids: Sequence[str]) -> Lists:
     root = root_of(connection)
     if root:
         above = {one: teams | ({root["id"]} if root["id"] != one else set()) for one, teams in above.items()}
-    roles = _named(connection, {team for teams in above.values() for team in teams}, "defaultRoles")
+    roles = _references(connection, {team for teams in above.values() for team in teams}, "defaultRoles")
     return {one: _together(roles, teams) for one, teams in above.items()}
 
 
 def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
     """Return the domains of the teams each team or person is in; of a team without any, those of its parents."""
     up = _parents(connection, _above(connection, member_ids))
-    known = _named(connection, {team for teams in up.values() for team in teams}, "domains")
-    found: Lists = {}
-    for one in member_ids:
-        teams, waiting, seen = set[str](), list(up.get(one, ())), {one}
+    domains_by_team = _references(connection, {team for teams in up.values() for team in teams}, "domains")
+    inherited: Lists = {}
+    for member_id in member_ids:
+        teams, waiting, visited = set[str](), list(up.get(member_id, ())), {member_id}
         while waiting:
             team = waiting.pop()
-            if team not in seen:
-                seen.add(team)
-                teams |= {team} if team in known else set()
-                waiting += [] if team in known else up.get(team, ())
+            if team not in visited:
+                visited.add(team)
+                teams |= {team} if team in domains_by_team else set()
+                waiting += [] if team in domains_by_team else up.get(team, ())
         if teams:
-            found[one] = _together(known, teams)
-    return found
+            inherited[member_id] = _together(domains_by_team, teams)
+    return inherited
 
 
 def own_or_inherited_domains(connection: Connection, ids: Sequence[str]) -> Lists:
     """Return the domains of each of these teams or people: their own, else those that come down to them."""
-    own = _named(connection, ids, "domains")
-    return {**domains(connection, [one for one in ids if one not in own]), **own}
+    own_domains = _references(connection, ids, "domains")
+    return {**domains(connection, [one for one in ids if one not in own_domains]), **own_domains}
 
 
 def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[str]]:
     """Return the live ancestors of each team or person."""
-    found: dict[str, set[str]] = {one: set() for one in member_ids}
-    for some in chunked(list(member_ids)):
-        up = _walk(some, from_column="member_id", to_column="team_id")
+    ancestors: dict[str, set[str]] = {one: set() for one in member_ids}
+    for chunk in chunked(list(member_ids)):
+        up = _walk(chunk, from_column="member_id", to_column="team_id")
         query = select(up.c.start, up.c.at).where(up.c.at == _ENTITY.id, ~_ENTITY.deleted, up.c.at != up.c.start)
         for start, at in connection.execute(query):
-            found[start].add(at)
-    return found
+            ancestors[start].add(at)
+    return ancestors
 
 
 def _parents(connection: Connection, above: dict[str, set[str]]) -> dict[str, set[str]]:
     live = {team for teams in above.values() for team in teams}
-    found: dict[str, set[str]] = defaultdict(set)
-    for some in chunked(sorted(live | above.keys())):
-        query = select(_MEMBER.member_id, _MEMBER.team_id).where(_MEMBER.member_id.in_(some))
+    parents: dict[str, set[str]] = defaultdict(set)
+    for chunk in chunked(sorted(live | above.keys())):
+        query = select(_MEMBER.member_id, _MEMBER.team_id).where(_MEMBER.member_id.in_(chunk))
         for member, team in connection.execute(query):
-            found[member] |= {team} & live
-    return found
+            parents[member] |= {team} & live
+    return parents
 
 
 def _walk(starts: Sequence[str], *, from_column: str, to_column: str) -> Any:  # Any: SQLAlchemy's recursive query
@@ -233,16 +233,16 @@ def _walk(starts: Sequence[str], *, from_column: str, to_column: str) -> Any:  #
     return walk.union(step)
 
 
-def _named(connection: Connection, team_ids: Collection[str], field: str) -> Lists:
-    named = entity_reference.c
-    found: Lists = defaultdict(list)
-    for some in chunked(sorted(team_ids)):
-        query = select(named.entity_id, *REFERENCE).where(
-            named.entity_id.in_(some), named.field == literal(field), named.target_id == _ENTITY.id, ~_ENTITY.deleted
+def _references(connection: Connection, team_ids: Collection[str], field: str) -> Lists:
+    link = entity_reference.c
+    references: Lists = defaultdict(list)
+    for chunk in chunked(sorted(team_ids)):
+        query = select(link.entity_id, *REFERENCE).where(
+            link.entity_id.in_(chunk), link.field == literal(field), link.target_id == _ENTITY.id, ~_ENTITY.deleted
         )
         for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
-            found[team_id].append(reference_of(*reference))
-    return found
+            references[team_id].append(reference_of(*reference))
+    return references
 
 
 def _together(lists: Lists, keys: Collection[str]) -> list[Document]:

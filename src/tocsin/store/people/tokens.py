@@ -71,7 +71,9 @@ class IssuedTokens:
         row = {**vars(token), "kind": token.kind.value}
         with writing(self._engine) as connection:
             connection.execute(delete(issued_token).where(_TOKEN.expires_at_ms <= token.issued_at_ms))
-            if token.parent_id is not None and not _held(connection, _TOKEN.id == token.parent_id, is_shared=True):
+            if token.parent_id is not None and not _lock_tokens(
+                connection, _TOKEN.id == token.parent_id, is_shared=True
+            ):
                 raise Unauthenticated("This token was revoked; log in again.")
             connection.execute(insert(issued_token), row)
 
@@ -79,7 +81,7 @@ class IssuedTokens:
         """Return a token; None if it was revoked."""
         with reading(self._engine) as connection:
             row = connection.execute(select(issued_token).where(_TOKEN.id == token_id)).first()
-        return None if row is None else _issued(row)
+        return None if row is None else _token_of(row)
 
     def take(self, token_id: str, kind: TokenKind, *, now_ms: int) -> str | None:
         """Let a token of this kind stop working, and return whose it was; None if it does not work any more."""
@@ -92,17 +94,17 @@ class IssuedTokens:
         """Return somebody's tokens of a kind, oldest first."""
         query = select(issued_token).where(_TOKEN.user_id == user_id, _TOKEN.kind == kind.value)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(_TOKEN.issued_at_ms, _TOKEN.id)).all()
-        return [_issued(row) for row in rows]
+            token_rows = connection.execute(query.order_by(_TOKEN.issued_at_ms, _TOKEN.id)).all()
+        return [_token_of(row) for row in token_rows]
 
     def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
         """Return whose each of these tokens is, by its id; those that were revoked are left out."""
-        found: dict[str, Actor] = {}
+        actors: dict[str, Actor] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(token_ids)):
-                rows = connection.execute(_HOLDER.where(_TOKEN.id.in_(some)))
-                found |= {one: Actor(who, name, is_admin, is_bot) for one, who, name, is_admin, is_bot in rows}
-        return found
+            for chunk in chunked(sorted(token_ids)):
+                holder_rows = connection.execute(_HOLDER.where(_TOKEN.id.in_(chunk)))
+                actors |= {one: Actor(who, name, is_admin, is_bot) for one, who, name, is_admin, is_bot in holder_rows}
+        return actors
 
     def access_revision(self) -> tuple[int, ...]:
         """Return numbers that grow with every token revoked, and with all that rules depend on."""
@@ -127,17 +129,17 @@ class IssuedTokens:
 
 def revoke(connection: Connection, which: ColumnElement[bool]) -> int:
     """Remove these tokens and those made with them, in the transaction of somebody else; return how many."""
-    gone: set[str] = set()
-    found = _held(connection, which)
-    while found:  # level by level: what is being made with a held token waits, and then finds its parent gone
-        gone |= found
-        made = (_held(connection, _TOKEN.parent_id.in_(some)) for some in chunked(sorted(found)))
-        found = {one for some in made for one in some} - gone
-    for some in chunked(sorted(gone)):
-        connection.execute(delete(issued_token).where(_TOKEN.id.in_(some)))
-    if gone:
+    revoked: set[str] = set()
+    level = _lock_tokens(connection, which)
+    while level:  # level by level: what is being made with a held token waits, and then finds its parent gone
+        revoked |= level
+        children = (_lock_tokens(connection, _TOKEN.parent_id.in_(chunk)) for chunk in chunked(sorted(level)))
+        level = {one for chunk in children for one in chunk} - revoked
+    for chunk in chunked(sorted(revoked)):
+        connection.execute(delete(issued_token).where(_TOKEN.id.in_(chunk)))
+    if revoked:
         rules_revision.note_revoked(connection)
-    return len(gone)
+    return len(revoked)
 
 
 def revoke_other(connection: Connection, user_id: str, but: str | None) -> int:
@@ -158,11 +160,11 @@ def note(connection: Connection, old: Stored | None, new: Stored | None) -> None
         revoke(connection, _TOKEN.user_id == user["id"])
 
 
-def _held(connection: Connection, which: ColumnElement[bool], *, is_shared: bool = False) -> set[str]:
+def _lock_tokens(connection: Connection, which: ColumnElement[bool], *, is_shared: bool = False) -> set[str]:
     """Return the ids of these tokens, held until the transaction ends."""
     query = select(_TOKEN.id).where(which).order_by(_TOKEN.id)
     return set(connection.scalars(query.with_for_update(read=is_shared, key_share=is_shared)))
 
 
-def _issued(row: Row[tuple[object, ...]]) -> IssuedToken:
+def _token_of(row: Row[tuple[object, ...]]) -> IssuedToken:
     return IssuedToken(**{**row._mapping, "kind": TokenKind(row.kind)})

@@ -120,10 +120,10 @@ class IncidentLog:
         ------
         NotFound : there is no such step
         """
-        found = self._steps(_steps_with_cases().where(_ROW.id == step_id))
-        if not found:
+        steps = self._steps(_steps_with_cases().where(_ROW.id == step_id))
+        if not steps:
             raise NotFound(f"incident status {step_id} not found")
-        return found[0]
+        return steps[0]
 
     def of_state(self, state_id: str) -> list[Document]:
         """Return all steps of one incident, newest first."""
@@ -132,24 +132,26 @@ class IncidentLog:
     def latest_of(self, test_case_ids: Sequence[str]) -> dict[str, Document]:
         """Return the newest step of each test case that has had an incident, by the test case's id."""
         queries = (
-            _steps_with_cases().where(_ROW.latest, _ROW.test_case_id.in_(some)) for some in chunked(test_case_ids)
+            _steps_with_cases().where(_ROW.latest, _ROW.test_case_id.in_(chunk)) for chunk in chunked(test_case_ids)
         )
         return {step["testCaseReference"]["id"]: step for query in queries for step in self._steps(query)}
 
-    def page(self, wanted: IncidentStateFilter, window: ReportWindow) -> ReportPage:
+    def page(self, state_filter: IncidentStateFilter, window: ReportWindow) -> ReportPage:
         """Return a page of steps, newest first."""
         with reading(self._engine) as connection:
-            conditions = [*_conditions(wanted, window), _seen(connection, wanted.visible)]
+            conditions = [*_conditions(state_filter, window), _is_visible(connection, state_filter.visible)]
             total = select(func.count()).select_from(incident_status).where(*conditions)
             counted = connection.execute(total).scalar_one()
         query = _steps_with_cases().where(*conditions)
         if window.after is not None:
             at_ms, step_id = place_of(window.after)
             query = query.where(or_(_ROW.timestamp_ms < at_ms, and_(_ROW.timestamp_ms == at_ms, _ROW.id > step_id)))
-        found = self._steps(query.order_by(_ROW.timestamp_ms.desc(), _ROW.id).limit(window.limit + 1))
-        shown = found[: window.limit]
-        more = bool(shown) and len(found) > len(shown)
-        return ReportPage(shown, counted, place_text(shown[-1]["timestamp"], shown[-1]["id"]) if more else None)
+        steps = self._steps(query.order_by(_ROW.timestamp_ms.desc(), _ROW.id).limit(window.limit + 1))
+        page_steps = steps[: window.limit]
+        has_more = bool(page_steps) and len(steps) > len(page_steps)
+        return ReportPage(
+            page_steps, counted, place_text(page_steps[-1]["timestamp"], page_steps[-1]["id"]) if has_more else None
+        )
 
     def _steps(self, query: Select[Any]) -> list[Document]:  # Any: SQLAlchemy's tuple of columns
         with reading(self._engine) as connection:
@@ -161,11 +163,11 @@ class IncidentLog:
 def _update_people(connection: Connection, steps: list[Document]) -> None:
     """Replace whoever a step names by who they are now; who is deleted for good stays as they were."""
     holders = [holder for step in steps for holder in (step, step.get("testCaseResolutionStatusDetails") or {})]
-    named = {holder[key]["id"] for holder in holders for key in _PEOPLE if isinstance(holder.get(key), dict)}
+    people_ids = {holder[key]["id"] for holder in holders for key in _PEOPLE if isinstance(holder.get(key), dict)}
     people: dict[str, Document] = {}
-    for some in chunked(sorted(named)):
-        rows = connection.execute(select(*REFERENCE).where(_ENTITY.id.in_(some)))
-        people |= {row.id: reference_of(*row) for row in rows}
+    for chunk in chunked(sorted(people_ids)):
+        reference_rows = connection.execute(select(*REFERENCE).where(_ENTITY.id.in_(chunk)))
+        people |= {row.id: reference_of(*row) for row in reference_rows}
     for holder in holders:
         for key in _PEOPLE:
             if isinstance(holder.get(key), dict):
@@ -176,20 +178,20 @@ def _steps_with_cases() -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
     return select(_ROW.document, *REFERENCE).join(tables.entity, _ENTITY.id == _ROW.test_case_id)
 
 
-def _seen(connection: Connection, scope: Condition) -> ColumnElement[bool]:
+def _is_visible(connection: Connection, scope: Condition) -> ColumnElement[bool]:
     if scope is ALWAYS:
         return true()
-    seen = visible(scope, is_sqlite=is_sqlite(connection))
-    return _ROW.test_case_id.in_(select(_ENTITY.id).where(_ENTITY.entity_type == "testCase", seen))
+    condition = visible(scope, is_sqlite=is_sqlite(connection))
+    return _ROW.test_case_id.in_(select(_ENTITY.id).where(_ENTITY.entity_type == "testCase", condition))
 
 
-def _conditions(wanted: IncidentStateFilter, window: ReportWindow) -> list[Any]:  # Any: SQLAlchemy's conditions
-    found: list[Any] = [_ROW.timestamp_ms.between(window.start_ms, window.end_ms)]
-    asked = (
-        (_ROW.status, wanted.status),
-        (_ROW.assignee_id, wanted.assignee_id),
-        (_ROW.test_case_id, wanted.test_case_id),
-        (_ROW.tested_id, wanted.tested_id),
+def _conditions(state_filter: IncidentStateFilter, window: ReportWindow) -> list[Any]:  # Any: SQLAlchemy's conditions
+    conditions: list[Any] = [_ROW.timestamp_ms.between(window.start_ms, window.end_ms)]
+    filters = (
+        (_ROW.status, state_filter.status),
+        (_ROW.assignee_id, state_filter.assignee_id),
+        (_ROW.test_case_id, state_filter.test_case_id),
+        (_ROW.tested_id, state_filter.tested_id),
     )
-    found += [column == value for column, value in asked if value is not None]
-    return [*found, _ROW.latest] if wanted.latest else found
+    conditions += [column == value for column, value in filters if value is not None]
+    return [*conditions, _ROW.latest] if state_filter.latest else conditions

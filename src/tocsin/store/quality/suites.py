@@ -41,8 +41,8 @@ class SqlSuites:
 
     def remove(self, suite_id: str, test_case_id: str) -> bool:
         """Take a test case out of a suite that is not its own; False if it is not in it."""
-        gone = delete(suite_member).where(_is(suite_id, test_case_id), _MEMBER.own.is_(False))
-        return self._run(gone).rowcount > 0
+        deletion = delete(suite_member).where(_is(suite_id, test_case_id), _MEMBER.own.is_(False))
+        return self._run(deletion).rowcount > 0
 
 
 class SuiteReader:
@@ -60,7 +60,7 @@ class SuiteReader:
 
     def summaries(self, suite_ids: Sequence[str], scopes: Scopes = ALL) -> dict[str, Document]:
         """Return the number of tests by status of each suite, as far as ``scopes`` reach; by the suite's id."""
-        shown = in_scopes(scopes, is_sqlite=self._engine.dialect.name == "sqlite")
+        is_visible = in_scopes(scopes, is_sqlite=self._engine.dialect.name == "sqlite")
         status = (
             select(series.c.status)
             .where(series.c.entity_id == _MEMBER.test_case_id, series.c.kind == "testCaseResult", series.c.part == "")
@@ -71,19 +71,19 @@ class SuiteReader:
         members = (
             select(_MEMBER.suite_id, status.label("status"))
             .join(entity, entity.c.id == _MEMBER.test_case_id)
-            .where(_MEMBER.suite_id.in_(suite_ids), entity.c.deleted.is_(False), shown)
+            .where(_MEMBER.suite_id.in_(suite_ids), entity.c.deleted.is_(False), is_visible)
             .subquery()
         )
         counted = select(members.c.suite_id, members.c.status, func.count()).group_by(
             members.c.suite_id, members.c.status
         )
-        found = {one: dict.fromkeys((*STATUSES.values(), "total"), 0) for one in suite_ids}
+        counts_by_suite = {one: dict.fromkeys((*STATUSES.values(), "total"), 0) for one in suite_ids}
         with reading(self._engine) as connection:
             for suite_id, stands, count in connection.execute(counted):
-                found[suite_id]["total"] += count
+                counts_by_suite[suite_id]["total"] += count
                 if stands in STATUSES:
-                    found[suite_id][STATUSES[stands]] += count
-        return dict(found)
+                    counts_by_suite[suite_id][STATUSES[stands]] += count
+        return dict(counts_by_suite)
 
     def of_tables(self, table_fqns: Sequence[str]) -> dict[str, Document]:
         """Return the reference to each table's own suite, by the table's FQN."""

@@ -42,29 +42,29 @@ class Matching:
     Attributes
     ----------
     words : the condition on ``search_words``, a table next to the entries; None where no words are searched
-    rest : the condition on ``search_entry``
+    entries : the condition on ``search_entry``
     number : the column of ``search_words`` that references the entry
     """
 
     words: Sql | None
-    rest: Sql
+    entries: Sql
     number: Sql
 
-    def narrowed(self, query: Select[Any]) -> Select[Any]:  # Any: whatever is selected of the entries
+    def narrow(self, query: Select[Any]) -> Select[Any]:  # Any: whatever is selected of the entries
         """Return a query of entries that keeps those that answer."""
         if self.words is None:
-            return query.select_from(search_entry).where(self.rest)
-        return query.select_from(self.joined()).where(self.words, self.rest)
+            return query.select_from(search_entry).where(self.entries)
+        return query.select_from(self.joined_entries()).where(self.words, self.entries)
 
-    def narrowed_one_by_one(self, query: Select[Any]) -> Select[Any]:  # Any: as above
+    def narrow_one_by_one(self, query: Select[Any]) -> Select[Any]:  # Any: as above
         """Return the same, asking the index of words for each entry that is left: right where few are."""
-        query = query.select_from(search_entry).where(self.rest)
+        query = query.select_from(search_entry).where(self.entries)
         if self.words is None:
             return query
         words = select(literal(1)).select_from(search_words).where(self.words, self.number == _ENTRY.number)
         return query.where(exists(words))
 
-    def joined(self) -> Join:
+    def joined_entries(self) -> Join:
         """Return the join of entries with their words.
 
         The sign keeps SQLite from going through all entries and asking FTS5 for each.
@@ -72,7 +72,7 @@ class Matching:
         return join(search_words, search_entry, _ENTRY.number == self.number.op("+")(0))
 
 
-def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
+def expand_inherited(connection: Connection, node: Node, types: Iterable[str]) -> Node:
     """Return the tree with every inheritable fact expanded: the entity has it, or inherits it from an ancestor.
 
     Services that are named as they are shown are named by their names.
@@ -83,17 +83,17 @@ def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
     above = tuple(sorted({kind for one in types for kind in types_above(one)} & set(SEARCHED)))
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
 
-    def expanded(leaf: Leaf) -> Node:
+    def expand(leaf: Leaf) -> Node:
         if isinstance(leaf, OfService):
-            shown = connection.scalars(_services(leaf.display_key).limit(_MOST_SERVICES))
-            return disjoined(*(IndexedFact(token_of("service.name", names.split(fqn)[0])) for fqn in shown))
+            service_fqns = connection.scalars(_services(leaf.display_key).limit(_MOST_SERVICES))
+            return disjoined(*(IndexedFact(token_of("service.name", names.split(fqn)[0])) for fqn in service_fqns))
         if not isinstance(leaf, IndexedFact) or leaf.inherited_as is None:
             return leaf
         below = Below(leaf, above)
         comes_down = above and connection.execute(_holders(below, words).limit(1)).first() is not None
         return disjoined(IndexedFact(leaf.token), below) if comes_down else IndexedFact(leaf.token)
 
-    return replaced(node, expanded)
+    return replaced(node, expand)
 
 
 def _services(display_key: str) -> Select[Any]:  # Any: one column
@@ -107,8 +107,8 @@ def _services(display_key: str) -> Select[Any]:  # Any: one column
 def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column
     """Return a query for the ids of those that have the fact and may have descendants."""
     of_types = disjoined(*(IndexedFact(token_of("entityType", one)) for one in below.types))
-    found = select(words.number).select_from(search_words).where(words.condition(conjoined(below.fact, of_types)))
-    return select(_ENTRY.entity_id).where(_ENTRY.number.in_(found))
+    numbers = select(words.number).select_from(search_words).where(words.condition(conjoined(below.fact, of_types)))
+    return select(_ENTRY.entity_id).where(_ENTRY.number.in_(numbers))
 
 
 def matching(connection: Connection, node: Node) -> Matching:
@@ -116,9 +116,9 @@ def matching(connection: Connection, node: Node) -> Matching:
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
     parts = operands_of(node, And)
     of_words = conjoined(*(part for part in parts if is_of_words(part)))
-    others = [_sql(part, words) for part in parts if not is_of_words(part)]
+    entry_conditions = [_sql(part, words) for part in parts if not is_of_words(part)]
     condition = None if of_words == ALWAYS else words.condition(of_words)
-    return Matching(condition, and_(true(), *others), words.number)
+    return Matching(condition, and_(true(), *entry_conditions), words.number)
 
 
 def is_of_words(node: Node) -> bool:
@@ -129,32 +129,32 @@ def is_of_words(node: Node) -> bool:
 def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
     """Return the condition on an entry for what words alone cannot answer, or not as a whole."""
     if is_of_words(node):
-        found = select(words.number).select_from(search_words).where(words.condition(node))
-        return _ENTRY.number.in_(found)
+        numbers = select(words.number).select_from(search_words).where(words.condition(node))
+        return _ENTRY.number.in_(numbers)
     match node:
         case CompareColumn():
-            return _compared(node)
+            return _comparison(node)
         case Below(fact=fact, types=types):
             naming = OWNERS if fact.inherited_as == "owners" else DOMAINS
             return _ENTRY.entity_id.in_(below(naming, _holders(node, words), with_tests="table" in types))
         case Not(operand=operand):
             return not_(_sql(operand, words))
         case And(operands=operands):
-            return and_(*(_sql(one, words) for one in _grouped(operands, conjoined)))
+            return and_(*(_sql(one, words) for one in _group_words(operands, conjoined)))
         case Or(operands=operands):
-            return or_(*(_sql(one, words) for one in _grouped(operands, disjoined)))
+            return or_(*(_sql(one, words) for one in _group_words(operands, disjoined)))
         case _:
             return true() if node == ALWAYS else false()
 
 
-def _grouped(operands: Sequence[Node], join: Callable[..., Node]) -> list[Node]:
+def _group_words(operands: Sequence[Node], join: Callable[..., Node]) -> list[Node]:
     """Return the operands with all that the index of words can answer as one."""
     together = [one for one in operands if is_of_words(one)]
-    others = [one for one in operands if one not in together]
-    return [join(*together), *others] if together else others
+    other_operands = [one for one in operands if one not in together]
+    return [join(*together), *other_operands] if together else other_operands
 
 
-def _compared(node: CompareColumn) -> Sql:
+def _comparison(node: CompareColumn) -> Sql:
     column = _ENTRY[node.column]
     match node.comparator:
         case "=":
@@ -203,14 +203,14 @@ class _Fts5:
                 return f"({' OR '.join(map(self._expression, operands))})"
             case And() | Not():
                 operands = operands_of(node, And)
-                wanted = [one for one in operands if not isinstance(one, Not)]
-                unwanted = [one.operand for one in operands if isinstance(one, Not)]
-                return self._all_but(wanted or [ANY], unwanted)
+                required = [one for one in operands if not isinstance(one, Not)]
+                excluded = [one.operand for one in operands if isinstance(one, Not)]
+                return self._all_but(required or [ANY], excluded)
         raise AssertionError(node)
 
-    def _all_but(self, wanted: Sequence[Node], unwanted: Sequence[Node]) -> str:
-        found = f"({' AND '.join(map(self._expression, wanted))})"
-        return f"({found} NOT ({' OR '.join(map(self._expression, unwanted))}))" if unwanted else found
+    def _all_but(self, required: Sequence[Node], excluded: Sequence[Node]) -> str:
+        expression = f"({' AND '.join(map(self._expression, required))})"
+        return f"({expression} NOT ({' OR '.join(map(self._expression, excluded))}))" if excluded else expression
 
 
 class _Tsvector:
@@ -232,13 +232,13 @@ class _Tsvector:
 
     def _columns(self, node: Words) -> list[Sql]:
         """Return a condition for each ``tsvector`` that holds one of the columns; all of its labels need no label."""
-        found = []
+        conditions = []
         for column, holds in (("names", NAMES), ("words", tuple(set(_LABELS) - set(NAMES)))):
-            asked = set(holds) & set(node.columns)
-            labels = "" if asked == set(holds) else "".join(sorted(_LABELS[name] for name in asked))
-            if asked:
-                found.append(_asks(search_words.c[column], _tsquery(node, labels)))
-        return found
+            searched = set(holds) & set(node.columns)
+            labels = "" if searched == set(holds) else "".join(sorted(_LABELS[name] for name in searched))
+            if searched:
+                conditions.append(_asks(search_words.c[column], _tsquery(node, labels)))
+        return conditions
 
 
 ANY = IndexedFact(ANY_ENTRY)

@@ -26,7 +26,7 @@ from tocsin.store import tables
 from tocsin.store.access.visibility import visible
 from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite, reading
-from tocsin.store.search.matching import matching, settled
+from tocsin.store.search.matching import expand_inherited, matching
 from tocsin.store.search.tables import search_entry
 
 COUNTED_THROUGH = 10_000
@@ -94,15 +94,15 @@ class SearchIndex:
     def hits(self, search: Search) -> list[Hit]:
         """Return the hits of one page."""
         with reading(self._engine) as connection:
-            search = _settled(connection, search)
-            found = _sorted(connection, search) if search.sort_column else _ranked(connection, search)
-        return found[search.offset : search.offset + search.size]
+            search = _expand(connection, search)
+            ordered_hits = _sorted_hits(connection, search) if search.sort_column else _ranked_hits(connection, search)
+        return ordered_hits[search.offset : search.offset + search.size]
 
     def total(self, search: Search, *, is_exact: bool = False) -> Total:
         """Return how many entries answer; unless ``is_exact``, counting ends at ``COUNTED_THROUGH``."""
         with reading(self._engine) as connection:
-            search = _settled(connection, search)
-            query = matching(connection, search.query.node).narrowed(select(literal(1)))
+            search = _expand(connection, search)
+            query = matching(connection, search.query.node).narrow(select(literal(1)))
             query = query.where(*_filters(connection, search))
             counted = (query if is_exact else query.limit(COUNTED_THROUGH + 1)).subquery()
             total = int(connection.execute(select(func.count()).select_from(counted)).scalar_one())
@@ -111,7 +111,7 @@ class SearchIndex:
     def page(self, search: Search, *, is_exact: bool = False) -> tuple[list[Hit], Total]:
         """Return the hits of one page, and how many there are in all; a page that is not full has counted them."""
         with reading(self._engine) as connection:
-            search = _settled(connection, search)  # once for both
+            search = _expand(connection, search)  # once for both
         hits = self.hits(search)
         if not search.after and (0 < len(hits) < search.size or (not hits and search.offset == 0 < search.size)):
             return hits, Total(search.offset + len(hits))
@@ -121,11 +121,11 @@ class SearchIndex:
         """Return how many entries have which value in a column, the most frequent first."""
         value, number = _ENTRY[column], func.count()
         with reading(self._engine) as connection:
-            search = _settled(connection, search)
-            query = matching(connection, search.query.node).narrowed(select(value, number))
+            search = _expand(connection, search)
+            query = matching(connection, search.query.node).narrow(select(value, number))
             query = query.where(*_filters(connection, search), value.is_not(None)).group_by(value)
-            rows = connection.execute(query.order_by(number.desc(), value).limit(limit))
-            return [(row[0], int(row[1])) for row in rows]
+            value_rows = connection.execute(query.order_by(number.desc(), value).limit(limit))
+            return [(row[0], int(row[1])) for row in value_rows]
 
     def documents(self, entity_ids: Sequence[str]) -> dict[str, Document]:
         """Return the current documents of these entities; without deleted ones."""
@@ -134,8 +134,8 @@ class SearchIndex:
             return {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
 
 
-def _settled(connection: Connection, search: Search) -> Search:
-    node = settled(connection, search.query.node, SEARCHED if search.types is None else search.types)
+def _expand(connection: Connection, search: Search) -> Search:
+    node = expand_inherited(connection, search.query.node, SEARCHED if search.types is None else search.types)
     return replace(search, query=replace(search.query, node=node))
 
 
@@ -177,8 +177,8 @@ def _filters(connection: Connection, search: Search) -> list[Sql]:
 def _in_scope(connection: Connection, entity_type: str, scope: Condition) -> Sql:
     """Return that an entry is of another type, or of an entity that the condition holds for."""
     subject = tables.entity.alias()
-    asked = visible(scope, is_sqlite=is_sqlite(connection), of=subject.c)
-    return or_(_ENTRY.entity_type != entity_type, exists().where(subject.c.id == _ENTRY.entity_id, asked))
+    condition = visible(scope, is_sqlite=is_sqlite(connection), of=subject.c)
+    return or_(_ENTRY.entity_type != entity_type, exists().where(subject.c.id == _ENTRY.entity_id, condition))
 
 
 def _order(search: Search) -> list[tuple[str, bool]]:
@@ -191,28 +191,28 @@ def _order(search: Search) -> list[tuple[str, bool]]:
     return [(column, search.is_descending) for column in columns]
 
 
-def _sorted(connection: Connection, search: Search) -> list[Hit]:
+def _sorted_hits(connection: Connection, search: Search) -> list[Hit]:
     order = _order(search)
     columns = [(_ENTRY[name], down) for name, down in order]
-    query = matching(connection, search.query.node).narrowed(select(*_HIT, *(column for column, _ in columns)))
+    query = matching(connection, search.query.node).narrow(select(*_HIT, *(column for column, _ in columns)))
     query = query.where(*_filters(connection, search), _beyond(columns, after_of(search)))
     query = query.order_by(*(column.desc() if down else column for column, down in columns))
-    rows = connection.execute(query.limit(search.offset + search.size))
-    return [Hit(row[0], row[1], _MENTIONED, tuple(row[len(_HIT) :])) for row in rows]
+    hit_rows = connection.execute(query.limit(search.offset + search.size))
+    return [Hit(row[0], row[1], _MENTIONED, tuple(row[len(_HIT) :])) for row in hit_rows]
 
 
-def _ranked(connection: Connection, search: Search) -> list[Hit]:
-    wanted, found = search.offset + search.size, list[Hit]()
+def _ranked_hits(connection: Connection, search: Search) -> list[Hit]:
+    needed_count, hits = search.offset + search.size, list[Hit]()
     after = after_of(search)
     for rank, ranked in _ranks(connection, search):
-        if len(found) >= wanted:
+        if len(hits) >= needed_count:
             break
         columns = [(rank, True), (_ENTRY.usage_count, True), (_ENTRY.fqn, False), (_ENTRY.entity_type, False)]
         query = ranked.where(*_filters(connection, search), _beyond(columns, after))
         query = query.order_by(*(column.desc() if down else column for column, down in columns))
-        for entity_id, entity_type, fqn, usage, score in connection.execute(query.limit(wanted - len(found))):
-            found.append(Hit(entity_id, entity_type, float(score), (float(score), usage, fqn, entity_type)))
-    return found
+        for entity_id, entity_type, fqn, usage, score in connection.execute(query.limit(needed_count - len(hits))):
+            hits.append(Hit(entity_id, entity_type, float(score), (float(score), usage, fqn, entity_type)))
+    return hits
 
 
 def _ranks(connection: Connection, search: Search) -> Iterator[tuple[Sql, Select[Any]]]:
@@ -220,21 +220,21 @@ def _ranks(connection: Connection, search: Search) -> Iterator[tuple[Sql, Select
     free, node = " ".join(search.query.free), search.query.node
     mentioned = literal(_MENTIONED)
     if not free:
-        yield mentioned, matching(connection, node).narrowed(select(*_HIT, mentioned))
+        yield mentioned, matching(connection, node).narrow(select(*_HIT, mentioned))
         return
-    whole = name_of(free)
-    is_whole = or_(_ENTRY.name_words == whole, _ENTRY.display_words == whole, _ENTRY.fqn == free)
+    searched_name = name_of(free)
+    is_whole = or_(_ENTRY.name_words == searched_name, _ENTRY.display_words == searched_name, _ENTRY.fqn == free)
     exact = literal(_WHOLE)
-    found = matching(connection, node).narrowed_one_by_one(select(*_HIT, exact))
-    yield exact, found.where(_ENTRY.number.in_(_wholly_named(whole, free)))
+    matches = matching(connection, node).narrow_one_by_one(select(*_HIT, exact))
+    yield exact, matches.where(_ENTRY.number.in_(_wholly_named(searched_name, free)))
     parts = operands_of(node, And)
     in_names = [_in_names(part) for part in parts]
-    begins = or_(_begins(_ENTRY.name_words, whole), _begins(_ENTRY.display_words, whole))
-    named = case((begins, _BEGINNING), else_=_NAMED)
-    yield named, matching(connection, conjoined(*in_names)).narrowed(select(*_HIT, named)).where(~is_whole)
+    begins = or_(_begins(_ENTRY.name_words, searched_name), _begins(_ENTRY.display_words, searched_name))
+    name_rank = case((begins, _BEGINNING), else_=_NAMED)
+    yield name_rank, matching(connection, conjoined(*in_names)).narrow(select(*_HIT, name_rank)).where(~is_whole)
     words = [named_part for part, named_part in zip(parts, in_names, strict=True) if named_part != part]
     elsewhere = matching(connection, conjoined(node, negated(conjoined(*words))))
-    yield mentioned, elsewhere.narrowed(select(*_HIT, mentioned)).where(~is_whole)
+    yield mentioned, elsewhere.narrow(select(*_HIT, mentioned)).where(~is_whole)
 
 
 def _wholly_named(words: str, fqn: str) -> Any:  # Any: SQLAlchemy's select of one column

@@ -65,16 +65,16 @@ class SearchWrites:
         An entry whose ``is_gone`` is set removes its entity from the index, for good.
         """
         with self._alone() as connection:
-            known = _known_offsets(connection, [entry["entity_id"] for entry in entries])
-            newer = [entry for entry in entries if entry["log_offset"] > known.get(entry["entity_id"], -1)]
+            known_offsets = _known_offsets(connection, [entry["entity_id"] for entry in entries])
+            newer = [entry for entry in entries if entry["log_offset"] > known_offsets.get(entry["entity_id"], -1)]
             _replace(connection, newer)
         return len(newer)
 
     def renew(self, entries: Sequence[Entry]) -> int:
         """Store entries that are at least as new as the stored ones, for a rebuild; return how many there were."""
         with self._alone() as connection:
-            known = _known_offsets(connection, [entry["entity_id"] for entry in entries])
-            newer = [entry for entry in entries if entry["log_offset"] >= known.get(entry["entity_id"], -1)]
+            known_offsets = _known_offsets(connection, [entry["entity_id"] for entry in entries])
+            newer = [entry for entry in entries if entry["log_offset"] >= known_offsets.get(entry["entity_id"], -1)]
             _replace(connection, newer)
         return len(newer)
 
@@ -94,21 +94,21 @@ class SearchWrites:
         with self._alone() as connection:
             connection.execute(delete(search_gone).where(search_gone.c.log_offset <= through_offset))
 
-    def id_cuts(self, every: int) -> list[str]:
+    def id_cuts(self, stride: int) -> list[str]:
         """Return every so-manieth id of the catalogue in their order, and the last one: where a rebuild cuts it."""
         numbered = select(
             tables.entity.c.id, func.row_number().over(order_by=tables.entity.c.id).label("place")
         ).subquery()
-        whole = select(func.count()).select_from(tables.entity).scalar_subquery()
-        at_cut = or_(numbered.c.place % every == 0, numbered.c.place == whole)
+        total = select(func.count()).select_from(tables.entity).scalar_subquery()
+        at_cut = or_(numbered.c.place % stride == 0, numbered.c.place == total)
         with reading(self._engine) as connection:
             return list(connection.execute(select(numbered.c.id).where(at_cut).order_by(numbered.c.id)).scalars())
 
-    def relabelled_cuts(self, after: int, through: int, every: int) -> list[str]:
+    def relabelled_cuts(self, after: int, through: int, stride: int) -> list[str]:
         """Return every so-manieth id, and the last one, of what events between two offsets gave new names of labels."""
         with reading(self._engine) as connection:
             ids = relabelled_ids(connection, after, through)
-        return [*ids[every - 1 : -1 : every], *ids[-1:]]
+        return [*ids[stride - 1 : -1 : stride], *ids[-1:]]
 
     def count(self) -> int:
         """Return how many entries there are."""
@@ -126,38 +126,40 @@ class SearchWrites:
 
 def _known_offsets(connection: Connection, entity_ids: Sequence[str]) -> dict[str, int]:
     """Return the offset at which each of these entities was last written or went for good."""
-    found: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     for ids in _chunks(entity_ids, _IDS_PER_STATEMENT):
-        for known in (search_entry, search_gone):
-            rows = connection.execute(select(known.c.entity_id, known.c.log_offset).where(known.c.entity_id.in_(ids)))
-            for entity_id, log_offset in rows:
-                found[entity_id] = max(log_offset, found.get(entity_id, -1))
-    return found
+        for table in (search_entry, search_gone):
+            offset_rows = connection.execute(
+                select(table.c.entity_id, table.c.log_offset).where(table.c.entity_id.in_(ids))
+            )
+            for entity_id, log_offset in offset_rows:
+                offsets[entity_id] = max(log_offset, offsets.get(entity_id, -1))
+    return offsets
 
 
 def _replace(connection: Connection, entries: Sequence[Entry]) -> None:
     numbers = dict(_numbers(connection, [entry["entity_id"] for entry in entries]))
     next_number = _last_number(connection) + 1
     _remove(connection, list(numbers.values()))
-    gone = [entry for entry in entries if entry["is_gone"]]
-    _note_gone(connection, gone)
-    there = [entry for entry in entries if not entry["is_gone"]]
+    gone_entries = [entry for entry in entries if entry["is_gone"]]
+    _note_gone(connection, gone_entries)
+    present_entries = [entry for entry in entries if not entry["is_gone"]]
     numbered = []
-    for entry in there:
+    for entry in present_entries:
         number = numbers.get(entry["entity_id"])
         if number is None:
             number, next_number = next_number, next_number + 1
         numbered.append({"number": number, **entry})
-    for rows in _chunks(numbered, _ROWS_PER_STATEMENT):
-        connection.execute(insert(search_entry), [{key: row[key] for key in ("number", *_COLUMNS)} for row in rows])
-        words = [{key: row[key] for key in ("number", *WORD_COLUMNS, "keys")} for row in rows]
+    for chunk in _chunks(numbered, _ROWS_PER_STATEMENT):
+        connection.execute(insert(search_entry), [{key: row[key] for key in ("number", *_COLUMNS)} for row in chunk])
+        words = [{key: row[key] for key in ("number", *WORD_COLUMNS, "keys")} for row in chunk]
         connection.execute(_INSERT_WORDS[is_sqlite(connection)], words)
 
 
 def _numbers(connection: Connection, entity_ids: Sequence[str]) -> Iterator[tuple[str, int]]:
     for ids in _chunks(entity_ids, _IDS_PER_STATEMENT):
-        rows = connection.execute(select(_ENTRY.entity_id, _ENTRY.number).where(_ENTRY.entity_id.in_(ids)))
-        yield from ((entity_id, number) for entity_id, number in rows)
+        number_rows = connection.execute(select(_ENTRY.entity_id, _ENTRY.number).where(_ENTRY.entity_id.in_(ids)))
+        yield from ((entity_id, number) for entity_id, number in number_rows)
 
 
 def _last_number(connection: Connection) -> int:
@@ -170,21 +172,21 @@ def _last_number(connection: Connection) -> int:
 def _remove(connection: Connection, numbers: Sequence[int]) -> None:
     if not numbers:
         return
-    rows = [{"number": number} for number in numbers]
-    connection.execute(_DELETE_WORDS[is_sqlite(connection)], rows)
+    word_keys = [{"number": number} for number in numbers]
+    connection.execute(_DELETE_WORDS[is_sqlite(connection)], word_keys)
     for part in _chunks(numbers, _IDS_PER_STATEMENT):
         connection.execute(delete(search_entry).where(_ENTRY.number.in_(part)))
 
 
-def _note_gone(connection: Connection, gone: Sequence[Entry]) -> None:
-    if not gone:
+def _note_gone(connection: Connection, gone_entries: Sequence[Entry]) -> None:
+    if not gone_entries:
         return
-    rows = [{"entity_id": entry["entity_id"], "log_offset": entry["log_offset"]} for entry in gone]
-    for ids in _chunks([row["entity_id"] for row in rows], _IDS_PER_STATEMENT):
+    gone_rows = [{"entity_id": entry["entity_id"], "log_offset": entry["log_offset"]} for entry in gone_entries]
+    for ids in _chunks([row["entity_id"] for row in gone_rows], _IDS_PER_STATEMENT):
         connection.execute(delete(search_gone).where(search_gone.c.entity_id.in_(ids)))
-    connection.execute(insert(search_gone), rows)
+    connection.execute(insert(search_gone), gone_rows)
 
 
-def _chunks(rows: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
+def _chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

@@ -99,7 +99,7 @@ def _written(setting: str, work: Callable[[Record, Stored], Written], caller: Ca
 def _setting(setting: str, caller: Caller) -> Document:
     kept: Document | None = None
     if setting in _FORMS and (root := caller.parts.catalogue.root_team()) is not None:
-        kept = caller.parts.observations.attached([root["id"]], _KIND.format(setting)).get(root["id"])
+        kept = caller.parts.observations.attachments([root["id"]], _KIND.format(setting)).get(root["id"])
     return {"config_type": setting, "config_value": _DEFAULTS[setting] if kept is None else kept}
 
 

@@ -35,7 +35,7 @@ async def healthcheck(parts: PartsHere, *, strict: Annotated[bool, Query()] = Fa
 
 def _health(parts: Parts) -> Document:
     known = traces(parts.settings)  # first: what is noted is never ahead of the log that is asked then
-    lost = [one.path.name for one in known if one.seen is not None and not parts.log.holds(one.seen)]
+    lost = [one.path.name for one in known if one.position is not None and not parts.log.holds(one.position)]
     problems = [one._asdict() for one in parts.health.problems(now_ms=parts.clock.now_ms())]
     if lost:
         status: Document = {"status": "eventsLost", "seenBy": lost}

@@ -135,7 +135,7 @@ def _proof(engine: Engine) -> list[Measurement]:
         took_s = time.perf_counter() - started_s
         if inspection.counts:
             raise AssertionError(f"the store is not sound: {inspection.findings[:3]}")
-        count = inspection.rows["change_event"]
+        count = inspection.row_counts["change_event"]
         rows.append(Measurement("consistency", f"{name}, whole store", count / took_s, "events/s", floor, count))
         rows.append(Measurement("consistency", f"{name}, time", took_s, "s", None, count))
     return rows

@@ -80,7 +80,7 @@ class Company:
                 for who in self.followers.get(node, ()):
                     yield Principal(relation, who, "user", node_id=node, since_offset=self.followed_at.get(who, 0))
 
-    def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
+    def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         known, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
         named = (Principal(relation, name, kind, receiver=name) for name in names if name in known)
         yield from filter(self._knows, named)

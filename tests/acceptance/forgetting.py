@@ -24,7 +24,7 @@ Set = Callable[[object, str, object], None]
 
 SEARCH = "search_stream"
 _WAIT_S = 120
-_HELD = relations_over_time._held
+_HELD = relations_over_time._relations_held
 _ADVANCE = Notifications.advance
 
 

@@ -48,9 +48,9 @@ def at_work(engine: Engine, result: Document | None) -> Iterator[list[Backtest]]
     def work() -> None:
         now_ms = SystemClock().now_ms()
         until(lambda: _claimed(backtests, taken, now_ms), within_s=20)
-        backtests.seen(taken[0], "p", 300, 1200, now_ms=now_ms)
+        backtests.note_progress(taken[0], "p", 300, 1200, now_ms=now_ms)
         if result is None:
-            until(lambda: not backtests.seen(taken[0], "p", 300, 1200, now_ms=now_ms), within_s=20)
+            until(lambda: not backtests.note_progress(taken[0], "p", 300, 1200, now_ms=now_ms), within_s=20)
         else:
             backtests.finish(taken[0], "p", result, now_ms=now_ms)
 

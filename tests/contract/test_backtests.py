@@ -54,7 +54,7 @@ def test_it_is_taken_by_the_pipeline_and_its_result_is_shown(
     assert taken is not None and taken.id == shown["id"]
     destination = taken.alert["destinations"][0]
     assert destination["config"]["secretKey"] == MASK
-    assert pipeline.seen(taken, "pipeline", 4, 10, now_ms=now_ms)
+    assert pipeline.note_progress(taken, "pipeline", 4, 10, now_ms=now_ms)
     running = administrator.get(answer.headers["Location"]).json()
     assert (running["state"], running["progress"]) == ("running", {"done": 4, "total": 10})
     assert pipeline.finish(taken, "pipeline", {"matched": 3}, now_ms=now_ms)

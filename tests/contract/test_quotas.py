@@ -172,14 +172,14 @@ def test_alerts_are_counted_by_who_made_them_on_both_stores(store_engine: Engine
     for number, name in enumerate(("ann", "ann", "ben")):
         request = {"name": f"A{number}", "alertType": "Notification", "destinations": []}
         writes.create("eventsubscription", request, actor=Actor(name, name))
-    assert [len(subscriptions.made_by(name)) for name in ("ann", "ben", "zoe")] == [2, 1, 0]
+    assert [len(subscriptions.alerts_made_by(name)) for name in ("ann", "ben", "zoe")] == [2, 1, 0]
 
 
 def test_a_quota_is_counted_by_the_hour_on_both_stores(store_engine: Engine) -> None:
     quotas, now_ms = Quotas(store_engine), 10 * 3_600_000 + 1_000
-    assert quotas.take("ann", "trial", 3, most=5, now_ms=now_ms) is None
-    assert quotas.take("ann", "trial", 3, most=5, now_ms=now_ms) == 3_599
-    assert quotas.take("ann", "trial", 2, most=5, now_ms=now_ms) is None
-    assert quotas.take("ben", "trial", 5, most=5, now_ms=now_ms) is None
-    assert quotas.take("ann", "alert", 5, most=5, now_ms=now_ms) is None
-    assert quotas.take("ann", "trial", 5, most=5, now_ms=now_ms + 3_600_000) is None
+    assert quotas.take("ann", "trial", 3, limit=5, now_ms=now_ms) is None
+    assert quotas.take("ann", "trial", 3, limit=5, now_ms=now_ms) == 3_599
+    assert quotas.take("ann", "trial", 2, limit=5, now_ms=now_ms) is None
+    assert quotas.take("ben", "trial", 5, limit=5, now_ms=now_ms) is None
+    assert quotas.take("ann", "alert", 5, limit=5, now_ms=now_ms) is None
+    assert quotas.take("ann", "trial", 5, limit=5, now_ms=now_ms + 3_600_000) is None

@@ -134,7 +134,7 @@ def test_secrets_of_every_channel_are_found_nowhere(
         sqlite_engine,
         settings,
         tmp_path / "backup",
-        wanted=BackupContents(),
+        contents=BackupContents(),
         clock=SystemClock(),
         report=lambda _done, _total: None,
     )

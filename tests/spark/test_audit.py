@@ -287,7 +287,7 @@ def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(company: Sma
     parts = replace(parts, allowance_ms=30 * 24 * HOUR_MS)  # nobody delivers here
     audited = audit(parts)
     assert (audited.findings, audited.after) == ((), parts.log.readable_end() - 1)
-    assert parts.match_results.kept_after() == audited.after
+    assert parts.match_results.last_forgotten_offset() == audited.after
     change(company.engine, delete(notification).where(notification.c.log_offset <= audited.after))
     assert audit(parts).findings == ()
 

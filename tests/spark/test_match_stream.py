@@ -408,7 +408,12 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     notify_all(store_engine)
     company.describe("orders", "in the backup, and not notified")
     back_up(
-        store_engine, settings, backup, wanted=BackupContents(), clock=company.clock, report=lambda _done, _total: None
+        store_engine,
+        settings,
+        backup,
+        contents=BackupContents(),
+        clock=company.clock,
+        report=lambda _done, _total: None,
     )
     for number in range(5):
         company.describe("orders", f"lost {number}")

@@ -28,8 +28,8 @@ def test_a_backtest_is_run_once_and_its_result_is_kept(store_engine: Engine) -> 
     taken = claim(backtests, "one", 2_000)
     assert taken == replace(ASKED, state=BacktestState.RUNNING, tries=1)
     assert claim(backtests, "two", 2_000) is None
-    assert backtests.seen(taken, "one", 5, 10, now_ms=3_000)
-    assert not backtests.seen(taken, "two", 6, 10, now_ms=3_000)
+    assert backtests.note_progress(taken, "one", 5, 10, now_ms=3_000)
+    assert not backtests.note_progress(taken, "two", 6, 10, now_ms=3_000)
     assert not backtests.finish(taken, "two", {"matched": 2}, now_ms=4_000)
     assert backtests.finish(taken, "one", {"matched": 1}, now_ms=4_000)
     done = backtests.find("b0")
@@ -81,7 +81,7 @@ def test_what_nobody_wants_any_more_is_not_run(store_engine: Engine) -> None:
     second = backtests.find("b1")
     assert second is not None and backtests.ahead_of(second) == 1
     assert backtests.cancel(taken, now_ms=3_000) and backtests.cancel(second, now_ms=3_000)
-    assert not backtests.seen(taken, "one", 1, 2, now_ms=3_001)
+    assert not backtests.note_progress(taken, "one", 1, 2, now_ms=3_001)
     assert claim(backtests, "one", 4_000) is None
 
 

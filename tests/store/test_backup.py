@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def made(engine: Engine, settings: Settings, folder: Path, wanted: BackupContents = WHOLE) -> Manifest:
-    return back_up(engine, settings, folder, wanted=wanted, clock=CLOCK, report=lambda _done, _total: None)
+    return back_up(engine, settings, folder, contents=wanted, clock=CLOCK, report=lambda _done, _total: None)
 
 
 def put_back(engine: Engine, settings: Settings, folder: Path, *, force: bool = True) -> Restored:
@@ -119,7 +119,7 @@ def test_a_backup_under_load_is_a_prefix_and_a_sound_store(
     restored = events(store_engine)
     assert restored == whole[: len(restored)]
     assert restored[-1] == (manifest.log.offset, manifest.log.event_id)
-    inspection = inspect(store_engine, deep=True, known=traces(settings))
+    inspection = inspect(store_engine, deep=True, traces=traces(settings))
     assert [vars(one) for one in inspection.findings] == []
 
 
@@ -135,7 +135,7 @@ def test_who_writes_after_a_restore_takes_no_offset_twice(
     assert (EventLog(store_engine).readable_end(), EventLog(store_engine).progress("q")) == (end, end)
     company.describe("orders", "after the restore")
     assert EventLog(store_engine).readable_end() > end
-    assert inspect(store_engine, deep=True, known=traces(settings)).findings == []
+    assert inspect(store_engine, deep=True, traces=traces(settings)).findings == []
 
 
 def test_what_had_gone_on_after_the_backup_leaves_no_trace(
@@ -220,7 +220,7 @@ def test_the_key_is_where_the_manifest_says(store_engine: Engine, settings: Sett
     key.write_text("another")
     restored = put_back(store_engine, settings, folder / "with")
     assert (key.read_text(), key.stat().st_mode & 0o777) == (KEY, 0o600)
-    assert [one.read_text() for one in restored.kept if one.name.startswith("secrets.key")] == ["another"]
+    assert [one.read_text() for one in restored.previous if one.name.startswith("secrets.key")] == ["another"]
 
 
 def test_only_its_owner_can_read_a_backup(store_engine: Engine, settings: Settings, folder: Path) -> None:

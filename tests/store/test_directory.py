@@ -112,9 +112,9 @@ def test_members_include_nested_teams_once_even_in_a_cycle(company: SmallCompany
 def test_names_and_administrators_are_found(company: SmallCompany, directory: SqlDirectory) -> None:
     company.put("user", {"name": "root", "email": "root@example.com", "isAdmin": True})
     assert [one.principal_id for one in directory.administrators()] == [company.ids["root"]]
-    named = directory.named(ReasonKind.USER, {"ana", "nobody"})
+    named = directory.principals_named(ReasonKind.USER, {"ana", "nobody"})
     assert [(one.principal_id, one.receiver) for one in named] == [(company.ids["ana"], "ana")]
-    assert [one.principal_id for one in directory.named(ReasonKind.TEAM, {"shop"})] == [company.ids["shop"]]
+    assert [one.principal_id for one in directory.principals_named(ReasonKind.TEAM, {"shop"})] == [company.ids["shop"]]
 
 
 @pytest.mark.parametrize("named", ["ana.b", '"ana.b"'])
@@ -124,7 +124,7 @@ def test_a_name_with_a_dot_is_found_as_it_is_written_and_as_it_is_quoted(
     company.put("user", {"name": "ana.b", "email": "ana.b@example.com"})
     company.put("team", {"name": "ana.b", "teamType": "Group"})
     for relation, kind in ((ReasonKind.USER, "user"), (ReasonKind.TEAM, "team")):
-        (found,) = directory.named(relation, {named})
+        (found,) = directory.principals_named(relation, {named})
         assert (found.principal_type, found.receiver) == (kind, named)
 
 
@@ -166,7 +166,7 @@ def test_every_look_up_uses_an_index(sqlite_engine: Engine) -> None:
     list(directory.stakeholders(ids, ReasonKind.OWNER))
     list(directory.stakeholders(ids, ReasonKind.FOLLOWER))
     list(directory.members({company.ids["shop"]}))
-    list(directory.named(ReasonKind.USER, {"ana"}))
+    list(directory.principals_named(ReasonKind.USER, {"ana"}))
     list(directory.administrators())
     list(directory.people({company.ids["ana"]}))
     plans = [_plan(company.engine, sql, args) for sql, args in statements if sql.startswith("SELECT")]

@@ -193,7 +193,7 @@ def test_what_is_no_cursor_is_refused(catalogue: SqlCatalogue, cursor: str) -> N
 
 def test_a_domain_reports_its_assets(catalogue: SqlCatalogue) -> None:
     domains = [catalogue.get("domain", Key.by_name(name)) for name in ("Sales", "Sales.Web")]
-    found = catalogue.related(RELATIONS["domain"]["assets"], domains)
+    found = catalogue.related_entities(RELATIONS["domain"]["assets"], domains)
     assert {key: [one["name"] for one in many] for key, many in found.items() if isinstance(many, list)} == {
         domains[0]["id"]: ["crew", "pg", "own"],
         domains[1]["id"]: ["web"],

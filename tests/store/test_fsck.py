@@ -36,7 +36,7 @@ def shop(store_engine: Engine) -> Company:
 
 
 def _found(inspection: Inspection) -> list[str]:
-    return [f"{one.damage.value}: {one.where}: {one.what}" for one in inspection.findings]
+    return [f"{one.damage.value}: {one.where}: {one.problem}" for one in inspection.findings]
 
 
 def test_a_store_that_everything_went_from_is_sound(shop: Company, store_engine: Engine) -> None:
@@ -66,7 +66,7 @@ def test_a_store_with_a_real_history_is_sound(store_engine: Engine) -> None:
     seen: list[tuple[int, int]] = []
     inspection = inspect(store_engine, lambda done, total: seen.append((done, total)), deep=True)
     assert _found(inspection) == []
-    assert seen[-1][0] == seen[-1][1] > inspection.rows["change_event"] > 300
+    assert seen[-1][0] == seen[-1][1] > inspection.row_counts["change_event"] > 300
 
 
 def _execute(statement: str) -> Breaking:
@@ -220,7 +220,7 @@ def test_damage_is_found_and_named(
         breaking(connection, shop)
     inspection = inspect(store_engine)
     assert set(inspection.counts) == damages, _found(inspection)
-    assert all(one.mend and one.where and one.what for one in inspection.findings)
+    assert all(one.mend and one.where and one.problem for one in inspection.findings)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_a_former_name_means_the_last_to_have_it(store_engine: Engine) -> None:
     assert names.formerly(["team"], ["sales"])["sales"]["id"] == second
     shop.writes.delete("team", Key.by_id(second), actor=SYSTEM, hard=True)
     assert names.formerly(["team"], ["sales", "deals"]) == {}
-    assert names.lost(["team"], ["sales", "deals", "revenue", "never"]) == {"sales": "team", "deals": "team"}
+    assert names.lost_names(["team"], ["sales", "deals", "revenue", "never"]) == {"sales": "team", "deals": "team"}
 
 
 def test_of_several_receivers_only_the_one_that_is_gone_is_removed(store_engine: Engine) -> None:

@@ -29,7 +29,7 @@ def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(s
     assert notified.derived["owners"] == ["ana"]
     assert report_of(notified) == StatusReport(None, 65_000)
     assert reports.newest() == notified.offset
-    assert reports.reported([silence.event_id]) == {silence.event_id}
+    assert reports.logged_ids([silence.event_id]) == {silence.event_id}
 
 
 def test_the_same_silence_noticed_later_is_the_same_one_and_another_is_another() -> None:

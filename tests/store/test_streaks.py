@@ -47,4 +47,4 @@ def test_only_existing_entities_are_live_and_only_logged_reports_are_reported(st
     assert event is not None
     company.writes.delete("pipeline", company.key("gone"), actor=company.actor("ana"))
     assert reports.live([company.ids["etl"], company.ids["gone"], "nobody"]) == {company.ids["etl"]: "pipeline"}
-    assert reports.reported([event["id"], "nothing"]) == {event["id"]}
+    assert reports.logged_ids([event["id"], "nothing"]) == {event["id"]}

@@ -52,7 +52,7 @@ class Tree:
     def under(self, name: str) -> list[str]:
         """Return the names of the teams directly under one."""
         team = self.get(name)
-        found = self.catalogue.related(RELATIONS["team"]["children"], [team]).get(team["id"], [])
+        found = self.catalogue.related_entities(RELATIONS["team"]["children"], [team]).get(team["id"], [])
         assert isinstance(found, list)
         return [one["name"] for one in found]
 
@@ -167,7 +167,7 @@ def test_people_are_counted_once_however_deep(tree: Tree) -> None:
     tree.team("sales", "Department", "north", users=people[:2])
     tree.team("crew", "Group", "sales", "north", users=people[1:2])
     teams = [tree.get(name) for name in ("Organization", "north", "sales", "crew")]
-    counts = tree.catalogue.related(RELATIONS["team"]["userCount"], teams)
+    counts = tree.catalogue.related_entities(RELATIONS["team"]["userCount"], teams)
     assert [counts.get(team["id"], 0) for team in teams] == [3, 2, 2, 1]
 
 
@@ -180,7 +180,7 @@ def test_roles_and_domains_come_down_the_tree(tree: Tree, store_engine: Engine) 
     tree.team("crew", "Group", "north")
     ana = tree.writes.create("user", {"name": "ana", "email": "a@example.org", "teams": ["crew"]}, actor=SYSTEM)
     members = [tree.get("north"), tree.get("crew"), ana.document]
-    roles = tree.catalogue.related(RELATIONS["team"]["inheritedRoles"], members)
+    roles = tree.catalogue.related_entities(RELATIONS["team"]["inheritedRoles"], members)
     named = {one: sorted(role["name"] for role in many) for one, many in roles.items() if isinstance(many, list)}
     assert [named.get(one["id"]) for one in members] == [
         ["DataConsumer"],

@@ -30,7 +30,7 @@ def lose(engine: Engine, after: int) -> None:
 
 
 def lost(engine: Engine, settings: Settings) -> int:
-    return inspect(engine, known=traces(settings)).counts[Damage.LOST_EVENTS]
+    return inspect(engine, traces=traces(settings)).counts[Damage.LOST_EVENTS]
 
 
 def test_a_store_that_nobody_used_is_as_good_as_new(store_engine: Engine, settings: Settings) -> None:
@@ -112,7 +112,7 @@ def test_a_flipped_byte_in_the_write_ahead_log_is_seen(
     again = open_engine(f"sqlite:///{crashed}")
     try:
         assert 0 < EventLog(again).readable_end() < EventLog(sqlite_engine).readable_end()
-        inspection = inspect(again, deep=True, known=traces(settings))
+        inspection = inspect(again, deep=True, traces=traces(settings))
         assert set(inspection.counts) == {Damage.LOST_EVENTS}, "within itself, what is left is sound"
     finally:
         again.dispose()

@@ -35,7 +35,7 @@ def _names(documents: list[dict[str, object]]) -> list[tuple[object, object]]:
 
 
 def test_versions_come_newest_first_and_once(shop: Company, store_engine: Engine) -> None:
-    page = History(store_engine).written("table", VersionsAsked(START_MS, END_MS, 100))
+    page = History(store_engine).versions_written("table", VersionsAsked(START_MS, END_MS, 100))
     times = [one["updatedAt"] for one in page.documents]
     assert times == sorted(times, reverse=True)
     assert sorted(_names(page.documents)) == [("a", 0.1), ("a", 0.2), ("b", 0.1), ("b", 0.2)] + [
@@ -47,38 +47,38 @@ def test_versions_come_newest_first_and_once(shop: Company, store_engine: Engine
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_pages_go_on_where_the_last_one_ended_and_back(shop: Company, store_engine: Engine, limit: int) -> None:
     reader = History(store_engine)
-    whole = _names(reader.written("table", VersionsAsked(START_MS, END_MS, 100)).documents)
-    page = reader.written("table", VersionsAsked(START_MS, END_MS, limit))
+    whole = _names(reader.versions_written("table", VersionsAsked(START_MS, END_MS, 100)).documents)
+    page = reader.versions_written("table", VersionsAsked(START_MS, END_MS, limit))
     pages = [_names(page.documents)]
     while page.after:
-        page = reader.written("table", VersionsAsked(START_MS, END_MS, limit, after=page.after))
+        page = reader.versions_written("table", VersionsAsked(START_MS, END_MS, limit, after=page.after))
         pages.append(_names(page.documents))
     assert [one for names in pages for one in names] == whole
     back = [pages[-1]]
     while page.before:
-        page = reader.written("table", VersionsAsked(START_MS, END_MS, limit, before=page.before))
+        page = reader.versions_written("table", VersionsAsked(START_MS, END_MS, limit, before=page.before))
         back.append(_names(page.documents))
     assert [one for names in reversed(back) for one in names] == whole
 
 
 def test_only_what_was_written_in_the_window_is_found(shop: Company, store_engine: Engine) -> None:
     reader, now_ms = History(store_engine), shop.clock.now_ms()
-    last = reader.written("table", VersionsAsked(now_ms, now_ms))
+    last = reader.versions_written("table", VersionsAsked(now_ms, now_ms))
     assert sorted(_names(last.documents)) == [("b", 0.1), ("b", 0.2), ("orders", 0.3)]
-    assert reader.written("table", VersionsAsked(now_ms + 1, END_MS)).total == 0
-    assert reader.written("table", VersionsAsked(now_ms, now_ms - 1)).documents == []
+    assert reader.versions_written("table", VersionsAsked(now_ms + 1, END_MS)).total == 0
+    assert reader.versions_written("table", VersionsAsked(now_ms, now_ms - 1)).documents == []
 
 
 def test_what_is_gone_for_good_and_what_may_not_be_seen_is_left_out(shop: Company, store_engine: Engine) -> None:
     shop.writes.delete("table", Key.by_name(f"{SCHEMA}.a"), actor=JANE)
     shop.writes.delete("table", Key.by_name(f"{SCHEMA}.b"), actor=JANE, hard=True)
     reader = History(store_engine)
-    assert reader.written("table", VersionsAsked(START_MS, END_MS)).total == 6
-    seen = reader.written("table", VersionsAsked(START_MS, END_MS, visible=Tagged("PII.None")))
+    assert reader.versions_written("table", VersionsAsked(START_MS, END_MS)).total == 6
+    seen = reader.versions_written("table", VersionsAsked(START_MS, END_MS, visible=Tagged("PII.None")))
     assert (seen.documents, seen.total) == ([], 0)
 
 
 @pytest.mark.parametrize("cursor", ["x", "%%", "MXw", "MXx4fHg", "MXxhfC0x"])
 def test_what_is_no_cursor_is_refused(store_engine: Engine, cursor: str) -> None:
     with pytest.raises(InvalidInput):
-        History(store_engine).written("table", VersionsAsked(START_MS, END_MS, after=cursor))
+        History(store_engine).versions_written("table", VersionsAsked(START_MS, END_MS, after=cursor))

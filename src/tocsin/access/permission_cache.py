@@ -46,7 +46,7 @@ class Subjects(Protocol):
         """Return all policies."""
         ...
 
-    def used(self) -> Collection[str]:
+    def policies_in_use(self) -> Collection[str]:
         """Return the ids of the policies that some team or role has."""
         ...
 
@@ -144,7 +144,7 @@ class PermissionCache:
         with self._lock:
             if revision == self._revision and self._open is not None:
                 return self._open
-        used = self._subjects.used()
+        used = self._subjects.policies_in_use()
         made = _Openness(self._subjects.policies(), used, Permissions(self._subjects.stranger()))
         with self._lock:
             if revision == self._revision:

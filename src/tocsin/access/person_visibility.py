@@ -30,7 +30,7 @@ class EntityStates(Protocol):
         """Return the type and document of each entity, as policies are asked about it; what never was has no entry."""
         ...
 
-    def named(self, fqns: Collection[str]) -> Mapping[str, Sequence[Document]]:
+    def references_named(self, fqns: Collection[str]) -> Mapping[str, Sequence[Document]]:
         """Return references to all that have each of these full names."""
         ...
 
@@ -65,7 +65,7 @@ class Visibility:
             return set(fqns)
         unknown = [one for one in fqns if one not in self._names]
         if unknown:
-            found = self._standing.named(unknown)
+            found = self._standing.references_named(unknown)
             seen = self.sees(one for many in found.values() for one in many)
             self._names |= {one: one in found and all(each["id"] in seen for each in found[one]) for one in unknown}
         return {one for one in fqns if self._names[one]}

@@ -37,7 +37,7 @@ def backup(
 
         with progress_bar("Backup") as report:
             wanted = BackupContents(with_key=key, with_lake=lake)
-            made = back_up(engine, settings, folder, wanted=wanted, clock=SystemClock(), report=report)
+            made = back_up(engine, settings, folder, contents=wanted, clock=SystemClock(), report=report)
     facts = {"folder": str(folder.absolute()), "events": made.log.offset, "key": made.key.value}
     show_facts({**facts, "segments": len(made.segments), "files": len(made.files)}, as_json=as_json)
 
@@ -60,4 +60,4 @@ def restore(
         restored = put_back(folder, settings, force=force, clock=SystemClock(), report=report)
     made = restored.manifest
     facts = {"store": made.dialect, "events": made.log.offset, "key": made.key.value}
-    show_facts({**facts, "kept": ", ".join(map(str, restored.kept)) or "nothing"}, as_json=as_json)
+    show_facts({**facts, "kept": ", ".join(map(str, restored.previous)) or "nothing"}, as_json=as_json)

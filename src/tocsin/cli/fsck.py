@@ -46,11 +46,11 @@ def fsck(
             accept(engine, settings)
         known = traces(settings)
         with progress_bar("fsck") as report:
-            inspection = inspect(engine, report, deep=deep, known=known)
+            inspection = inspect(engine, report, deep=deep, traces=known)
         repaired = repair(engine, inspection.repairable) if mend else 0
         if repaired:
             with progress_bar("fsck, second pass") as report:
-                inspection = inspect(engine, report, deep=deep, known=known)
+                inspection = inspect(engine, report, deep=deep, traces=known)
     _show(inspection, repaired, as_json=as_json)
     if inspection.counts:
         raise typer.Exit(DAMAGED)
@@ -60,9 +60,9 @@ def _show(inspection: Inspection, repaired: int, *, as_json: bool) -> None:
     found = [_finding(inspection, number) for number in range(len(inspection.findings))]
     if as_json:
         counts = {damage.value: count for damage, count in inspection.counts.items()}
-        show_json({"rows": inspection.rows, "damages": counts, "repaired": repaired, "findings": found})
+        show_json({"rows": inspection.row_counts, "damages": counts, "repaired": repaired, "findings": found})
         return
-    looked_at = ", ".join(f"{count:,} of {name}" for name, count in inspection.rows.items())
+    looked_at = ", ".join(f"{count:,} of {name}" for name, count in inspection.row_counts.items())
     typer.echo(f"Checked {looked_at}.")
     if repaired:
         typer.echo(f"Rebuilt the rows of {repaired:,} entities.")
@@ -76,4 +76,4 @@ def _show(inspection: Inspection, repaired: int, *, as_json: bool) -> None:
 
 def _finding(inspection: Inspection, number: int) -> Document:
     one = inspection.findings[number]
-    return {"damage": one.damage.value, "where": one.where, "what": one.what, "mend": one.mend}
+    return {"damage": one.damage.value, "where": one.where, "what": one.problem, "mend": one.mend}

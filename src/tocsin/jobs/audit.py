@@ -116,7 +116,7 @@ def _after(parts: AuditParts, since_ms: int, through: int) -> int:
     """Return the offset after which the window begins: not before the first match result, nor after ``through``."""
     first = parts.rows.first_offset(since_ms)
     begins = through if first is None else first - 1
-    return min(max(begins, parts.match_results.kept_after()), through)
+    return min(max(begins, parts.match_results.last_forgotten_offset()), through)
 
 
 @dataclass(frozen=True)

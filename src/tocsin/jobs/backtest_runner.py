@@ -123,7 +123,7 @@ class Runner:
         now_ms = self.clock.now_ms()
         try:
             self.presence.record_heartbeat(JOB, now_ms=now_ms)
-            return self.backtests.seen(asked, self.name, progress.done, progress.total, now_ms=now_ms)
+            return self.backtests.note_progress(asked, self.name, progress.done, progress.total, now_ms=now_ms)
         except FAILURES as error:  # who wants it cannot be asked now; the next look does
             _LOG.warning("backtests_wait", reason=str(error).splitlines()[0])
             return True

@@ -73,7 +73,7 @@ class LakeParts:
         whole = self.extent()
         met = [one for one in whole.segments if window.meets(one)]
         partly = [one for one in met if not window.covers(one)]
-        count, last = self.log.happened(window, after=whole.lake_end, through=whole.log_end)
+        count, last = self.log.count_happened(window, after=whole.lake_end, through=whole.log_end)
         count += sum(one.event_count for one in met if one not in partly)
         if partly:
             count += kept(self.session, self.place, partly, window).count()

@@ -81,7 +81,7 @@ def _lost(names: Names, given: list[EntityName]) -> dict[_Key, str]:
     found: dict[_Key, str] = {}
     for types, texts in exact.items():
         remembered = REMEMBERED & set(types)
-        found |= {(types, Comparing.EXACT, text): kind for text, kind in names.lost(remembered, texts).items()}
+        found |= {(types, Comparing.EXACT, text): kind for text, kind in names.lost_names(remembered, texts).items()}
     return found | dict(_lost_beginnings(names, given))
 
 

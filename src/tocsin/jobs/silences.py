@@ -70,7 +70,7 @@ def look(parts: SilenceParts) -> int:
     if not durations_ms or kept is None or kept.offset < parts.log.progress(QUERY_NAME):
         return 0
     found = {one.event_id: one for one in _silences(parts, durations_ms)}
-    reported = parts.reports.reported(list(found))
+    reported = parts.reports.logged_ids(list(found))
     new = [one for event_id, one in found.items() if event_id not in reported]
     types = parts.reports.live([one.entity_id for one in new])
     return sum(_add(parts, types[one.entity_id], one) for one in new if one.entity_id in types)

@@ -32,7 +32,7 @@ class Kept:
     def policies(self) -> list[Policy]:
         return [self.policy]
 
-    def used(self) -> set[str]:
+    def policies_in_use(self) -> set[str]:
         return {self.policy.id} if self.is_used else set()
 
 

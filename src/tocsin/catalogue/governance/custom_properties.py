@@ -45,7 +45,7 @@ def forget_values(record: Record, old: Stored, fields: Document) -> None:
     """Take the values of properties that a type has no longer from its assets: one change each."""
     left = {one["name"] for one in fields.get("customProperties") or ()}
     for gone in (one["name"] for one in old.document.get("customProperties") or () if one["name"] not in left):
-        for asset in record.transaction.extended(fqn.split(old.fqn)[-1], gone):
+        for asset in record.transaction.entities_with_property(fqn.split(old.fqn)[-1], gone):
             extension = {key: value for key, value in asset.document["extension"].items() if key != gone}
             record.change(asset, asset.document | {"extension": extension})
 

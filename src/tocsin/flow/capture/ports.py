@@ -307,18 +307,18 @@ class Transaction(Protocol):
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
         ...
 
-    def naming(self, entity_id: str, *, after: str, most: int) -> list[Stored]:
+    def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
         """Return entities that name this one in a list of references, or that it follows, held for change.
 
-        They are in the order of their ids; those ``after`` an id, ``most`` of them.
+        They are in the order of their ids; those ``after`` an id, ``limit`` of them.
         """
         ...
 
-    def followed(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
+    def followed_entities(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
         ...
 
-    def extended(self, entity_type: str, name: str) -> list[Stored]:
+    def entities_with_property(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""
         ...
 

@@ -69,7 +69,7 @@ def forget_portion(record: Record, target: Stored, after: str, *, only_check: bo
     Forbidden : the actor may not change one of them
     """
     most = record.bounds.portion
-    found = record.transaction.naming(target.id, after=after, most=most + 1)
+    found = record.transaction.naming(target.id, after=after, limit=most + 1)
     is_last = len(found) <= most
     if is_last and not (only_check and after):
         return None
@@ -171,7 +171,7 @@ def _forget(record: Record, gone: list[Stored]) -> None:
     ids = {entity.id for entity in gone}
     labels = {(SOURCES[entity.entity_type], entity.fqn) for entity in gone if entity.entity_type in SOURCES}
     users = {one.id: reference_to(one) for one in gone if one.entity_type == "user"}
-    followed = record.transaction.followed(sorted(users)) if users else []
+    followed = record.transaction.followed_entities(sorted(users)) if users else []
     followers = {entity.id: [users[one] for one in found] for entity, found in followed}
     referring = record.transaction.referring(sorted(ids), sorted({tag for _, tag in labels}))
     affected = {one.id: one for one in (*referring, *(entity for entity, _ in followed))}

@@ -83,6 +83,6 @@ def _principals(
     for relation in _BY_NAME:
         names = {row.receiver for row in rows if row.relation is relation}
         if names:
-            yield from directory.named(relation, names)
+            yield from directory.principals_named(relation, names)
     if ReasonKind.ADMIN in asked:
         yield from directory.administrators()

@@ -120,7 +120,7 @@ class Directory(Protocol):
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterable[Principal]:
         """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
 
-    def named(self, relation: ReasonKind, names: Collection[str]) -> Iterable[Principal]:
+    def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterable[Principal]:
         """Return the users or teams of those names."""
 
     def administrators(self) -> Iterable[Principal]:

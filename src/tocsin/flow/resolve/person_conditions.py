@@ -54,7 +54,7 @@ def person_facts_of(
         if question in questions:
             principals += [(question, one) for one in directory.stakeholders(entity_ids, relation)]
     if teams := {team: one for one in questions if (team := team_of(one)) is not None}:
-        principals += [(teams[one.receiver], one) for one in directory.named(ReasonKind.TEAM, teams)]
+        principals += [(teams[one.receiver], one) for one in directory.principals_named(ReasonKind.TEAM, teams)]
     team_ids = {one.principal_id for _, one in principals if one.principal_type == "team"}
     below: dict[str, list[Member]] = defaultdict(list)
     for member in directory.members(team_ids) if team_ids else ():

@@ -138,4 +138,4 @@ def _seen_ids(caller: Caller, resource: str, ids: set[str]) -> set[str]:
     scope = caller.permissions.scope(resource, Operation.VIEW_BASIC)
     if scope is ALWAYS or scope is NEVER:
         return ids if scope is ALWAYS else set()
-    return caller.parts.catalogue.narrowed(resource, ids, scope)
+    return caller.parts.catalogue.visible_ids(resource, ids, scope)

@@ -44,6 +44,6 @@ class PolicyCache:
         """Return all policies."""
         return self._subjects.policies()
 
-    def used(self) -> Collection[str]:
+    def policies_in_use(self) -> Collection[str]:
         """Return the ids of the policies that some team or role has."""
-        return self._subjects.used()
+        return self._subjects.policies_in_use()

@@ -225,7 +225,7 @@ def _counts(alert: EventSubscription, caller: Caller) -> EventCounts:
     deliveries, destinations = caller.parts.alert_stores.deliveries, [one.id for one in alert.destinations]
     if caller.visibility.is_whole:
         return deliveries.counts(alert.id, destinations)
-    events = caller.parts.log.at(deliveries.matched(alert.id, limit=MOST_COUNTED))
+    events = caller.parts.log.at(deliveries.matched_offsets(alert.id, limit=MOST_COUNTED))
     visible = [offset for offset, one in events.items() if caller.visibility.sees_event(one.event)]
     return deliveries.counts(alert.id, destinations, among=visible)
 

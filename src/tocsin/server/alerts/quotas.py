@@ -39,7 +39,7 @@ def count_alert(caller: Caller) -> None:
     if caller.actor.is_admin:
         return
     most = caller.parts.settings.alerts_per_person
-    if len(caller.parts.subscriptions.made_by(caller.actor.id)) >= most:
+    if len(caller.parts.subscriptions.alerts_made_by(caller.actor.id)) >= most:
         raise Forbidden(f"You have created {most} alerts, the maximum (alerts_per_person); delete one first.")
     _take(caller, "alert", 1, caller.parts.settings.alerts_per_hour)
 
@@ -99,7 +99,7 @@ def _check_external(found: Sequence[Document], before: Document, caller: Caller)
     if _external_count(found) <= _external_count(before.get("destinations") or ()):
         return
     most = caller.parts.settings.external_destinations_per_person
-    made = caller.parts.subscriptions.made_by(caller.actor.id)
+    made = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
     others = sum(_external_count(one.get("destinations") or ()) for key, one in made.items() if key != before.get("id"))
     if others + _external_count(found) > most:
         raise InvalidInput(
@@ -122,7 +122,7 @@ def check_cost_quota(document: Document, cost: PlanCost, before: Document | None
     is_old = known.get("enabled") and _conditions(document) == _conditions(known)
     if caller.actor.is_admin or is_old or not document.get("enabled"):
         return
-    made = caller.parts.subscriptions.made_by(caller.actor.id)
+    made = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
     others = (_cost(one) for key, one in made.items() if key != known.get("id") and one.get("enabled"))
     excess = PER_PERSON.excess(total([*filter(None, others), cost]))
     if excess is not None:
@@ -185,7 +185,7 @@ def _receivers(destination: Document) -> list[str]:
 
 def _take(caller: Caller, kind: str, amount: int, most: int) -> None:
     now_ms = caller.parts.clock.now_ms()
-    wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, most=most, now_ms=now_ms)
+    wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, limit=most, now_ms=now_ms)
     if wait_s is not None:
         minutes = -(-wait_s // _SECONDS_PER_MINUTE)
         said = f"At most {most} {_QUOTAS[kind]} per hour; try again in {minutes} min."

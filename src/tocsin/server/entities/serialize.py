@@ -137,7 +137,7 @@ def _relate(
 ) -> None:
     """Add to each document its related entities, as far as the caller may see them."""
     scopes = scopes_of(caller) if relation.counted else {}
-    found = caller.parts.catalogue.related(relation, documents, scopes=scopes)
+    found = caller.parts.catalogue.related_entities(relation, documents, scopes=scopes)
     if relation.counted:
         for extra, document in zip(extras, documents, strict=True):
             extra[key] = found.get(document["id"], 0)
@@ -180,7 +180,7 @@ def _with_owners_domains(alerts: Sequence[Document], caller: Caller) -> list[Doc
 def mark_deleted(lists: Sequence[list[Document]], caller: Caller) -> None:
     """Say of those who are deleted softly that they are, in lists of references."""
     named = {one["id"] for references in lists for one in references if isinstance(one, dict) and "id" in one}
-    gone = caller.parts.catalogue.deleted_among(named) if named else frozenset()
+    gone = caller.parts.catalogue.deleted_ids_among(named) if named else frozenset()
     for references in lists if gone else ():
         references[:] = [{**one, "deleted": True} if one.get("id") in gone else one for one in references]
 
@@ -200,7 +200,7 @@ def _list_runs(row: EntityType, views: Sequence[Document], caller: Caller, *, wi
 def _finished(views: Sequence[Document], caller: Caller) -> list[Document]:
     """Return views as they are answered: references with an address and whether they point to what is deleted."""
     named = {reference["id"] for view in views for reference in shown_references(view)}
-    gone = caller.parts.catalogue.deleted_among(named) if named else frozenset()
+    gone = caller.parts.catalogue.deleted_ids_among(named) if named else frozenset()
     finished = [with_addresses(view, caller.root, gone) for view in views]
     if caller.parts.settings.event_format != "openmetadata":
         return finished

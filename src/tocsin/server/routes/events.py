@@ -148,7 +148,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     if query.offset == "latest" and query.after is None:
         return answer({"data": [], "paging": {"offset": end}})
     start = query.start()
-    if start > end and start > caller.parts.log.taken():  # it would be silent until the log is as long again
+    if start > end and start > caller.parts.log.highest_offset():  # it would be silent until the log is as long again
         raise Conflict(
             f"The log ends at offset {end}, before {start}: the store was restored or replaced. Continue from"
             " there (offset=latest), or from the beginning."

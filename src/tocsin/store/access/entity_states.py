@@ -48,29 +48,29 @@ class SqlEntityStates:
         A hard-deleted entity has the state in its deletion event; one that never existed has no entry.
         """
         with reading(self._engine) as connection:
-            found = _standing(connection, entity_ids)
-            return _with_about(connection, found)
+            subjects = _standing(connection, entity_ids)
+            return _with_about(connection, subjects)
 
-    def named(self, fqns: Collection[str]) -> dict[str, list[Document]]:
+    def references_named(self, fqns: Collection[str]) -> dict[str, list[Document]]:
         """Return references to all that have each of these full names, whatever their types."""
-        found: dict[str, list[Document]] = {}
+        references: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(fqns)):
-                of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(some)
+            for chunk in chunked(sorted(fqns)):
+                of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(chunk)
                 for row in connection.execute(select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(*of_any)):
-                    found.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
-        return found
+                    references.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
+        return references
 
     def of_incidents(self, names: Collection[str]) -> dict[str, list[Document]]:
         """Return references to the alert and the asset of each of these incidents; an unknown one has no entry."""
         numbers = {int(name.removeprefix(PREFIX)): name for name in names}
-        found: dict[str, list[Document]] = {}
+        references: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(numbers)):
-                for row in connection.execute(select(alert_incident).where(alert_incident.c.number.in_(some))):
+            for chunk in chunked(sorted(numbers)):
+                for row in connection.execute(select(alert_incident).where(alert_incident.c.number.in_(chunk))):
                     alert = {"id": row.subscription_id, "type": "eventsubscription"}
-                    found[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
-        return found
+                    references[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
+        return references
 
     def as_asked(
         self, permissions: Permissions, operation: Operation, entity_type: str, document: Document
@@ -84,8 +84,12 @@ class SqlEntityStates:
             if reach.inherited:
                 find = partial(_heritage_of, connection)
                 document = with_asked(entity_type, document, find, reach.inherited)
-            one = str(document.get("id", ""))
-            return _with_about(connection, {one: (entity_type, document)})[one][1] if is_about else document
+            document_id = str(document.get("id", ""))
+            return (
+                _with_about(connection, {document_id: (entity_type, document)})[document_id][1]
+                if is_about
+                else document
+            )
 
 
 def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
@@ -93,82 +97,91 @@ def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
 
 
 def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
-    found: dict[str, Subject] = {}
+    subjects: dict[str, Subject] = {}
     query = select(entity.c.id, entity.c.entity_type, entity.c.document)
-    for some in chunked(sorted(entity_ids)):
-        rows = connection.execute(query.where(entity.c.id.in_(some)))
-        found |= {row.id: (row.entity_type, from_text(row.document)) for row in rows}
-    found = _with_heritage(connection, found)
-    return found | _gone(connection, [one for one in entity_ids if one not in found])
+    for chunk in chunked(sorted(entity_ids)):
+        entities = connection.execute(query.where(entity.c.id.in_(chunk)))
+        subjects |= {row.id: (row.entity_type, from_text(row.document)) for row in entities}
+    subjects = _with_heritage(connection, subjects)
+    return subjects | _deleted_subjects(connection, [one for one in entity_ids if one not in subjects])
 
 
-def _gone(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
+def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
     """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
-    found: dict[str, Subject] = {}
+    subjects: dict[str, Subject] = {}
     columns, texts = (_EVENT.entity_id, _EVENT.entity_type, *EVENT_TEXT), Texts(connection)
-    for some in chunked(entity_ids):
+    for chunk in chunked(entity_ids):
         deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
-        query = select(*columns).where(_EVENT.entity_id.in_(some), deleted).order_by(_EVENT.log_offset)
+        query = select(*columns).where(_EVENT.entity_id.in_(chunk), deleted).order_by(_EVENT.log_offset)
         for row in connection.execute(query):
-            found[row.entity_id] = (row.entity_type, from_text(texts.of(row)).get("entity") or {})
-    return found
+            subjects[row.entity_id] = (row.entity_type, from_text(texts.of(row)).get("entity") or {})
+    return subjects
 
 
-def _with_heritage(connection: Connection, found: dict[str, Subject]) -> dict[str, Subject]:
+def _with_heritage(connection: Connection, subjects: dict[str, Subject]) -> dict[str, Subject]:
     places = {
-        one: place_of(entity_type, document)
-        for one, (entity_type, document) in found.items()
+        entity_id: place_of(entity_type, document)
+        for entity_id, (entity_type, document) in subjects.items()
         if lacks(ENTITY_TYPES[entity_type], document)
     }
     heritage = heritage_on(connection, set(places.values())) if places else {}
     inherited = {}
-    for one, place in places.items():
-        entity_type, document = found[one]
-        inherited[one] = entity_type, with_inherited(ENTITY_TYPES[entity_type], document, heritage.get(place, {}))
-    return found | inherited
+    for entity_id, place in places.items():
+        entity_type, document = subjects[entity_id]
+        inherited[entity_id] = entity_type, with_inherited(ENTITY_TYPES[entity_type], document, heritage.get(place, {}))
+    return subjects | inherited
 
 
-def _with_about(connection: Connection, found: dict[str, Subject]) -> dict[str, Subject]:
+def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> dict[str, Subject]:
     """Return tests, suites and queries with what they are about; one of which something is not known stays as it is."""
-    named = {one: named_by(*subject) for one, subject in found.items() if subject[0] in ABOUT}
-    named |= _as_they_went(connection, named)
-    gone = _gone_uses(connection, [one for one, subject in found.items() if subject[0] == "query"])
-    if not any(named.values()) and not gone:
-        return found
-    references = [reference for many in named.values() for reference in many]
-    ids = _ids_of(connection, {_name(one) for one in references if "id" not in one})
-    known = _standing(connection, {*ids.values(), *(one["id"] for one in references if "id" in one)})
+    references_by_id = {
+        entity_id: named_by(*subject) for entity_id, subject in subjects_by_id.items() if subject[0] in ABOUT
+    }
+    references_by_id |= _as_they_went(connection, references_by_id)
+    deleted_types = _gone_uses(
+        connection, [entity_id for entity_id, subject in subjects_by_id.items() if subject[0] == "query"]
+    )
+    if not any(references_by_id.values()) and not deleted_types:
+        return subjects_by_id
+    references = [reference for many in references_by_id.values() for reference in many]
+    ids = _ids_of(connection, {_name(reference) for reference in references if "id" not in reference})
+    targets = _standing(
+        connection, {*ids.values(), *(reference["id"] for reference in references if "id" in reference)}
+    )
     completed: dict[str, Subject] = {}
-    for one, many in named.items():
-        subjects = [known.get(reference.get("id") or ids.get(_name(reference), "")) for reference in many]
-        whole = [subject for subject in subjects if subject is not None]
-        whole_and_gone = [*whole, *((kind, GONE) for kind in gone.get(one, ()))]
-        if whole_and_gone and len(whole) == len(many):
-            completed[one] = (found[one][0], with_found(found[one][1], whole_and_gone))
-    return found | completed
+    for entity_id, many in references_by_id.items():
+        subjects = [targets.get(reference.get("id") or ids.get(_name(reference), "")) for reference in many]
+        existing = [subject for subject in subjects if subject is not None]
+        all_subjects = [*existing, *((kind, GONE) for kind in deleted_types.get(entity_id, ()))]
+        if all_subjects and len(existing) == len(many):
+            completed[entity_id] = (
+                subjects_by_id[entity_id][0],
+                with_found(subjects_by_id[entity_id][1], all_subjects),
+            )
+    return subjects_by_id | completed
 
 
-def _as_they_went(connection: Connection, named: Mapping[str, list[Document]]) -> dict[str, list[Document]]:
+def _as_they_went(connection: Connection, references_by_id: Mapping[str, list[Document]]) -> dict[str, list[Document]]:
     """Return what those were about that are gone for good and say it by name, which another may have now."""
-    by_name = [one for one, many in named.items() if any("id" not in reference for reference in many)]
-    found: dict[str, list[Document]] = {}
+    by_name = [one for one, many in references_by_id.items() if any("id" not in reference for reference in many)]
+    past_parents: dict[str, list[Document]] = {}
     past = past_relation.c
-    for some in chunked(sorted(by_name)):
+    for chunk in chunked(sorted(by_name)):
         parents = select(past.entity_id, past.other_id, past.other_type).where(past.relation == f"{ABOVE}1")
-        for row in connection.execute(parents.where(past.entity_id.in_(some))):
-            found[row.entity_id] = [{"id": row.other_id, "type": row.other_type}]
-    return found
+        for row in connection.execute(parents.where(past.entity_id.in_(chunk))):
+            past_parents[row.entity_id] = [{"id": row.other_id, "type": row.other_type}]
+    return past_parents
 
 
 def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the types of the hard-deleted assets that these queries were used in; queries without have no entry."""
-    kinds, found = gone_kinds("query"), dict[str, list[str]]()
-    for some in chunked(sorted(query_ids)):
+    kinds, types_by_query = gone_kinds("query"), dict[str, list[str]]()
+    for chunk in chunked(sorted(query_ids)):
         query = select(attachment.c.entity_id, attachment.c.kind)
-        rows = connection.execute(query.where(attachment.c.entity_id.in_(some), attachment.c.kind.in_(kinds)))
-        for row in rows:
-            found.setdefault(row.entity_id, []).append(kinds[row.kind])
-    return found
+        attachments = connection.execute(query.where(attachment.c.entity_id.in_(chunk), attachment.c.kind.in_(kinds)))
+        for row in attachments:
+            types_by_query.setdefault(row.entity_id, []).append(kinds[row.kind])
+    return types_by_query
 
 
 def _name(reference: Document) -> Name:
@@ -180,9 +193,11 @@ def _ids_of(connection: Connection, names: Iterable[Name]) -> dict[Name, str]:
     by_type: dict[str, list[str]] = {}
     for entity_type, fqn in names:
         by_type.setdefault(entity_type, []).append(fqn)
-    found: dict[Name, str] = {}
+    ids: dict[Name, str] = {}
     for entity_type, fqns in by_type.items():
-        for some in chunked(sorted(fqns)):
-            query = select(entity.c.id, entity.c.fqn).where(entity.c.entity_type == entity_type, entity.c.fqn.in_(some))
-            found |= {(entity_type, row.fqn): row.id for row in connection.execute(query)}
-    return found
+        for chunk in chunked(sorted(fqns)):
+            query = select(entity.c.id, entity.c.fqn).where(
+                entity.c.entity_type == entity_type, entity.c.fqn.in_(chunk)
+            )
+            ids |= {(entity_type, row.fqn): row.id for row in connection.execute(query)}
+    return ids

@@ -20,19 +20,19 @@ class Quotas:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def take(self, user_id: str, kind: str, amount: int, *, most: int, now_ms: int) -> int | None:
-        """Count ``amount`` for the person, unless that were more than ``most`` in this hour.
+    def take(self, user_id: str, kind: str, amount: int, *, limit: int, now_ms: int) -> int | None:
+        """Count ``amount`` for the person, unless that were more than ``limit`` in this hour.
 
         Returns
         -------
         int | None : None when it was counted; else in how many seconds the next hour begins
         """
         hour = now_ms // _HOUR_MS
-        mine = and_(_AT.user_id == user_id, _AT.kind == kind)
+        of_person = and_(_AT.user_id == user_id, _AT.kind == kind)
         row = {"user_id": user_id, "kind": kind, "hour": hour, "used": 0}
-        room = and_(mine, _AT.hour == hour, _AT.used + amount <= most)
+        room = and_(of_person, _AT.hour == hour, _AT.used + amount <= limit)
         with writing(self._engine) as connection:
-            connection.execute(delete(quota_use).where(mine, _AT.hour != hour))
+            connection.execute(delete(quota_use).where(of_person, _AT.hour != hour))
             connection.execute(inserting(connection, quota_use).values(row).on_conflict_do_nothing())
             counted = connection.execute(quota_use.update().where(room).values(used=_AT.used + amount)).rowcount
         return None if counted else ((hour + 1) * _HOUR_MS - now_ms + 999) // 1000

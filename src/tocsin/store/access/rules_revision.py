@@ -17,8 +17,8 @@ _RULES, _TOKENS = 1, 2
 _READ = select(_REVISION).where(access_revision.c.id == _RULES)
 _READ_BOTH = select(_REVISION).order_by(access_revision.c.id)
 _RAISE = {
-    one: update(access_revision).where(access_revision.c.id == one).values(revision=_REVISION + 1)
-    for one in (_RULES, _TOKENS)
+    counter_id: update(access_revision).where(access_revision.c.id == counter_id).values(revision=_REVISION + 1)
+    for counter_id in (_RULES, _TOKENS)
 }
 _DECIDING = {
     "glossaryTerm": ("tags", "fullyQualifiedName"),
@@ -57,11 +57,11 @@ def note(connection: Connection, old: Stored | None, new: Stored | None) -> None
     if subject.entity_type == "glossaryTerm" and not any(one and one.document.get("tags") for one in (old, new)):
         return  # it brings no label along
     is_new_person = old is None and new is not None and new.entity_type == "user" and not new.document.get("teams")
-    if not is_new_person and _stated(old, keys) != _stated(new, keys):
+    if not is_new_person and _referred_ids(old, keys) != _referred_ids(new, keys):
         connection.execute(_RAISE[_RULES])
 
 
-def _stated(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:
+def _referred_ids(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:
     document: Document = entity.document if entity else {}
     return [_ids(document.get(key)) for key in keys] if entity else []
 

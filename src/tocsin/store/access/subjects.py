@@ -46,8 +46,8 @@ class SqlSubjects:
         """Return the people and bots of those ids; unknown and deleted ones have no entry."""
         with reading(self._engine) as connection:
             people = [row for row in _by_key(connection, select(person), person.c.user_id, user_ids) if not row.deleted]
-            found = _Found.of_people(connection, [row.user_id for row in people], self._under)
-            return {row.user_id: found.subject(row) for row in people}
+            lookup = _Found.of_people(connection, [row.user_id for row in people], self._under)
+            return {row.user_id: lookup.subject(row) for row in people}
 
     def stranger(self) -> Subject:
         """Return what everybody is at least: a person in no team, with no role of their own."""
@@ -60,7 +60,7 @@ class SqlSubjects:
         with reading(self._engine) as connection:
             return [_policy(text) for text in connection.execute(query).scalars()]
 
-    def used(self) -> set[str]:
+    def policies_in_use(self) -> set[str]:
         """Return the ids of the policies that some team or role has."""
         with reading(self._engine) as connection:
             return set(connection.scalars(select(_REFERS.target_id).where(_REFERS.field == "policies")))
@@ -70,10 +70,10 @@ class SqlSubjects:
         revision = rules_revision.read(connection)
         if self._members[0] != revision:
             self._members = (revision, {})
-        known = self._members[1]
-        if team_id not in known:
-            known[team_id] = _under(connection, team_id)
-        return known[team_id]
+        members_by_team = self._members[1]
+        if team_id not in members_by_team:
+            members_by_team[team_id] = _under(connection, team_id)
+        return members_by_team[team_id]
 
 
 @dataclass
@@ -99,15 +99,15 @@ class _Found:
     @classmethod
     def of_people(cls, connection: Connection, user_ids: Collection[str], under: Under) -> _Found:
         """Look up everything about these people, a level at a time for all of them."""
-        found = cls(under)
-        found.organization_id = _named(connection, "team", ORGANIZATION)
-        found.bot_role_id = _named(connection, "role", BOT_WITHOUT_ROLES)
-        found._people(connection, user_ids)
-        found._teams(connection)
-        found._roles(connection)
-        found._policies(connection)
-        found._carriers(connection)
-        return found
+        lookup = cls(under)
+        lookup.organization_id = _id_of(connection, "team", ORGANIZATION)
+        lookup.bot_role_id = _id_of(connection, "role", BOT_WITHOUT_ROLES)
+        lookup._people(connection, user_ids)
+        lookup._teams(connection)
+        lookup._roles(connection)
+        lookup._policies(connection)
+        lookup._carriers(connection)
+        return lookup
 
     def subject(self, row: Row[Any]) -> Subject:
         """Return the person or bot of a row of ``person``."""
@@ -115,12 +115,12 @@ class _Found:
 
     def person(self, user_id: str, name: str, *, is_admin: bool, is_bot: bool) -> Subject:
         """Return the subject of a person, with every policy that applies to them."""
-        own = self.roles_of.get(user_id, set()) & self.role_names.keys()
-        if is_bot and not own and self.bot_role_id in self.role_names:
-            own = {str(self.bot_role_id)}
+        own_roles = self.roles_of.get(user_id, set()) & self.role_names.keys()
+        if is_bot and not own_roles and self.bot_role_id in self.role_names:
+            own_roles = {str(self.bot_role_id)}
         teams = self._teams_of(user_id)
         inherited = set() if is_bot else {role for team in teams for role in self.team_roles[team]}
-        roles = own | (inherited & self.role_names.keys())
+        roles = own_roles | (inherited & self.role_names.keys())
         return Subject(
             id=user_id,
             name=name,
@@ -130,7 +130,7 @@ class _Found:
             teams=frozenset(teams),
             team_names=frozenset(self.team_names[team] for team in teams),
             role_names=frozenset(self.role_names[role] for role in roles),
-            grants=tuple(dict.fromkeys(self._grants(own, teams, is_bot=is_bot))),
+            grants=tuple(dict.fromkeys(self._grants(own_roles, teams, is_bot=is_bot))),
             members=self.members,
             organization_id=self.organization_id,
             carriers=self.carriers,
@@ -168,21 +168,21 @@ class _Found:
         """Return somebody's domains; if they have none, those of their teams, or of their ancestors."""
         if self.domains_of.get(user_id):
             return self.domains_of[user_id]
-        found, seen, waiting = set[str](), set[str](), list(self.teams_of.get(user_id, ()))
+        domains, visited, waiting = set[str](), set[str](), list(self.teams_of.get(user_id, ()))
         while waiting:
             team = waiting.pop()
-            if team in seen or team not in self.team_names:
+            if team in visited or team not in self.team_names:
                 continue
-            seen.add(team)
-            found |= self.domains_of.get(team, set())
+            visited.add(team)
+            domains |= self.domains_of.get(team, set())
             waiting.extend(() if self.domains_of.get(team) else self.above[team])
-        return found
+        return domains
 
     def _people(self, connection: Connection, user_ids: Collection[str]) -> None:
-        wanted = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
+        query = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
             _REFERS.field.in_(("roles", "domains"))
         )
-        for row in _by_key(connection, wanted, _REFERS.entity_id, user_ids):
+        for row in _by_key(connection, query, _REFERS.entity_id, user_ids):
             (self.roles_of if row.field == "roles" else self.domains_of)[row.entity_id].add(row.target_id)
         for row in _by_key(connection, select(membership), membership.c.member_id, user_ids):
             self.teams_of[row.member_id].add(row.team_id)
@@ -190,20 +190,20 @@ class _Found:
     def _teams(self, connection: Connection) -> None:
         """Follow memberships upwards, then look up the teams' names, roles and policies."""
         frontier = {team for teams in self.teams_of.values() for team in teams}
-        known = set(frontier)
+        team_ids = set(frontier)
         while frontier:
-            rows = list(_by_key(connection, select(membership), membership.c.member_id, frontier))
-            for row in rows:
+            memberships = list(_by_key(connection, select(membership), membership.c.member_id, frontier))
+            for row in memberships:
                 self.above[row.member_id].add(row.team_id)
-            frontier = {row.team_id for row in rows} - known
-            known |= frontier
-        known |= {self.organization_id} if self.organization_id else set()
+            frontier = {row.team_id for row in memberships} - team_ids
+            team_ids |= frontier
+        team_ids |= {self.organization_id} if self.organization_id else set()
         self._restricting(connection)
-        self.team_names = _live_names(connection, known | self.team_policies.keys())
-        wanted = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
+        self.team_names = _live_names(connection, team_ids | self.team_policies.keys())
+        query = select(_REFERS.entity_id, _REFERS.field, _REFERS.target_id).where(
             _REFERS.field.in_(("defaultRoles", "domains"))
         )
-        for row in _by_key(connection, wanted, _REFERS.entity_id, known):
+        for row in _by_key(connection, query, _REFERS.entity_id, team_ids):
             (self.team_roles if row.field == "defaultRoles" else self.domains_of)[row.entity_id].add(row.target_id)
 
     def _restricting(self, connection: Connection) -> None:
@@ -223,8 +223,8 @@ class _Found:
         roles = {role for of in (self.roles_of, self.team_roles) for given in of.values() for role in given}
         roles |= {self.bot_role_id} if self.bot_role_id else set()
         self.role_names = _live_names(connection, roles)
-        wanted = select(_REFERS.entity_id, _REFERS.target_id).where(_REFERS.field == "policies")
-        for row in _by_key(connection, wanted, _REFERS.entity_id, roles):
+        query = select(_REFERS.entity_id, _REFERS.target_id).where(_REFERS.field == "policies")
+        for row in _by_key(connection, query, _REFERS.entity_id, roles):
             self.role_policies[row.entity_id].add(row.target_id)
 
     def _policies(self, connection: Connection) -> None:
@@ -248,8 +248,8 @@ class _Found:
         self.carriers = {label: frozenset(fqns) for label, fqns in terms.items()}
 
     def _asks_for_team(self, roles: Ids) -> bool:
-        given = {policy for role in roles for policy in self.role_policies[role]}
-        return any(asks_for_team(self.policies[one]) for one in given if one in self.policies)
+        policies = {policy for role in roles for policy in self.role_policies[role]}
+        return any(asks_for_team(self.policies[one]) for one in policies if one in self.policies)
 
 
 @lru_cache(maxsize=1_000)
@@ -258,7 +258,7 @@ def _policy(text: str) -> Policy:
     return policy_of(from_text(text))
 
 
-def _named(connection: Connection, entity_type: str, name: str) -> str | None:
+def _id_of(connection: Connection, entity_type: str, name: str) -> str | None:
     query = select(entity.c.id).where(entity.c.entity_type == entity_type, entity.c.fqn == name, ~entity.c.deleted)
     return connection.execute(query).scalar_one_or_none()
 
@@ -270,13 +270,13 @@ def _live_names(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 
 def _under(connection: Connection, team_id: str) -> frozenset[str]:
     """Return the ids of a team and of all teams and people under it."""
-    known, frontier = {team_id}, {team_id}
+    ids, frontier = {team_id}, {team_id}
     while frontier:
-        rows = _by_key(connection, select(membership), membership.c.team_id, frontier)
-        found = {(row.member_id, row.member_type) for row in rows}
-        frontier = {one for one, kind in found if kind == "team"} - known
-        known |= {one for one, _ in found}
-    return frozenset(known)
+        memberships = _by_key(connection, select(membership), membership.c.team_id, frontier)
+        members = {(row.member_id, row.member_type) for row in memberships}
+        frontier = {one for one, kind in members if kind == "team"} - ids
+        ids |= {one for one, _ in members}
+    return frozenset(ids)
 
 
 def _by_key(

@@ -41,14 +41,14 @@ def assets_of(connection: Connection, ids: Collection[str]) -> Assets:
     threads: dict[str, str] = {}
     tests: dict[str, str] = {}
     tested: dict[str, str] = {}
-    for some in chunked(sorted(ids)):
-        for kind, thing, about in connection.execute(union_all(*_queries(connection, some))):
-            {"thread": threads, "name": tested, "table": tests}[kind][thing] = about
+    for chunk in chunked(sorted(ids)):
+        for kind, entity_id, about in connection.execute(union_all(*_queries(connection, chunk))):
+            {"thread": threads, "name": tested, "table": tests}[kind][entity_id] = about
     return Assets(threads, tests | _tables(connection, tested))
 
 
 def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
-    gone, past, test = tombstone_part.c, past_relation.c, entity.alias("test").c
+    deleted_part, past, test = tombstone_part.c, past_relation.c, entity.alias("test").c
     is_test = select(change_event.c.id).where(
         change_event.c.entity_id == past.entity_id, change_event.c.entity_type == _TEST
     )
@@ -57,7 +57,9 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
     )
     return [
         select(literal("thread"), thread.c.id, thread.c.about_id).where(is_one_of(connection, thread.c.id, ids)),
-        select(literal("thread"), gone.thread_id, gone.about_id).where(is_one_of(connection, gone.thread_id, ids)),
+        select(literal("thread"), deleted_part.thread_id, deleted_part.about_id).where(
+            is_one_of(connection, deleted_part.thread_id, ids)
+        ),
         select(literal("name"), test.id, test.fqn).where(
             is_one_of(connection, test.id, ids), test.entity_type == _TEST
         ),
@@ -69,7 +71,7 @@ def _tables(connection: Connection, tested: Mapping[str, str]) -> dict[str, str]
     """Return the table of each test case, given by id with its FQN: ``service.database.schema.table[.column].name``."""
     names = {test: fqn.join(fqn.split(name)[:_TABLE_PARTS]) for test, name in tested.items()}
     ids: dict[str, str] = {}
-    for some in chunked(sorted(set(names.values()))):
-        query = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == _TABLE, entity.c.fqn.in_(some))
+    for chunk in chunked(sorted(set(names.values()))):
+        query = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == _TABLE, entity.c.fqn.in_(chunk))
         ids |= {row.fqn: row.id for row in connection.execute(query)}
     return {test: ids[name] for test, name in names.items() if name in ids}

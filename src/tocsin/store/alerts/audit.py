@@ -26,8 +26,8 @@ from tocsin.store.tables import (
 )
 
 _REMARKS = [
-    one.value
-    for one in (
+    event_type.value
+    for event_type in (
         EventType.AUDIT_FINDING,
         EventType.DESTINATION_FAILING,
         EventType.DESTINATION_STOPPED,
@@ -85,8 +85,10 @@ class AuditRows:
         What waits for a paused destination is not due. What was delivered before a replay does not count.
         """
         row, note, status = message.c, notification.c, destination_status.c
-        here = and_(status.subscription_id == row.subscription_id, status.destination_id == row.destination_id)
-        due = case((exists().where(here, OPEN_BREAKER), _NEVER_MS), else_=row.due_at_ms)
+        is_same_destination = and_(
+            status.subscription_id == row.subscription_id, status.destination_id == row.destination_id
+        )
+        due = case((exists().where(is_same_destination, OPEN_BREAKER), _NEVER_MS), else_=row.due_at_ms)
         delivered = select(func.count()).where(attempt.c.message_id == row.id, attempt.c.outcome == _DELIVERED)
         delivered = delivered.where(attempt.c.number > row.attempts_before)
         carry = select(note.message_id).where(note.log_offset > after, note.log_offset <= through)

@@ -33,18 +33,18 @@ class Backtests:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def add(self, wanted: Backtest) -> None:
+    def add(self, request: Backtest) -> None:
         """Store a request.
 
         Raises
         ------
         Conflict : they have ``MOST_OPEN`` open already
         """
-        mine = and_(_ROW.requested_by == wanted.requested_by, _OPEN)
+        of_requester = and_(_ROW.requested_by == request.requested_by, _OPEN)
         with writing(self._engine) as connection:
-            if connection.execute(select(func.count()).where(mine)).scalar_one() >= MOST_OPEN:
+            if connection.execute(select(func.count()).where(of_requester)).scalar_one() >= MOST_OPEN:
                 raise Conflict(f"You have {MOST_OPEN} running backtests; wait for one or cancel it.")
-            connection.execute(insert(backtest), _values(wanted))
+            connection.execute(insert(backtest), _values(request))
 
     def find(self, backtest_id: str) -> Backtest | None:
         """Return the backtest with that id."""
@@ -52,9 +52,9 @@ class Backtests:
             row = connection.execute(select(backtest).where(_ROW.id == backtest_id)).first()
         return None if row is None else _backtest(row)
 
-    def ahead_of(self, wanted: Backtest) -> int:
+    def ahead_of(self, request: Backtest) -> int:
         """Return how many open backtests were asked for before this one."""
-        earlier = and_(_OPEN, _ROW.requested_at_ms < wanted.requested_at_ms)
+        earlier = and_(_OPEN, _ROW.requested_at_ms < request.requested_at_ms)
         with reading(self._engine) as connection:
             return int(connection.execute(select(func.count()).where(earlier)).scalar_one())
 
@@ -69,8 +69,8 @@ class Backtests:
         A backtest that has been claimed ``MOST_TRIES`` times already fails instead.
         """
         is_alive = _ROW.seen_at_ms.between(now_ms - lost_after_ms, now_ms + lost_after_ms)
-        lost = and_(_ROW.state == BacktestState.RUNNING.value, ~is_alive)
-        free = or_(_ROW.state == BacktestState.WAITING.value, lost)
+        is_lost = and_(_ROW.state == BacktestState.RUNNING.value, ~is_alive)
+        free = or_(_ROW.state == BacktestState.WAITING.value, is_lost)
         query = select(backtest).where(free).order_by(_ROW.requested_at_ms, _ROW.id).limit(1)
         with reading(self._engine) as connection:  # most looks find nothing, and need no turn at writing
             if connection.execute(query).first() is None:
@@ -79,40 +79,44 @@ class Backtests:
             row = connection.execute(query.with_for_update(skip_locked=True)).first()
             if row is None:
                 return None
-            one = update(backtest).where(_ROW.id == row.id)
+            change = update(backtest).where(_ROW.id == row.id)
             if row.tries >= MOST_TRIES:
                 reason = f"{row.tries} pipelines stopped while running it."
-                connection.execute(one.values(_ended(BacktestState.FAILED, now_ms) | {"reason": reason}))
+                connection.execute(change.values(_values_of_end(BacktestState.FAILED, now_ms) | {"reason": reason}))
                 return None
-            taken = {"state": BacktestState.RUNNING.value, "runner": runner, "seen_at_ms": now_ms}
-            connection.execute(one.values(taken | {"tries": row.tries + 1, "done_count": 0}))
+            claim_values = {"state": BacktestState.RUNNING.value, "runner": runner, "seen_at_ms": now_ms}
+            connection.execute(change.values(claim_values | {"tries": row.tries + 1, "done_count": 0}))
         return self.find(row.id)
 
-    def seen(self, wanted: Backtest, runner: str, done: int, total: int, *, now_ms: int) -> bool:
+    def note_progress(self, request: Backtest, runner: str, done_count: int, total: int, *, now_ms: int) -> bool:
         """Note that ``runner`` is at it and how far; returns whether it still should be."""
         with writing(self._engine) as connection:
-            far = update(backtest).where(_is_run_by(wanted, runner))
-            row = connection.execute(far.values(seen_at_ms=now_ms, done_count=done, total_count=total))
+            far = update(backtest).where(_is_run_by(request, runner))
+            row = connection.execute(far.values(seen_at_ms=now_ms, done_count=done_count, total_count=total))
             return bool(row.rowcount)
 
-    def finish(self, wanted: Backtest, runner: str, result: Document, *, now_ms: int) -> bool:
+    def finish(self, request: Backtest, runner: str, result: Document, *, now_ms: int) -> bool:
         """Store the result, if ``runner`` still has the claim."""
-        values = {**_ended(BacktestState.DONE, now_ms), "result": to_text(result), "done_count": _ROW.total_count}
-        return self._end(_is_run_by(wanted, runner), values)
+        values = {
+            **_values_of_end(BacktestState.DONE, now_ms),
+            "result": to_text(result),
+            "done_count": _ROW.total_count,
+        }
+        return self._end(_is_run_by(request, runner), values)
 
-    def fail(self, wanted: Backtest, reason: str, *, now_ms: int) -> bool:
+    def fail(self, request: Backtest, reason: str, *, now_ms: int) -> bool:
         """Mark it as failed with the reason, if it is still open."""
-        values = {**_ended(BacktestState.FAILED, now_ms), "reason": reason}
-        return self._end(and_(_ROW.id == wanted.id, _OPEN), values)
+        values = {**_values_of_end(BacktestState.FAILED, now_ms), "reason": reason}
+        return self._end(and_(_ROW.id == request.id, _OPEN), values)
 
-    def cancel(self, wanted: Backtest, *, now_ms: int) -> bool:
+    def cancel(self, request: Backtest, *, now_ms: int) -> bool:
         """Note that nobody wants it any more, if it is still open; who runs it sees so within a moment."""
-        return self._end(and_(_ROW.id == wanted.id, _OPEN), _ended(BacktestState.CANCELLED, now_ms))
+        return self._end(and_(_ROW.id == request.id, _OPEN), _values_of_end(BacktestState.CANCELLED, now_ms))
 
-    def release(self, wanted: Backtest, runner: str) -> None:
+    def release(self, request: Backtest, runner: str) -> None:
         """Give it back untried: the pipeline that has it is being stopped."""
-        values = {"state": BacktestState.WAITING.value, "runner": None, "tries": wanted.tries - 1}
-        self._end(_is_run_by(wanted, runner), values)
+        values = {"state": BacktestState.WAITING.value, "runner": None, "tries": request.tries - 1}
+        self._end(_is_run_by(request, runner), values)
 
     def forget(self, *, before_ms: int) -> None:
         """Drop the backtests that were over before that moment."""
@@ -124,22 +128,22 @@ class Backtests:
             return bool(connection.execute(update(backtest).where(which).values(values)).rowcount)
 
 
-def _is_run_by(wanted: Backtest, runner: str) -> ColumnElement[bool]:
-    return and_(_ROW.id == wanted.id, _ROW.runner == runner, _ROW.state == BacktestState.RUNNING.value)
+def _is_run_by(request: Backtest, runner: str) -> ColumnElement[bool]:
+    return and_(_ROW.id == request.id, _ROW.runner == runner, _ROW.state == BacktestState.RUNNING.value)
 
 
-def _ended(state: BacktestState, now_ms: int) -> dict[str, Any]:  # Any: a column's value
+def _values_of_end(state: BacktestState, now_ms: int) -> dict[str, Any]:  # Any: a column's value
     return {"state": state.value, "ended_at_ms": now_ms, "runner": None}
 
 
-def _values(wanted: Backtest) -> dict[str, object]:
-    request = {"alert": wanted.alert, "sinceMs": wanted.since_ms, "untilMs": wanted.until_ms}
+def _values(request: Backtest) -> dict[str, object]:
+    alert_and_window = {"alert": request.alert, "sinceMs": request.since_ms, "untilMs": request.until_ms}
     return {
-        "id": wanted.id,
-        "requested_by": wanted.requested_by,
-        "requested_at_ms": wanted.requested_at_ms,
-        "request": to_text(request),
-        "state": wanted.state.value,
+        "id": request.id,
+        "requested_by": request.requested_by,
+        "requested_at_ms": request.requested_at_ms,
+        "request": to_text(alert_and_window),
+        "state": request.state.value,
     }
 
 

@@ -85,7 +85,7 @@ class AlertDeliveries:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def matched(self, subscription_id: str, *, limit: int) -> list[int]:
+    def matched_offsets(self, subscription_id: str, *, limit: int) -> list[int]:
         """Return the offsets of the newest events that an alert matched."""
         query = select(firing.c.log_offset).where(firing.c.subscription_id == subscription_id)
         with reading(self._engine) as connection:
@@ -98,30 +98,30 @@ class AlertDeliveries:
 
         ``among`` are the offsets of those that count, by default all.
         """
-        own = message.c.subscription_id == subscription_id
-        failed = _failed(select(notification.c.log_offset)).where(own).distinct().limit(MOST_COUNTED)
+        of_alert = message.c.subscription_id == subscription_id
+        failed = _restrict_to_given_up(select(notification.c.log_offset)).where(of_alert).distinct().limit(MOST_COUNTED)
         waiting = [
             select(notification.c.log_offset)
             .join(message, message.c.id == notification.c.message_id)
-            .where(which, message.c.destination_id.in_(sorted(destination_ids)), own)
+            .where(which, message.c.destination_id.in_(sorted(destination_ids)), of_alert)
             .distinct()
             .limit(MOST_COUNTED)
             for which in (OPEN_MESSAGE, REPLAYED_MESSAGE, QUEUED_MESSAGE)
         ]
         matched = select(func.count()).select_from(firing).where(firing.c.subscription_id == subscription_id)
         with reading(self._engine) as connection:
-            gone = set(connection.execute(failed).scalars())
+            given_up = set(connection.execute(failed).scalars())
             open_ones = {offset for query in waiting for offset in connection.execute(query).scalars()}
             if among is not None:
                 counted = set(among)
-                return EventCounts(len(counted), len(gone & counted), len((open_ones - gone) & counted))
-            return EventCounts(connection.execute(matched).scalar_one(), len(gone), len(open_ones - gone))
+                return EventCounts(len(counted), len(given_up & counted), len((open_ones - given_up) & counted))
+            return EventCounts(connection.execute(matched).scalar_one(), len(given_up), len(open_ones - given_up))
 
-    def failed(self, subscription_ids: Collection[str] | None, *, limit: int, skip: int) -> list[FailedEvent]:
+    def failed_events(self, subscription_ids: Collection[str] | None, *, limit: int, skip: int) -> list[FailedEvent]:
         """Return events with messages that were given up, of these alerts or of all, the last failure first."""
         row = message.c
         columns = (row.subscription_id, row.updated_at_ms, attempt.c.reason, attempt.c.status_code, *EVENT_TEXT)
-        query = _failed(select(*columns)).join(change_event, _EVENT.id == notification.c.event_id)
+        query = _restrict_to_given_up(select(*columns)).join(change_event, _EVENT.id == notification.c.event_id)
         if subscription_ids is not None:
             query = query.where(row.subscription_id.in_(sorted(subscription_ids)))
         query = query.order_by(row.updated_at_ms.desc(), row.id.desc(), notification.c.log_offset.desc())
@@ -129,36 +129,40 @@ class AlertDeliveries:
             texts = Texts(connection)
             return [
                 FailedEvent(
-                    one.subscription_id,
-                    ChangeEvent.model_validate_json(texts.of(one)),
-                    one.reason,
-                    one.status_code,
-                    one.updated_at_ms,
+                    failure.subscription_id,
+                    ChangeEvent.model_validate_json(texts.of(failure)),
+                    failure.reason,
+                    failure.status_code,
+                    failure.updated_at_ms,
                 )
-                for one in connection.execute(query.limit(limit).offset(skip))
+                for failure in connection.execute(query.limit(limit).offset(skip))
             ]
 
-    def sent(self, subscription_id: str, *, limit: int, skip: int) -> list[ChangeEvent]:
+    def arrived_events(self, subscription_id: str, *, limit: int, skip: int) -> list[ChangeEvent]:
         """Return events of an alert of which all that was sent arrived, newest first."""
-        found: list[int] = []
+        arrived: list[int] = []
         before: int | None = None
         with reading(self._engine) as connection:
-            while len(found) < skip + limit:
+            while len(arrived) < skip + limit:
                 query = select(firing.c.log_offset).where(
                     firing.c.subscription_id == subscription_id, firing.c.notified_count > 0
                 )
                 older = query if before is None else query.where(firing.c.log_offset < before)
-                some = list(connection.execute(older.order_by(firing.c.log_offset.desc()).limit(_LOOKED_AT)).scalars())
-                pending = set(connection.execute(_unsent(some)).scalars())
-                found += [offset for offset in some if offset not in pending]
-                if len(some) < _LOOKED_AT:
+                matched = list(
+                    connection.execute(older.order_by(firing.c.log_offset.desc()).limit(_LOOKED_AT)).scalars()
+                )
+                pending = set(connection.execute(_unsent(matched)).scalars())
+                arrived += [offset for offset in matched if offset not in pending]
+                if len(matched) < _LOOKED_AT:
                     break
-                before = some[-1]
-            wanted = found[skip : skip + limit]
-            rows = connection.execute(select(_EVENT.log_offset, *EVENT_TEXT).where(_EVENT.log_offset.in_(wanted))).all()
+                before = matched[-1]
+            page = arrived[skip : skip + limit]
+            event_rows = connection.execute(
+                select(_EVENT.log_offset, *EVENT_TEXT).where(_EVENT.log_offset.in_(page))
+            ).all()
             texts = Texts(connection)
-            events = {one.log_offset: ChangeEvent.model_validate_json(texts.of(one)) for one in rows}
-        return [events[offset] for offset in wanted if offset in events]
+            events = {one.log_offset: ChangeEvent.model_validate_json(texts.of(one)) for one in event_rows}
+        return [events[offset] for offset in page if offset in events]
 
     def log(
         self, subscription_id: str, window_ms: tuple[int, int], *, limit: int, after: DeliveryPlace | None
@@ -176,8 +180,8 @@ class AlertDeliveries:
             .outerjoin(attempt, and_(tried.message_id == row.id, tried.number == row.attempt_count))
             .where(firing.c.subscription_id == subscription_id, _EVENT.timestamp_ms.between(*window_ms))
         )
-        named = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
-        query = query.where(named(note.reasons, subscription_id) > 0)
+        position = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
+        query = query.where(position(note.reasons, subscription_id) > 0)
         if after is not None:
             later = and_(firing.c.log_offset == after.log_offset, note.id > after.notification_id)
             query = query.where(or_(firing.c.log_offset < after.log_offset, later))
@@ -187,7 +191,7 @@ class AlertDeliveries:
             return BoundedList(_log_entry(one, texts) for one in connection.execute(ordered))
 
 
-def _failed(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects
+def _restrict_to_given_up(query: Select[Any]) -> Select[Any]:  # Any: whatever it selects
     """Return a query of notifications in messages that were given up, not those that were not sent on purpose."""
     joined = query.select_from(message).join(notification, notification.c.message_id == message.c.id)
     return joined_with_last(joined).where(GIVEN_UP_MESSAGE, not_(attempt.c.reason.in_(sorted(SUPPRESSED))))

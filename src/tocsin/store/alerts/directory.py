@@ -74,11 +74,11 @@ class SqlDirectory:
             starts = {
                 root: assets.of(root) for root in entity_ids
             }  # the ways of threads and tests begin at their asset
-            found = list(relations_over_time.reach(connection, starts, depth, self._from))
-            names = _names(connection, {node for _, node, *_ in found})
+            steps = list(relations_over_time.reach(connection, starts, depth, self._from))
+            names = _names(connection, {node for _, node, *_ in steps})
         for root in (root for root, start in starts.items() if root != start):
             yield DownstreamStep(root_id=root, node_id=root, node_fqn="", hops=0)
-        for root, node, hops, (since, until), last_name in found:
+        for root, node, hops, (since, until), last_name in steps:
             if hops == 0 and root in assets.of_tests:
                 continue  # a test inherits its table's owners only where it has none of its own
             name = names.get(node, last_name or ("" if hops == 0 else None))
@@ -113,13 +113,13 @@ class SqlDirectory:
                 yield from self._among(relations_over_time.owners(connection, node_ids, self._from))
             return
         followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
-        found = self._by_key(followers, follow.c.entity_id, node_ids, person_id=follow.c.user_id)
-        rows = cast(Iterable[tuple[str, str, int]], found)
+        follow_rows = self._by_key(followers, follow.c.entity_id, node_ids, person_id=follow.c.user_id)
+        follows = cast(Iterable[tuple[str, str, int]], follow_rows)
         yield from self._among(
-            Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in rows
+            Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in follows
         )
         ended = select(past_relation).where(past_relation.c.relation == relation.value)
-        gone = ended.where(past_relation.c.until_offset >= self._from)
+        ended_since = ended.where(past_relation.c.until_offset >= self._from)
         yield from self._among(
             Principal(
                 relation,
@@ -129,33 +129,35 @@ class SqlDirectory:
                 since_offset=row.since_offset,
                 until_offset=row.until_offset,
             )
-            for row in self._by_key(gone, past_relation.c.entity_id, node_ids, person_id=past_relation.c.other_id)
+            for row in self._by_key(
+                ended_since, past_relation.c.entity_id, node_ids, person_id=past_relation.c.other_id
+            )
         )
 
-    def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
+    def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names, which may be quoted as in FQNs."""
-        meant: dict[str, set[str]] = defaultdict(set)
+        names_by_fqn: dict[str, set[str]] = defaultdict(set)
         for name in names:
-            meant[name].add(name)
-            meant[fqn.quote(name)].add(name)
+            names_by_fqn[name].add(name)
+            names_by_fqn[fqn.quote(name)].add(name)
         kind = "team" if relation is ReasonKind.TEAM else "user"
         statement = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == kind, ~entity.c.deleted)
-        for row in self._by_key(statement, entity.c.fqn, meant):
-            named = (Principal(relation, row.id, kind, receiver=name) for name in sorted(meant[row.fqn]))
-            yield from self._among(named)
+        for row in self._by_key(statement, entity.c.fqn, names_by_fqn):
+            principals = (Principal(relation, row.id, kind, receiver=name) for name in sorted(names_by_fqn[row.fqn]))
+            yield from self._among(principals)
 
     def administrators(self) -> Iterator[Principal]:
         """Return all administrators."""
         with reading(self._engine) as connection:
-            rows = connection.execute(select(person.c.user_id).where(person.c.is_admin)).all()
-        return self._among(Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in rows)
+            admins = connection.execute(select(person.c.user_id).where(person.c.is_admin)).all()
+        return self._among(Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in admins)
 
     def members(self, team_ids: Collection[str]) -> Iterator[Member]:
         """Return the people of each team, nested teams included; cycles of teams end."""
         with reading(self._engine) as connection:
-            found = list(relations_over_time.members(connection, team_ids, self._from, self._portion.holds))
+            memberships = list(relations_over_time.members(connection, team_ids, self._from, self._portion.holds))
             names = _names(connection, team_ids)
-        for team_id, user_id, (since, until) in found:
+        for team_id, user_id, (since, until) in memberships:
             yield Member(team_id, names.get(team_id, team_id), user_id, since, until)
 
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
@@ -207,11 +209,11 @@ def _steps(connection: Connection, followers: Select[str], size: int) -> Iterato
     """Yield every ``size``-th of one node's followers, in order: from each to the next through the index."""
     after = ""
     while (
-        found := connection.scalar(
+        user_id := connection.scalar(
             followers.where(follow.c.user_id > after).order_by(follow.c.user_id).offset(size - 1).limit(1)
         )
     ) is not None:
-        yield (after := found)
+        yield (after := user_id)
 
 
 def _by_key(
@@ -220,10 +222,10 @@ def _by_key(
     """Yield the rows of ``statement`` whose ``column`` is one of ``keys``, a bounded list at a time."""
     ordered = sorted(keys)
     for start in range(0, len(ordered), _KEYS_PER_STATEMENT):
-        some = ordered[start : start + _KEYS_PER_STATEMENT]
-        yield from connection.execute(statement.where(is_one_of(connection, column, some))).all()
+        chunk = ordered[start : start + _KEYS_PER_STATEMENT]
+        yield from connection.execute(statement.where(is_one_of(connection, column, chunk))).all()
 
 
 def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    rows = _by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
-    return {row.id: row.fqn for row in rows}
+    entities = _by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
+    return {row.id: row.fqn for row in entities}

@@ -48,8 +48,8 @@ class SqlAlertEditors:
 
     def replace(self, alert_id: str, user_id: str, at_ms: int) -> None:
         """Make somebody the only editor of an alert, from then on."""
-        others = update(alert_editor).where(_ROW.subscription_id == alert_id)
-        self._connection.execute(others.values(is_editor=False))
+        change = update(alert_editor).where(_ROW.subscription_id == alert_id)
+        self._connection.execute(change.values(is_editor=False))
         self.add(alert_id, user_id, at_ms)
 
 
@@ -65,8 +65,8 @@ class AlertEditors:
 
     def of(self, alert_id: str) -> list[AlertEditor]:
         """Return the editors of an alert, those who have been there longest first."""
-        found = self._read(_ROW.subscription_id == alert_id)
-        return sorted(found, key=lambda one: (one.since_ms, one.user_id))
+        editors = self._read(_ROW.subscription_id == alert_id)
+        return sorted(editors, key=lambda one: (one.since_ms, one.user_id))
 
     def find(self, alert_id: str, user_id: str) -> AlertEditor | None:
         """Return this editor of an alert; None if they are none."""
@@ -74,9 +74,9 @@ class AlertEditors:
 
     def set_told(self, editor: AlertEditor, extent: ViewExtent) -> None:
         """Record of which extent of an editor's view the alert's owners know."""
-        own = _ROW.subscription_id == editor.subscription_id, _ROW.user_id == editor.user_id
+        key = _ROW.subscription_id == editor.subscription_id, _ROW.user_id == editor.user_id
         with writing(self._engine) as connection:
-            connection.execute(update(alert_editor).where(*own).values(told_view=extent.value))
+            connection.execute(update(alert_editor).where(*key).values(told_view=extent.value))
 
     def _read(self, *conditions: ColumnElement[bool]) -> list[AlertEditor]:
         restored = select(func.max(_EVENT.timestamp_ms)).where(
@@ -91,29 +91,31 @@ class AlertEditors:
 
 def note_creators(connection: Connection, versions: Sequence[Stored]) -> None:
     """Record who made these first versions, as far as they are of alerts."""
-    for one in versions:
-        if one.entity_type == _ALERT and one.version == FIRST_VERSION and one.updated_by_id is not None:
-            at_ms = one.document["updatedAt"]
-            SqlAlertEditors(connection).add(one.id, one.updated_by_id, at_ms, is_creator=True)
+    for version in versions:
+        if version.entity_type == _ALERT and version.version == FIRST_VERSION and version.updated_by_id is not None:
+            at_ms = version.document["updatedAt"]
+            SqlAlertEditors(connection).add(version.id, version.updated_by_id, at_ms, is_creator=True)
 
 
 def creators(connection: Connection, alert_ids: Collection[str]) -> dict[str, str]:
     """Return who created each of these alerts, by its id; Tocsin's own have no entry."""
-    found: dict[str, str] = {}
-    for some in chunked(sorted(alert_ids)):
-        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(some), _ROW.is_creator)
-        found |= {row.subscription_id: row.user_id for row in connection.execute(query) if row.user_id != SYSTEM.id}
-    return found
+    creator_ids: dict[str, str] = {}
+    for chunk in chunked(sorted(alert_ids)):
+        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(chunk), _ROW.is_creator)
+        creator_ids |= {
+            row.subscription_id: row.user_id for row in connection.execute(query) if row.user_id != SYSTEM.id
+        }
+    return creator_ids
 
 
 def editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the editors of each of these alerts, by its id; of Tocsin's own nobody, unless somebody changed them."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for some in chunked(sorted(alert_ids)):
-        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(some), _ROW.is_editor)
+    editor_ids: dict[str, set[str]] = defaultdict(set)
+    for chunk in chunked(sorted(alert_ids)):
+        query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(chunk), _ROW.is_editor)
         for row in connection.execute(query):
-            found[row.subscription_id].add(row.user_id)
-    return {alert_id: tuple(sorted(found[alert_id] - {SYSTEM.id})) for alert_id in alert_ids}
+            editor_ids[row.subscription_id].add(row.user_id)
+    return {alert_id: tuple(sorted(editor_ids[alert_id] - {SYSTEM.id})) for alert_id in alert_ids}
 
 
 def _editor(row: Row[*tuple[Any, ...]]) -> AlertEditor:  # Any: a column's value

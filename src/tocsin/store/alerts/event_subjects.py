@@ -32,11 +32,11 @@ class SqlEvents:
 
     def subjects(self, offsets: Collection[int]) -> dict[int, list[Subject]]:
         """Return what each of these events is about, as it is now or was last."""
-        named = {offset: concerned(event) for offset, event in self._read(offsets).items()}
-        standing = self._standing.of({str(one.get("id")) for many in named.values() for one in many})
+        references = {offset: concerned(event) for offset, event in self._read(offsets).items()}
+        standing = self._standing.of({str(one.get("id")) for many in references.values() for one in many})
         return {
             offset: [standing.get(str(one.get("id")), (str(one.get("type")), one)) for one in many]
-            for offset, many in named.items()
+            for offset, many in references.items()
         }
 
     def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> dict[int, frozenset[str]]:
@@ -45,25 +45,25 @@ class SqlEvents:
         Of events of threads, those of the asset as well: conditions read its owners and domains.
         """
         sight = Visibility(permissions, self._standing)
-        found = self._read(offsets)
-        threads = {offset: concerned(event)[0] for offset, event in found.items() if event.entity_type == THREAD}
+        events = self._read(offsets)
+        threads = {offset: concerned(event)[0] for offset, event in events.items() if event.entity_type == THREAD}
         assets = self._standing.of({str(one.get("id")) for one in threads.values()})
 
         def asset_of(offset: int) -> Document | None:
             subject = assets.get(str(threads[offset].get("id"))) if offset in threads else None
             return None if subject is None else subject[1]
 
-        return {offset: sight.parts_hidden(event, asset_of(offset)) for offset, event in found.items()}
+        return {offset: sight.parts_hidden(event, asset_of(offset)) for offset, event in events.items()}
 
     def _read(self, offsets: Collection[int]) -> dict[int, ChangeEvent]:
-        found: dict[int, ChangeEvent] = {}
+        events: dict[int, ChangeEvent] = {}
         with reading(self._engine) as connection:
             event, texts = change_event.c, Texts(connection)
-            for some in chunked(sorted(offsets)):
-                query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(some))
+            for chunk in chunked(sorted(offsets)):
+                query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(chunk))
                 for row in connection.execute(query):
-                    found[row.log_offset] = ChangeEvent.model_validate_json(texts.of(row))
-        return found
+                    events[row.log_offset] = ChangeEvent.model_validate_json(texts.of(row))
+        return events
 
     def creator_of(self, subscription_id: str) -> str | None:
         """Return the id of the creator of an alert, who may be gone; None for those that Tocsin made itself."""

@@ -48,9 +48,9 @@ class Tally:
     app_count: int = 0
     opened_count: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, tally: Tally) -> Tally:
         """Return the sum of two tallies."""
-        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(tally), strict=True)))
 
     @property
     def noise(self) -> int:
@@ -69,15 +69,15 @@ class Firings:
         event = change_event.c
         query = select(event.log_offset).where(event.timestamp_ms >= since_ms).order_by(event.timestamp_ms).limit(1)
         with reading(self._engine) as connection:
-            found = connection.execute(query).scalar_one_or_none()
-            return int(found if found is not None else 2**62)
+            offset = connection.execute(query).scalar_one_or_none()
+            return int(offset if offset is not None else 2**62)
 
     def tallies(self, start: int) -> dict[str, Tally]:
         """Return the counts of each alert that matched something from that offset on."""
         query = select(firing.c.subscription_id, *_sums()).where(firing.c.log_offset >= start)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.group_by(firing.c.subscription_id))
-            return {row[0]: Tally(*map(int, row[1:])) for row in rows}
+            sums = connection.execute(query.group_by(firing.c.subscription_id))
+            return {row[0]: Tally(*map(int, row[1:])) for row in sums}
 
     def tally(self, subscription_id: str, start: int) -> Tally:
         """Return the counts of one alert from that offset on."""
@@ -90,8 +90,8 @@ class Firings:
         counts = (firing.c[name] for name in _COUNTS)
         query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_NOTIFIED)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
-            return [Firing(*map(int, row)) for row in rows]
+            firings = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
+            return [Firing(*map(int, row)) for row in firings]
 
     def by_asset(self, subscription_id: str, start: int, *, limit: int) -> list[tuple[str, str, str, Tally]]:
         """Return, of the assets with the most notifications of an alert, id, type, name and counts."""
@@ -102,28 +102,28 @@ class Firings:
             func.sum(firing.c.notified_count),
         )
         with reading(self._engine) as connection:
-            rows = connection.execute(grouped.having(notified > 0).order_by(notified.desc(), about[0]).limit(limit))
-            return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in rows]
+            assets = connection.execute(grouped.having(notified > 0).order_by(notified.desc(), about[0]).limit(limit))
+            return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in assets]
 
     def per_asset(self, subscription_ids: Collection[str], start: int) -> list[tuple[str, Document, Tally]]:
         """Return the counts of each of these alerts per matched asset: alert, reference, tally."""
         about = (firing.c.subscription_id, change_event.c.entity_id, change_event.c.entity_type)
         query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
-        wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
+        of_alerts = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
         with reading(self._engine) as connection:
-            rows = connection.execute(wanted.group_by(*about)).all()
-        return [(row[0], {"id": row[1], "type": row[2]}, Tally(*map(int, row[3:]))) for row in rows]
+            sums = connection.execute(of_alerts.group_by(*about)).all()
+        return [(row[0], {"id": row[1], "type": row[2]}, Tally(*map(int, row[3:]))) for row in sums]
 
     def people(self, subscription_ids: Collection[str], start: int) -> dict[str, int]:
         """Return the number of distinct recipients of each of these alerts from that offset on."""
         query = select(firing.c.subscription_id, func.count(notification.c.recipient_id.distinct()))
         query = query.join(notification, notification.c.log_offset == firing.c.log_offset)
-        named = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
-        is_reason = named(notification.c.reasons, firing.c.subscription_id) > 0
-        wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
-        each = wanted.where(_HAS_NOTIFIED, is_reason).group_by(firing.c.subscription_id)
+        position = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
+        is_reason = position(notification.c.reasons, firing.c.subscription_id) > 0
+        of_alerts = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
+        per_alert = of_alerts.where(_HAS_NOTIFIED, is_reason).group_by(firing.c.subscription_id)
         with reading(self._engine) as connection:
-            return {row[0]: int(row[1]) for row in connection.execute(each)}
+            return {row[0]: int(row[1]) for row in connection.execute(per_alert)}
 
 
 class FiringCounts:
@@ -162,12 +162,12 @@ class FiringCounts:
 def note_opened(connection: Connection, unread: ColumnElement[bool]) -> None:
     """Count these notifications, which are about to be marked as read, as opened, for all their alerts."""
     keys = _keys_of(unread, is_sqlite=is_sqlite(connection))
-    held = select(*_KEY).where(tuple_(*_KEY).in_(keys)).order_by(*_KEY).with_for_update()  # in one order: no deadlock
-    found: Sequence[Any] = connection.execute(held).all()
-    for start in range(0, len(found), 400):
-        some = [tuple(row) for row in found[start : start + 400]]
+    locked = select(*_KEY).where(tuple_(*_KEY).in_(keys)).order_by(*_KEY).with_for_update()  # in one order: no deadlock
+    firings: Sequence[Any] = connection.execute(locked).all()
+    for start in range(0, len(firings), 400):
+        chunk = [tuple(row) for row in firings[start : start + 400]]
         one_more = update(firing).values(opened_count=firing.c.opened_count + 1)
-        connection.execute(one_more.where(tuple_(*_KEY).in_(some)))
+        connection.execute(one_more.where(tuple_(*_KEY).in_(chunk)))
 
 
 def _keys_of(unread: ColumnElement[bool], *, is_sqlite: bool) -> Select[Any]:

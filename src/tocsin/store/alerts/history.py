@@ -20,7 +20,7 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.store.alerts.tables import firing
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading
-from tocsin.store.eventlog.log import LOGGED, logged_of, readable_end
+from tocsin.store.eventlog.log import LOGGED, logged_event_of, readable_end
 from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.snapshots import Texts
 from tocsin.store.tables import attempt, change_event, notification
@@ -98,19 +98,26 @@ class AlertHistory:
     def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
         self._engine, self._page_bytes = engine, page_bytes
 
-    def page(self, asked: HistoryAsked, *, limit: int, before: HistoryPlace | None = None) -> BoundedList[HistoryEntry]:
+    def page(
+        self, criteria: HistoryAsked, *, limit: int, before: HistoryPlace | None = None
+    ) -> BoundedList[HistoryEntry]:
         """Return at most ``limit`` entries and a page full, newest first, from the one after ``before`` on."""
         with reading(self._engine) as connection:
-            found = {**_about(connection, asked, limit, before), **_firings(connection, asked, limit, before)}
-            places = sorted(found, reverse=True)[:limit]
+            counts_by_place = {
+                **_about(connection, criteria, limit, before),
+                **_firings(connection, criteria, limit, before),
+            }
+            places = sorted(counts_by_place, reverse=True)[:limit]
             texts = Texts(connection)
             query = select(*LOGGED).where(_EVENT.log_offset.in_({one.log_offset for one in places}))
             newest = query.order_by(_EVENT.log_offset.desc())
-            events = portion(connection, newest, lambda row: logged_of(row, texts), self._page_bytes)
+            events = portion(connection, newest, lambda row: logged_event_of(row, texts), self._page_bytes)
             at = {one.offset: one.event for one in events}
-            shown = [one for one in places if one.log_offset in at]
-            counts = _with_suppressed(connection, asked.subscription_id, {one: found[one] for one in shown})
-        entries = BoundedList(_entry(one, at[one.log_offset], counts[one]) for one in shown)
+            shown_places = [one for one in places if one.log_offset in at]
+            counts = _with_suppressed(
+                connection, criteria.subscription_id, {one: counts_by_place[one] for one in shown_places}
+            )
+        entries = BoundedList(_entry(one, at[one.log_offset], counts[one]) for one in shown_places)
         entries.is_cut = events.is_cut
         return entries
 
@@ -120,35 +127,35 @@ def _entry(place: HistoryPlace, event: ChangeEvent, counts: Counts | None) -> Hi
     return HistoryEntry(place.log_offset, event, HistoryKind.FIRING if place.is_firing else about, counts)
 
 
-def _firings(connection: Connection, asked: HistoryAsked, limit: int, before: HistoryPlace | None) -> _Found:
+def _firings(connection: Connection, criteria: HistoryAsked, limit: int, before: HistoryPlace | None) -> _Found:
     """Return the places and counts of the newest events that the alert matched."""
-    if HistoryKind.FIRING not in asked.kinds:
+    if HistoryKind.FIRING not in criteria.kinds:
         return {}
     row = firing.c
     query = select(row.log_offset, row.notified_count, row.person_count, row.app_count)
-    query = query.where(row.subscription_id == asked.subscription_id)
+    query = query.where(row.subscription_id == criteria.subscription_id)
     if before is not None:  # at one offset the firing comes first
         query = query.where(row.log_offset < before.log_offset)
-    if asked.window != ALWAYS:
+    if criteria.window != ALWAYS:
         query = query.join(change_event, _EVENT.log_offset == row.log_offset)
-    rows = connection.execute(_in(query, asked.window).order_by(row.log_offset.desc()).limit(limit))
-    return {HistoryPlace(offset, is_firing=True): Counts(*counts) for offset, *counts in rows}
+    firings = connection.execute(_in(query, criteria.window).order_by(row.log_offset.desc()).limit(limit))
+    return {HistoryPlace(offset, is_firing=True): Counts(*counts) for offset, *counts in firings}
 
 
-def _about(connection: Connection, asked: HistoryAsked, limit: int, before: HistoryPlace | None) -> _Found:
+def _about(connection: Connection, criteria: HistoryAsked, limit: int, before: HistoryPlace | None) -> _Found:
     """Return the places of the newest events about the alert."""
-    kinds = {HistoryKind.EDIT, HistoryKind.REPORT}.intersection(asked.kinds)
+    kinds = {HistoryKind.EDIT, HistoryKind.REPORT}.intersection(criteria.kinds)
     if not kinds:
         return {}
-    query = select(_EVENT.log_offset).where(_EVENT.entity_id == asked.subscription_id)
+    query = select(_EVENT.log_offset).where(_EVENT.entity_id == criteria.subscription_id)
     query = query.where(_EVENT.log_offset <= readable_end(connection))
     if len(kinds) == 1:
         is_report = _EVENT.event_type.in_(_REPORTS)
         query = query.where(is_report if HistoryKind.REPORT in kinds else ~is_report)
     if before is not None:
         query = query.where(_EVENT.log_offset < before.log_offset + before.is_firing)
-    rows = connection.scalars(_in(query, asked.window).order_by(_EVENT.log_offset.desc()).limit(limit))
-    return {HistoryPlace(offset, is_firing=False): None for offset in rows}
+    offsets = connection.scalars(_in(query, criteria.window).order_by(_EVENT.log_offset.desc()).limit(limit))
+    return {HistoryPlace(offset, is_firing=False): None for offset in offsets}
 
 
 def _in(query: Select[Any], window: Window) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
@@ -157,30 +164,37 @@ def _in(query: Select[Any], window: Window) -> Select[Any]:  # Any: SQLAlchemy's
     return query if window.until_ms is None else query.where(_EVENT.timestamp_ms <= window.until_ms)
 
 
-def _with_suppressed(connection: Connection, subscription_id: str, found: _Found) -> _Found:
+def _with_suppressed(connection: Connection, subscription_id: str, counts_by_place: _Found) -> _Found:
     """Return the counts with the number of notifications whose last attempt left this alert out."""
-    sent = {one: counts for one, counts in found.items() if counts and counts.notified_count > counts.app_count}
+    sent = {
+        place: counts
+        for place, counts in counts_by_place.items()
+        if counts and counts.notified_count > counts.app_count
+    }
     if sum(counts.notified_count - counts.app_count for counts in sent.values()) > MOST_EXAMINED:
-        return {**found, **{one: counts._replace(suppressed_count=None) for one, counts in sent.items()}}
-    dropped = _dropped(connection, subscription_id, [one.log_offset for one in sent])
-    return {**found, **{one: counts._replace(suppressed_count=dropped[one.log_offset]) for one, counts in sent.items()}}
+        return {**counts_by_place, **{place: counts._replace(suppressed_count=None) for place, counts in sent.items()}}
+    dropped = _dropped_counts(connection, subscription_id, [place.log_offset for place in sent])
+    return {
+        **counts_by_place,
+        **{place: counts._replace(suppressed_count=dropped[place.log_offset]) for place, counts in sent.items()},
+    }
 
 
-def _dropped(connection: Connection, subscription_id: str, offsets: Collection[int]) -> Counter[int]:
+def _dropped_counts(connection: Connection, subscription_id: str, offsets: Collection[int]) -> Counter[int]:
     """Return how many notifications of each event were not sent for this alert."""
     tried = attempt.alias()
     last = select(func.max(tried.c.number)).where(tried.c.message_id == attempt.c.message_id)
     query = select(notification.c.id, notification.c.log_offset, attempt.c.dropped)
     query = query.join(attempt, attempt.c.message_id == notification.c.message_id)
     query = query.where(attempt.c.dropped.is_not(None), attempt.c.number == last.scalar_subquery())
-    found = Counter[int]()
-    for some in chunked(sorted(offsets)):
-        for identity, offset, text in connection.execute(query.where(notification.c.log_offset.in_(some))):
-            found[offset] += (identity, subscription_id) in _left_out(text)
-    return found
+    counts = Counter[int]()
+    for chunk in chunked(sorted(offsets)):
+        for identity, offset, text in connection.execute(query.where(notification.c.log_offset.in_(chunk))):
+            counts[offset] += (identity, subscription_id) in _pairs_left_out(text)
+    return counts
 
 
 @lru_cache(maxsize=64)
-def _left_out(text: str) -> frozenset[tuple[str, str]]:
+def _pairs_left_out(text: str) -> frozenset[tuple[str, str]]:
     """Return the notifications and alerts that an attempt left out; all notifications of a message have the same."""
     return frozenset((one["notificationId"], one["reason"]["subscriptionId"]) for one in json.loads(text))

@@ -83,18 +83,18 @@ class Holding:
         """
         with reading(self._engine) as connection:
             roots = incidents_of(connection, waiting)
-            found = _behind(connection, waiting, roots, _hidden_from(waiting, roots, hidden)) if roots else {}
-        if not found:
+            roots_by_pair = _behind(connection, waiting, roots, _hidden_assets(waiting, roots, hidden)) if roots else {}
+        if not roots_by_pair:
             return {}
         if is_new:
             with writing(self._engine) as connection:
-                first = _claimed(connection, found)
+                first = _claim_first(connection, roots_by_pair)
         else:
             with reading(self._engine) as connection:
-                first = _known(connection, {root.id for root in found.values()})
+                first = _first_behind(connection, {root.id for root in roots_by_pair.values()})
         return {
             pair: HeldBack(f"{PREFIX}{root.number}", root.subscription_id, first.get((root.id, pair[1])) == pair[0])
-            for pair, root in found.items()
+            for pair, root in roots_by_pair.items()
         }
 
 
@@ -110,14 +110,14 @@ def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Inc
     query = query.where(_ROW.opened_offset < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
     return [
         Incident(*row[:5], NO_END if row[5] is None else row[5])
-        for some in chunked(upstream)
+        for chunk in chunked(upstream)
         for row in connection.execute(
-            query.where(_ROW.subscription_id.in_(some)).order_by(_ROW.opened_offset, _ROW.number)
+            query.where(_ROW.subscription_id.in_(chunk)).order_by(_ROW.opened_offset, _ROW.number)
         )
     ]
 
 
-def _hidden_from(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: Hidden) -> AlertAssets:
+def _hidden_assets(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: Hidden) -> AlertAssets:
     """Return the alerts with assets of incidents, of those on which they depend, that are hidden from them."""
     upstream = {one.subscription_id: one.depends_on for one in waiting}
     return hidden(
@@ -129,46 +129,48 @@ def _behind(
     connection: Connection, waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: AlertAssets
 ) -> dict[Pair, Incident]:
     """Return which of these are behind an incident: the oldest of those whose asset they are made from."""
-    begun = {one.entity_id for one in roots}
-    assets = assets_of(connection, begun | {one.entity_id for one in waiting})
-    reached = reached_by(connection, begun, assets, min(one.log_offset for one in waiting))
-    found: dict[Pair, Incident] = {}
-    for one in waiting:
-        at = reached.get(assets.of(one.entity_id), {})
+    begun = {root.entity_id for root in roots}
+    assets = assets_of(connection, begun | {candidate.entity_id for candidate in waiting})
+    reached = reach_by_asset(connection, begun, assets, min(candidate.log_offset for candidate in waiting))
+    roots_by_pair: dict[Pair, Incident] = {}
+    for candidate in waiting:
+        at = reached.get(assets.of(candidate.entity_id), {})
         for root in roots:
-            is_upstream = root.subscription_id in one.depends_on and root.since < one.log_offset <= root.until
-            is_known = is_upstream and (one.subscription_id, root.entity_id) not in hidden
-            if is_known and any(a <= one.log_offset <= b for a, b in at.get(root.entity_id, ())):
-                found[one.log_offset, one.subscription_id] = root
+            is_upstream = (
+                root.subscription_id in candidate.depends_on and root.since < candidate.log_offset <= root.until
+            )
+            is_known = is_upstream and (candidate.subscription_id, root.entity_id) not in hidden
+            if is_known and any(a <= candidate.log_offset <= b for a, b in at.get(root.entity_id, ())):
+                roots_by_pair[candidate.log_offset, candidate.subscription_id] = root
                 break
-    return found
+    return roots_by_pair
 
 
-def reached_by(connection: Connection, begun: Collection[str], assets: Assets, from_offset: int) -> Reached:
+def reach_by_asset(connection: Connection, begun: Collection[str], assets: Assets, from_offset: int) -> Reached:
     """Return, by asset, from which of these it is made, and between which offsets."""
     starts = {one: assets.of(one) for one in begun}
-    found: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    spans: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     for root, node, _, span, _ in relations_over_time.reach(connection, starts, MOST_HOPS, from_offset):
-        found[node][root].append(span)
-    return found
+        spans[node][root].append(span)
+    return spans
 
 
-def _claimed(connection: Connection, found: Mapping[Pair, Incident]) -> dict[tuple[str, str], int]:
+def _claim_first(connection: Connection, roots_by_pair: Mapping[Pair, Incident]) -> dict[tuple[str, str], int]:
     """Write down which event of each alert is the first behind each incident, unless one is known; return that."""
     first: dict[tuple[str, str], int] = {}
-    for (offset, alert), root in sorted(found.items()):
+    for (offset, alert), root in sorted(roots_by_pair.items()):
         first.setdefault((root.id, alert), offset)
-    rows = [
+    claims = [
         {"incident_id": incident, "subscription_id": alert, "log_offset": offset}
         for (incident, alert), offset in sorted(first.items())
     ]
-    connection.execute(inserting(connection, alert_held_back).on_conflict_do_nothing(), rows)
-    return _known(connection, {root.id for root in found.values()})
+    connection.execute(inserting(connection, alert_held_back).on_conflict_do_nothing(), claims)
+    return _first_behind(connection, {root.id for root in roots_by_pair.values()})
 
 
-def _known(connection: Connection, incident_ids: Collection[str]) -> dict[tuple[str, str], int]:
-    known: dict[tuple[str, str], int] = {}
-    for some in chunked(sorted(incident_ids)):
-        for row in connection.execute(select(alert_held_back).where(_HELD.incident_id.in_(some))):
-            known[row.incident_id, row.subscription_id] = row.log_offset
-    return known
+def _first_behind(connection: Connection, incident_ids: Collection[str]) -> dict[tuple[str, str], int]:
+    first_offsets: dict[tuple[str, str], int] = {}
+    for chunk in chunked(sorted(incident_ids)):
+        for row in connection.execute(select(alert_held_back).where(_HELD.incident_id.in_(chunk))):
+            first_offsets[row.incident_id, row.subscription_id] = row.log_offset
+    return first_offsets

@@ -43,22 +43,24 @@ class AlertIncidentLog:
             row = connection.execute(select(alert_incident).where(condition)).one_or_none()
         return None if row is None else incident_of(row)
 
-    def page(self, wanted: AlertIncidentFilter, *, limit: int, before: int | None = None) -> BoundedList[AlertIncident]:
+    def page(
+        self, criteria: AlertIncidentFilter, *, limit: int, before: int | None = None
+    ) -> BoundedList[AlertIncident]:
         """Return at most ``limit`` incidents, newest first, with numbers below ``before``."""
-        asked = (
-            (_ROW.status, wanted.status and wanted.status.value),
-            (_ROW.subscription_id, wanted.subscription_id),
-            (_ROW.entity_id, wanted.entity_id),
-            (_ROW.assignee_id, wanted.assignee_id),
+        comparisons = (
+            (_ROW.status, criteria.status and criteria.status.value),
+            (_ROW.subscription_id, criteria.subscription_id),
+            (_ROW.entity_id, criteria.entity_id),
+            (_ROW.assignee_id, criteria.assignee_id),
         )
-        query = select(alert_incident).where(*(column == value for column, value in asked if value is not None))
-        if wanted.unresolved:
+        query = select(alert_incident).where(*(column == value for column, value in comparisons if value is not None))
+        if criteria.unresolved:
             query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
         if before is not None:
             query = query.where(_ROW.number < before)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(_ROW.number.desc()).limit(limit)).all()
-        return BoundedList(map(incident_of, rows))
+            incidents = connection.execute(query.order_by(_ROW.number.desc()).limit(limit)).all()
+        return BoundedList(map(incident_of, incidents))
 
     def steps(self, incident_id: str) -> list[AlertIncidentStep]:
         """Return what was done to an incident, in order."""

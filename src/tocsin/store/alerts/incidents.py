@@ -46,77 +46,90 @@ def settle(connection: Connection, work: IncidentWork) -> None:
 
 def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Failure]:
     """Return those of these events that are failures; of what is older than a known report, none is."""
-    of, newer = status_report.alias("of"), status_report.alias("newer")
-    is_history = _is_history(of, newer)
+    report, newer = status_report.alias("of"), status_report.alias("newer")
+    is_history = _is_history(report, newer)
     query = select(
-        *(of.c.log_offset, _EVENT.id, of.c.entity_id, _EVENT.entity_type, _EVENT.timestamp_ms, of.c.verdict),
-        _success(of, is_before=True).label("after"),
-        _success(of, is_before=False).label("until"),
-    ).join(change_event, _EVENT.log_offset == of.c.log_offset)
-    found: dict[int, Failure] = {}
-    for some in chunked(sorted(offsets)):
-        for row in connection.execute(query.where(of.c.log_offset.in_(some), ~is_history)):
+        *(
+            report.c.log_offset,
+            _EVENT.id,
+            report.c.entity_id,
+            _EVENT.entity_type,
+            _EVENT.timestamp_ms,
+            report.c.verdict,
+        ),
+        _success(report, is_before=True).label("after"),
+        _success(report, is_before=False).label("until"),
+    ).join(change_event, _EVENT.log_offset == report.c.log_offset)
+    failures: dict[int, Failure] = {}
+    for chunk in chunked(sorted(offsets)):
+        for row in connection.execute(query.where(report.c.log_offset.in_(chunk), ~is_history)):
             if row.verdict is not None and is_failure(row.verdict):
                 place = (row.log_offset, row.id, row.entity_id, row.entity_type, row.timestamp_ms)
-                found[row.log_offset] = Failure(*place, row.after or 0, row.until)
-    return found
+                failures[row.log_offset] = Failure(*place, row.after or 0, row.until)
+    return failures
 
 
-def _success(of: Any, *, is_before: bool) -> Any:  # Any: SQLAlchemy's alias, and its subquery
+def _success(report: Any, *, is_before: bool) -> Any:  # Any: SQLAlchemy's alias, and its subquery
     """Return the place of an asset's last success before a report, or of the first after it."""
-    other, newer = status_report.alias(), status_report.alias()
-    place = other.c.log_offset
-    query = select(place).where(other.c.entity_id == of.c.entity_id, other.c.verdict == SUCCESS)
-    query = query.where(place < of.c.log_offset if is_before else place > of.c.log_offset, ~_is_history(other, newer))
-    return query.order_by(place.desc() if is_before else place).limit(1).correlate(of).scalar_subquery()
-
-
-def _is_history(of: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQLAlchemy's aliases
-    """Return whether an earlier event has reported of a later time."""
-    later = (newer.c.reported_at_ms > of.c.reported_at_ms, newer.c.verdict.is_not(None))
-    found = select(newer.c.log_offset).where(
-        newer.c.entity_id == of.c.entity_id, newer.c.log_offset < of.c.log_offset, *later
+    success, newer = status_report.alias(), status_report.alias()
+    place = success.c.log_offset
+    query = select(place).where(success.c.entity_id == report.c.entity_id, success.c.verdict == SUCCESS)
+    query = query.where(
+        place < report.c.log_offset if is_before else place > report.c.log_offset, ~_is_history(success, newer)
     )
-    return exists(found.correlate(of))
+    return query.order_by(place.desc() if is_before else place).limit(1).correlate(report).scalar_subquery()
+
+
+def _is_history(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQLAlchemy's aliases
+    """Return whether an earlier event has reported of a later time."""
+    later = (newer.c.reported_at_ms > report.c.reported_at_ms, newer.c.verdict.is_not(None))
+    query = select(newer.c.log_offset).where(
+        newer.c.entity_id == report.c.entity_id, newer.c.log_offset < report.c.log_offset, *later
+    )
+    return exists(query.correlate(report))
 
 
 def _resolved_by_hand(connection: Connection, entity_ids: Collection[str]) -> dict[Subject, list[int]]:
     """Return where in the log somebody resolved incidents of these assets."""
-    found: dict[Subject, list[int]] = defaultdict(list)
+    offsets: dict[Subject, list[int]] = defaultdict(list)
     query = select(_ROW.subscription_id, _ROW.entity_id, _EVENT.log_offset)
     query = query.join(alert_incident_step, _STEP.incident_id == _ROW.id).join(
         change_event, _EVENT.id == _STEP.event_id
     )
     query = query.where(_STEP.kind == StepKind.RESOLVED.value)
-    for some in chunked(sorted(entity_ids)):
-        for alert, entity_id, offset in connection.execute(query.where(_ROW.entity_id.in_(some))):
-            found[alert, entity_id].append(offset)
-    return found
+    for chunk in chunked(sorted(entity_ids)):
+        for alert, entity_id, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
+            offsets[alert, entity_id].append(offset)
+    return offsets
 
 
-def _open(connection: Connection, found: Sequence[Opening], now_ms: int) -> None:
-    known = _opened_at(connection, found)
-    if any(one.id not in known for one in found):
+def _open(connection: Connection, openings: Sequence[Opening], now_ms: int) -> None:
+    opened_offsets = _opening_offsets(connection, openings)
+    if any(opening.id not in opened_offsets for opening in openings):
         if not is_sqlite(connection):  # SQLite has one writer
             connection.execute(_TURN)
-            known = _opened_at(connection, found)
+            opened_offsets = _opening_offsets(connection, openings)
         last = connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
-        new = [one for one in found if one.id not in known]
-        moments = _moments(connection, [one.first.until for one in new if one.first.until is not None])
-        rows = [_new_row(one, number, moments, now_ms) for number, one in enumerate(new, start=int(last) + 1)]
-        if rows:  # another writer may have had its turn meanwhile
-            connection.execute(insert(alert_incident), rows)
-    for one in found:
-        if known.get(one.id, 0) > one.first.log_offset:  # another task or query has found a later failure first
-            connection.execute(update(alert_incident).where(_ROW.id == one.id).values(_first(one.first)))
+        new = [opening for opening in openings if opening.id not in opened_offsets]
+        moments = _moments(connection, [opening.first.until for opening in new if opening.first.until is not None])
+        incidents = [
+            _new_row(opening, number, moments, now_ms) for number, opening in enumerate(new, start=int(last) + 1)
+        ]
+        if incidents:  # another writer may have had its turn meanwhile
+            connection.execute(insert(alert_incident), incidents)
+    for opening in openings:
+        if (
+            opened_offsets.get(opening.id, 0) > opening.first.log_offset
+        ):  # another task or query has found a later failure first
+            connection.execute(update(alert_incident).where(_ROW.id == opening.id).values(_first(opening.first)))
 
 
-def _opened_at(connection: Connection, found: Sequence[Opening]) -> dict[str, int]:
+def _opening_offsets(connection: Connection, openings: Sequence[Opening]) -> dict[str, int]:
     """Return where those of these incidents that are known were opened."""
-    known: dict[str, int] = {}
-    for some in chunked(sorted(one.id for one in found)):
-        known |= {row.id: row.opened_offset for row in connection.execute(_first_of(some))}
-    return known
+    offsets: dict[str, int] = {}
+    for chunk in chunked(sorted(one.id for one in openings)):
+        offsets |= {row.id: row.opened_offset for row in connection.execute(_first_of(chunk))}
+    return offsets
 
 
 def _first_of(ids: Sequence[str]) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
@@ -131,17 +144,17 @@ def _first(failure: Failure) -> Document:
     }
 
 
-def _new_row(one: Opening, number: int, moments: dict[int, tuple[str, int]], now_ms: int) -> Document:
-    until = one.first.until
+def _new_row(opening: Opening, number: int, moments: dict[int, tuple[str, int]], now_ms: int) -> Document:
+    until = opening.first.until
     event_id, at_ms = moments[until] if until is not None else (None, None)
     return {
-        "id": one.id,
+        "id": opening.id,
         "number": number,
-        "subscription_id": one.subscription_id,
-        "entity_id": one.first.entity_id,
-        "entity_type": one.first.entity_type,
+        "subscription_id": opening.subscription_id,
+        "entity_id": opening.first.entity_id,
+        "entity_type": opening.first.entity_type,
         "status": (IncidentStatus.OPEN if until is None else IncidentStatus.RESOLVED).value,
-        **_first(one.first),
+        **_first(opening.first),
         "recovered_offset": until,
         "recovered_event_id": event_id,
         "resolved_at_ms": at_ms,
@@ -151,23 +164,23 @@ def _new_row(one: Opening, number: int, moments: dict[int, tuple[str, int]], now
 
 def _moments(connection: Connection, offsets: Sequence[int]) -> dict[int, tuple[str, int]]:
     """Return id and time of the events at these places."""
-    found: dict[int, tuple[str, int]] = {}
-    for some in chunked(sorted(set(offsets))):
-        query = select(_EVENT.log_offset, _EVENT.id, _EVENT.timestamp_ms).where(_EVENT.log_offset.in_(some))
-        found |= {row.log_offset: (row.id, row.timestamp_ms) for row in connection.execute(query)}
-    return found
+    moments: dict[int, tuple[str, int]] = {}
+    for chunk in chunked(sorted(set(offsets))):
+        query = select(_EVENT.log_offset, _EVENT.id, _EVENT.timestamp_ms).where(_EVENT.log_offset.in_(chunk))
+        moments |= {row.log_offset: (row.id, row.timestamp_ms) for row in connection.execute(query)}
+    return moments
 
 
 def _recover(connection: Connection, entity_ids: Collection[str], now_ms: int) -> None:
     """Resolve the open incidents of these assets that a success follows."""
-    of = status_report.alias("of")
-    until = _success(of, is_before=False).label("until")
-    query = select(_ROW.id, until).join(of, of.c.log_offset == _ROW.opened_offset)
+    report = status_report.alias("of")
+    until = _success(report, is_before=False).label("until")
+    query = select(_ROW.id, until).join(report, report.c.log_offset == _ROW.opened_offset)
     query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
-    for some in chunked(sorted(entity_ids)):
-        rows = connection.execute(query.where(_ROW.entity_id.in_(some)).order_by(_ROW.id)).all()
-        moments = _moments(connection, [row.until for row in rows if row.until is not None])
-        for row in rows:
+    for chunk in chunked(sorted(entity_ids)):
+        incidents = connection.execute(query.where(_ROW.entity_id.in_(chunk)).order_by(_ROW.id)).all()
+        moments = _moments(connection, [row.until for row in incidents if row.until is not None])
+        for row in incidents:
             if row.until is not None:
                 event_id, at_ms = moments[row.until]
                 end = {"recovered_offset": row.until, "recovered_event_id": event_id, "resolved_at_ms": at_ms}
@@ -182,11 +195,13 @@ def assignees_at(connection: Connection, entity_ids: Collection[str], from_offse
     query = select(*who).join(alert_incident_step, _STEP.incident_id == _ROW.id)
     query = query.join(change_event, _EVENT.id == _STEP.event_id)
     query = query.where(_STEP.assignee_id.is_not(None), _EVENT.log_offset >= from_offset)
-    found: list[Principal] = []
-    for some in chunked(sorted(entity_ids)):
-        for asset, one, kind, offset in connection.execute(query.where(_ROW.entity_id.in_(some))):
-            found.append(Principal(ReasonKind.ASSIGNEE, one, kind, asset, since_offset=offset, until_offset=offset))
-    return found
+    principals: list[Principal] = []
+    for chunk in chunked(sorted(entity_ids)):
+        for asset, assignee_id, kind, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
+            principals.append(
+                Principal(ReasonKind.ASSIGNEE, assignee_id, kind, asset, since_offset=offset, until_offset=offset)
+            )
+    return principals
 
 
 class SqlAlertIncidents:
@@ -209,8 +224,8 @@ class SqlAlertIncidents:
             "updated_at_ms": after.updated_at_ms,
         }
         self._run(update(alert_incident).where(_ROW.id == after.id).values(values))
-        taken = {key: value for key, value in vars(step).items() if key != "assignee"}
-        self._run(insert(alert_incident_step), taken | assignee_columns(step.assignee))
+        step_row = {key: value for key, value in vars(step).items() if key != "assignee"}
+        self._run(insert(alert_incident_step), step_row | assignee_columns(step.assignee))
 
 
 def assignee_columns(assignee: Document | None) -> Document:
@@ -224,14 +239,14 @@ def incident_of(row: Row[Any]) -> AlertIncident:  # Any: SQLAlchemy's tuple of c
     return AlertIncident(status=IncidentStatus(row.status), assignee=_assignee(row), **same)
 
 
-def steps_of(rows: Iterable[Row[Any]]) -> list[AlertIncidentStep]:  # Any: as above
+def steps_of(step_rows: Iterable[Row[Any]]) -> list[AlertIncidentStep]:  # Any: as above
     """Return the steps in these rows."""
     alike = ("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment")
     return [
         AlertIncidentStep(
             kind=StepKind(row.kind), assignee=_assignee(row), **{name: getattr(row, name) for name in alike}
         )
-        for row in rows
+        for row in step_rows
     ]
 
 

@@ -24,57 +24,63 @@ KeyPath = tuple[str, ...]
 _TOKEN_URL: KeyPath = ("authType", "tokenUrl")
 
 
-def split_secrets(config: Document, known: Document) -> tuple[Document, Document]:
+def split_secrets(config: Document, stored_secrets: Document) -> tuple[Document, Document]:
     """Return ``config`` with masks in place of its secrets, and the secrets by path.
 
-    ``known`` holds the secrets stored so far: a mask in ``config`` keeps the one at its path, as long as the endpoint
-    has the same origin.
+    ``stored_secrets`` holds the secrets stored so far: a mask in ``config`` keeps the one at its path, as long as the
+    endpoint has the same origin.
 
     Raises
     ------
     InvalidInput : a mask without a known secret, or for a secret that was given for another receiver
     """
-    endpoint = _endpoint(config.get(ENDPOINT), known.get(ENDPOINT))
-    moved = _leads_to(endpoint) != _leads_to(known.get(ENDPOINT))
-    kept: Document = {}
+    endpoint = _endpoint(config.get(ENDPOINT), stored_secrets.get(ENDPOINT))
+    moved = _leads_to(endpoint) != _leads_to(stored_secrets.get(ENDPOINT))
+    secrets: Document = {}
 
     def mask(place: KeyPath, value: str) -> str:
-        target = "endpoint" if moved else _moved_token_url(place, config, known)
-        _put(kept, place, _kept(value, _at(known, place), ".".join(place), moved=target) if MASK in value else value)
+        target = "endpoint" if moved else _moved_token_url(place, config, stored_secrets)
+        _put(
+            secrets,
+            place,
+            _stored_secret(value, _at(stored_secrets, place), ".".join(place), moved=target)
+            if MASK in value
+            else value,
+        )
         return MASK
 
-    masked = _mapped(config, mask)
+    masked = _map_texts(config, mask)
     if isinstance(endpoint, str):
         masked[ENDPOINT] = masked_url(endpoint, with_path=True)
-        if kept or masked[ENDPOINT] != endpoint:
-            kept[ENDPOINT] = endpoint
-    return masked, kept
+        if secrets or masked[ENDPOINT] != endpoint:
+            secrets[ENDPOINT] = endpoint
+    return masked, secrets
 
 
 def holds_mask(config: Document) -> bool:
     """Return whether a mask is in place of a secret: the stored one has to be known."""
     endpoint = config.get(ENDPOINT)
-    found: list[str] = [endpoint] if isinstance(endpoint, str) else []
+    texts: list[str] = [endpoint] if isinstance(endpoint, str) else []
 
     def note(_place: KeyPath, value: str) -> str:
-        found.append(value)
+        texts.append(value)
         return value
 
-    _mapped(config, note)
-    return any(MASK in text for text in found)
+    _map_texts(config, note)
+    return any(MASK in text for text in texts)
 
 
-def differing(secrets: Document, known: Document) -> Iterator[KeyPath]:
-    """Yield the places of the secrets that are not the known ones."""
+def differing(secrets: Document, stored_secrets: Document) -> Iterator[KeyPath]:
+    """Yield the places of the secrets that are not the stored ones."""
     for key, value in secrets.items():
         if isinstance(value, dict):
-            inner = known.get(key)
+            inner = stored_secrets.get(key)
             yield from ((key, *rest) for rest in differing(value, inner if isinstance(inner, dict) else {}))
-        elif value != known.get(key):
+        elif value != stored_secrets.get(key):
             yield (key,)
 
 
-def with_secrets(config: Document, known: Document) -> Document:
+def with_secrets(config: Document, stored_secrets: Document) -> Document:
     """Return ``config`` with the stored secrets in place of their masks, for sending.
 
     Raises
@@ -82,47 +88,47 @@ def with_secrets(config: Document, known: Document) -> Document:
     StaleSecrets : the secrets belong to another receiver than ``config`` names: a change is in progress, or was
         interrupted
     """
-    endpoint = known.get(ENDPOINT)
+    endpoint = stored_secrets.get(ENDPOINT)
     if endpoint is not None and _leads_to(endpoint) != masked_origin(config.get(ENDPOINT)):
         raise StaleSecrets()
     if endpoint is None and MASK in str(config.get(ENDPOINT)):
         raise StaleSecrets()
-    clear = _mapped(config, lambda place, value: _at(known, place) or value)
+    clear = _map_texts(config, lambda place, value: _at(stored_secrets, place) or value)
     return clear if endpoint is None else clear | {ENDPOINT: endpoint}
 
 
-def _endpoint(given: object, known: object) -> object:
-    """Return the endpoint that is meant: the known one where the given one is what is shown of it."""
-    if not isinstance(given, str) or MASK not in given:
-        return given
-    found = kept_url(given, known, with_path=True)
-    if found is None:
+def _endpoint(endpoint: object, stored_endpoint: object) -> object:
+    """Return the endpoint that is meant: the stored one where ``endpoint`` is what is shown of it."""
+    if not isinstance(endpoint, str) or MASK not in endpoint:
+        return endpoint
+    full_endpoint = kept_url(endpoint, stored_endpoint, with_path=True)
+    if full_endpoint is None:
         raise InvalidInput(
             f"contains the mask {MASK} but is not the stored address: send the full address again",
             field=ENDPOINT,
         )
-    return found
+    return full_endpoint
 
 
-def _moved_token_url(place: KeyPath, config: Document, known: Document) -> str | None:
+def _moved_token_url(place: KeyPath, config: Document, stored_secrets: Document) -> str | None:
     """Return what changed its scheme, host or port if that is the token URL which ``place`` is a secret for."""
-    given = _at(config, _TOKEN_URL)
-    if place[0] != _TOKEN_URL[0] or given in (None, MASK):
+    token_url = _at(config, _TOKEN_URL)
+    if place[0] != _TOKEN_URL[0] or token_url in (None, MASK):
         return None
-    return None if _leads_to(given) == _leads_to(_at(known, _TOKEN_URL)) else "token URL"
+    return None if _leads_to(token_url) == _leads_to(_at(stored_secrets, _TOKEN_URL)) else "token URL"
 
 
-def _kept(value: str, known: object, place: str, *, moved: str | None) -> str:
+def _stored_secret(value: str, stored: object, place: str, *, moved: str | None) -> str:
     if value != MASK:
         raise InvalidInput(f"contains the mask {MASK} within other text: send the full secret", field=place)
-    if not isinstance(known, str):
+    if not isinstance(stored, str):
         raise InvalidInput(f"contains the mask {MASK}, but no secret is stored; send the secret itself", field=place)
     if moved is not None:
         raise InvalidInput(
             f"the {moved}'s scheme, host or port changed, so the stored secret cannot be reused; send the secret again",
             field=place,
         )
-    return known
+    return stored
 
 
 def _leads_to(endpoint: object) -> object:
@@ -130,7 +136,7 @@ def _leads_to(endpoint: object) -> object:
     return None if endpoint is None else origin_of(endpoint) or object()
 
 
-def _mapped(config: Document, change: Callable[[KeyPath, str], str]) -> Document:
+def _map_texts(config: Document, change: Callable[[KeyPath, str], str]) -> Document:
     result = dict(config)
     for key in sorted(_TEXTS & config.keys()):
         if isinstance(config[key], str):
@@ -152,14 +158,14 @@ def _mapped_value(place: KeyPath, value: Any, change: Callable[[KeyPath, str], s
     return value if is_plain else change(place, value)
 
 
-def _at(known: Document, place: KeyPath) -> Any:  # Any: a JSON value
-    found: Any = known
+def _at(document: Document, place: KeyPath) -> Any:  # Any: a JSON value
+    node: Any = document
     for step in place:
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
+        node = node.get(step) if isinstance(node, dict) else None
+    return node
 
 
-def _put(kept: Document, place: KeyPath, value: str) -> None:
+def _put(document: Document, place: KeyPath, value: str) -> None:
     for step in place[:-1]:
-        kept = kept.setdefault(step, {})
-    kept[place[-1]] = value
+        document = document.setdefault(step, {})
+    document[place[-1]] = value

@@ -23,14 +23,14 @@ KEPT_FROM = "match_results"
 _ROWS_PER_STATEMENT = 5_000
 
 
-def resolved(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
+def resolved_pairs(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
     """Return those of the matches ``pairs`` that have a result already."""
     if not pairs:
         return set()
     offsets = [offset for offset, _ in pairs]
     query = select(match_result.c.log_offset, match_result.c.subscription_id)
-    known = connection.execute(query.where(match_result.c.log_offset.between(min(offsets), max(offsets))))
-    return {(row.log_offset, row.subscription_id) for row in known}.intersection(pairs)
+    results = connection.execute(query.where(match_result.c.log_offset.between(min(offsets), max(offsets))))
+    return {(row.log_offset, row.subscription_id) for row in results}.intersection(pairs)
 
 
 def withheld(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
@@ -45,11 +45,11 @@ def withheld(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
 
 def keep(connection: Connection, match_results: Sequence[MatchResult]) -> None:
     """Store match results; existing ones stay unchanged."""
-    gone = past_relations.missing(connection, {one.log_offset for one in match_results})
-    rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in match_results]
+    missing_counts = past_relations.missing(connection, {one.log_offset for one in match_results})
+    result_rows = [vars(one) | {"missing_count": missing_counts.get(one.log_offset, 0)} for one in match_results]
     statement = inserting(connection, match_result).on_conflict_do_nothing()
-    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
-        connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
+    for start in range(0, len(result_rows), _ROWS_PER_STATEMENT):
+        connection.execute(statement, result_rows[start : start + _ROWS_PER_STATEMENT])
 
 
 class MatchResults:
@@ -58,7 +58,7 @@ class MatchResults:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def kept_after(self) -> int:
+    def last_forgotten_offset(self) -> int:
         """Return the offset after which every match has its result."""
         query = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == KEPT_FROM)
         with reading(self._engine) as connection:
@@ -66,13 +66,13 @@ class MatchResults:
 
     def withheld_at(self, log_offset: int, subscription_ids: Collection[str]) -> dict[str, str | None]:
         """Return those of these alerts that have a result of an event, and the editor for whom it was withheld."""
-        row, found = match_result.c, dict[str, str | None]()
+        row, editors_by_alert = match_result.c, dict[str, str | None]()
         with reading(self._engine) as connection:
-            for some in chunked(sorted(subscription_ids)):
+            for chunk in chunked(sorted(subscription_ids)):
                 query = select(row.subscription_id, row.withheld_for).where(row.log_offset == log_offset)
-                rows = connection.execute(query.where(row.subscription_id.in_(some)))
-                found |= {one.subscription_id: one.withheld_for for one in rows}
-        return found
+                results = connection.execute(query.where(row.subscription_id.in_(chunk)))
+                editors_by_alert |= {one.subscription_id: one.withheld_for for one in results}
+        return editors_by_alert
 
     def withheld_counts(self, subscription_id: str) -> dict[str, int]:
         """Return how many matches of an alert were withheld because of each editor, among those that are kept."""
@@ -90,6 +90,6 @@ class MatchResults:
             if oldest is None or oldest > through:
                 return
             connection.execute(delete(pipeline_progress).where(pipeline_progress.c.query_name == KEPT_FROM))
-            kept = {"query_name": KEPT_FROM, "log_offset": through, "updated_at_ms": now_ms}
-            connection.execute(insert(pipeline_progress), kept)
+            progress = {"query_name": KEPT_FROM, "log_offset": through, "updated_at_ms": now_ms}
+            connection.execute(insert(pipeline_progress), progress)
             connection.execute(delete(match_result).where(match_result.c.log_offset <= through))

@@ -17,7 +17,7 @@ from tocsin.store.alerts.assets import assets_of
 from tocsin.store.alerts.tables import mute
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, reading, writing
-from tocsin.store.eventlog.log import announced
+from tocsin.store.eventlog.log import announce_write
 from tocsin.store.tables import entity
 
 
@@ -31,18 +31,18 @@ class Mutes:
         """Return what this person has muted and not ended yet, newest first."""
         query = select(mute).where(mute.c.who == who, mute.c.until_ms > now_ms)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(mute.c.since_ms.desc(), mute.c.about_id, mute.c.channel))
-            return [_mute(row) for row in rows]
+            mutes = connection.execute(query.order_by(mute.c.since_ms.desc(), mute.c.about_id, mute.c.channel))
+            return [_mute(row) for row in mutes]
 
-    def put(self, one: Mute) -> None:
+    def put(self, new_mute: Mute) -> None:
         """Mute; what was muted before keeps its start and takes the new end."""
-        row = asdict(one)
+        row = asdict(new_mute)
         with writing(self._engine) as connection:
-            row["since_offset"] = announced(connection) + 1
+            row["since_offset"] = announce_write(connection) + 1
             ended = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
             keys = ["who", "about_id", "channel"]
-            fresh = delete(mute).where(mute.c.who == one.who, mute.c.about_id == one.about_id)
-            connection.execute(fresh.where(mute.c.channel == one.channel, mute.c.until_ms <= one.since_ms))
+            fresh = delete(mute).where(mute.c.who == new_mute.who, mute.c.about_id == new_mute.about_id)
+            connection.execute(fresh.where(mute.c.channel == new_mute.channel, mute.c.until_ms <= new_mute.since_ms))
             connection.execute(
                 inserting(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended)
             )
@@ -56,23 +56,25 @@ class Mutes:
         """Return references to those of these alerts and assets that are there."""
         names = (entity.c.id, entity.c.entity_type.label("type"), entity.c.name)
         query = select(*names, entity.c.fqn.label("fullyQualifiedName"))
-        found: list[Document] = []
+        muted_references: list[Document] = []
         with reading(self._engine) as connection:
-            for some in chunked(sorted(set(ids))):
-                found += [dict(row._mapping) for row in connection.execute(query.where(entity.c.id.in_(some)))]
-        return found
+            for chunk in chunked(sorted(set(ids))):
+                muted_references += [
+                    dict(row._mapping) for row in connection.execute(query.where(entity.c.id.in_(chunk)))
+                ]
+        return muted_references
 
     def counts(self, alert_ids: Collection[str], now_ms: int) -> dict[str, tuple[int, int]]:
         """Return per alert how many have muted it now, and how many of them by the link in a mail."""
         people = func.count(mute.c.who.distinct())
         by_link = func.count(mute.c.who.distinct()).filter(mute.c.unsubscribed)
         query = select(mute.c.about_id, people, by_link).where(mute.c.until_ms > now_ms).group_by(mute.c.about_id)
-        found: dict[str, tuple[int, int]] = {}
+        counts_by_alert: dict[str, tuple[int, int]] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(alert_ids)):
-                for about_id, muted, unsubscribed in connection.execute(query.where(mute.c.about_id.in_(some))):
-                    found[about_id] = (muted - unsubscribed, unsubscribed)
-        return found
+            for chunk in chunked(sorted(alert_ids)):
+                for about_id, muted, unsubscribed in connection.execute(query.where(mute.c.about_id.in_(chunk))):
+                    counts_by_alert[about_id] = (muted - unsubscribed, unsubscribed)
+        return counts_by_alert
 
 
 def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
@@ -84,13 +86,16 @@ def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection
     if theirs == []:
         return
     about: dict[str, list[str]] = {}
-    for thing, asset_id in assets_of(connection, about_ids).items():
-        about.setdefault(asset_id, []).append(thing)
-    wanted = {*about_ids, *about}
-    for row in _rows(connection, mute.c.about_id, wanted) if theirs is None else theirs:
-        if row.who in who and row.about_id in wanted:
-            found = _mute(row)
-            yield from (replace(found, about_id=one) for one in (found.about_id, *about.get(found.about_id, ())))
+    for part_id, asset_id in assets_of(connection, about_ids).items():
+        about.setdefault(asset_id, []).append(part_id)
+    ids = {*about_ids, *about}
+    for row in _rows(connection, mute.c.about_id, ids) if theirs is None else theirs:
+        if row.who in who and row.about_id in ids:
+            asset_mute = _mute(row)
+            yield from (
+                replace(asset_mute, about_id=muted_id)
+                for muted_id in (asset_mute.about_id, *about.get(asset_mute.about_id, ()))
+            )
 
 
 def _rows(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> list[Row[Any]]:  # Any: as below

@@ -26,19 +26,19 @@ Span = tuple[int, int]
 
 _PAST = past_relation.c
 _Current = tuple[Select[Any], ColumnElement[str]]
-_Other = tuple[str, str]
+_Target = tuple[str, str]
 """Id and type of the other end of a relation."""
 
 
 class _Held(NamedTuple):
-    other: _Other
+    target: _Target
     span: Span
     fqn: str | None = None
 
 
-def _current(table: Table, of: str, other: str, other_type: str) -> _Current:
-    columns = (table.c[of], table.c[other], table.c[other_type], table.c.since_offset, literal(NO_END), literal(None))
-    return select(*columns), table.c[of]
+def _current(table: Table, key: str, target: str, other_type: str) -> _Current:
+    columns = (table.c[key], table.c[target], table.c[other_type], table.c.since_offset, literal(NO_END), literal(None))
+    return select(*columns), table.c[key]
 
 
 _OWNERS = _current(ownership, "entity_id", "owner_id", "owner_type")
@@ -56,10 +56,10 @@ def owners(connection: Connection, node_ids: Collection[str], from_offset: int =
     """
     chains = _chains(connection, node_ids, from_offset)
     above = {one for chain in chains.values() for one in chain.everybody()} - set(node_ids)
-    held = _held(connection, _OWNERS, OWNER, node_ids, from_offset)
-    inherited = _live(connection, held | _held(connection, _OWNERS, OWNER, above, from_offset))
+    own_owners = _relations_held(connection, _OWNERS, OWNER, node_ids, from_offset)
+    inherited = _live(connection, own_owners | _relations_held(connection, _OWNERS, OWNER, above, from_offset))
     for node in node_ids:
-        for (owner_id, owner_type), (since, until) in _effective(chains[node], held, inherited, from_offset):
+        for (owner_id, owner_type), (since, until) in _effective(chains[node], own_owners, inherited, from_offset):
             yield Principal(
                 ReasonKind.OWNER, owner_id, owner_type, node_id=node, since_offset=since, until_offset=until
             )
@@ -75,16 +75,18 @@ def members(
     below: dict[str, list[_Held]] = {}
     frontier = set(team_ids)
     while frontier:
-        found = _held(connection, _MEMBERS, MEMBER, frontier, from_offset)
-        below |= {team: found.get(team, []) for team in frontier}
-        frontier = {one.other[0] for many in found.values() for one in many if one.other[1] == "team"} - below.keys()
+        memberships = _relations_held(connection, _MEMBERS, MEMBER, frontier, from_offset)
+        below |= {team: memberships.get(team, []) for team in frontier}
+        frontier = {
+            relation.target[0] for many in memberships.values() for relation in many if relation.target[1] == "team"
+        } - below.keys()
     for team in team_ids:
         people: dict[str, list[Span]] = defaultdict(list)
         for user_id, span in _people(team, below):
             if is_wanted(user_id):
                 people[user_id].append(span)
         for user_id in sorted(people):
-            yield from ((team, user_id, span) for span in _joined(people[user_id]))
+            yield from ((team, user_id, span) for span in _join(people[user_id]))
 
 
 def reach(
@@ -95,15 +97,15 @@ def reach(
     ``starts`` are the entities at which the ways of each root begin. Breadth-first, one lookup per level for all roots
     together, so that at each offset a node counts at its shortest distance and cycles end.
     """
-    found: dict[tuple[str, str], list[Span]] = {(root, start): [(0, NO_END)] for root, start in starts.items()}
+    spans_by_pair: dict[tuple[str, str], list[Span]] = {(root, start): [(0, NO_END)] for root, start in starts.items()}
     frontier: dict[str, list[tuple[str, Span]]] = defaultdict(list)  # node -> (root, span in which it was reached now)
     for root, start in starts.items():
         frontier[start].append((root, (0, NO_END)))
         yield root, start, 0, (0, NO_END), None
     for level in range(1, depth + 1):
-        edges = _held(connection, _EDGES, DOWNSTREAM, frontier, from_offset)
+        edges = _relations_held(connection, _EDGES, DOWNSTREAM, frontier, from_offset)
         following: dict[str, list[tuple[str, Span]]] = defaultdict(list)
-        for root, node, span, fqn in _entered(frontier, edges, found):
+        for root, node, span, fqn in _first_arrivals(frontier, edges, spans_by_pair):
             following[node].append((root, span))
             yield root, node, level, span, fqn
         if not following:
@@ -111,18 +113,18 @@ def reach(
         frontier = following
 
 
-def _entered(
+def _first_arrivals(
     frontier: Mapping[str, Sequence[tuple[str, Span]]],
     edges: Mapping[str, Sequence[_Held]],
-    found: dict[tuple[str, str], list[Span]],
+    spans_by_pair: dict[tuple[str, str], list[Span]],
 ) -> Iterator[tuple[str, str, Span, str | None]]:
-    """Yield where these edges lead for the first time at some offsets, and note that in ``found``."""
+    """Yield where these edges lead for the first time at some offsets, and note that in ``spans_by_pair``."""
     for node, many in edges.items():
         for edge, (root, reached) in product(many, frontier[node]):
-            known = found.setdefault((root, edge.other[0]), [])
-            new = _without(_both(reached, edge.span), known)
-            known += new
-            yield from ((root, edge.other[0], span, edge.fqn) for span in new)
+            spans = spans_by_pair.setdefault((root, edge.target[0]), [])
+            new = _without(_both(reached, edge.span), spans)
+            spans += new
+            yield from ((root, edge.target[0], span, edge.fqn) for span in new)
 
 
 class _Chain(NamedTuple):
@@ -135,67 +137,67 @@ class _Chain(NamedTuple):
     def everybody(self) -> Iterator[str]:
         """Yield every entity that is or was an ancestor."""
         yield from self.now
-        for one in (self.entity_id, *self.now):
-            for _, ids in self.before.get(one, ()):
+        for node_id in (self.entity_id, *self.now):
+            for _, ids in self.before.get(node_id, ()):
                 yield from ids
 
     def at(self, offset: int) -> Iterator[str]:
         """Yield the ancestors at an offset, the nearest first."""
-        for one in (self.entity_id, *self.now):
-            if one != self.entity_id:
-                yield one
-            then = next((ids for until, ids in self.before.get(one, ()) if offset <= until), None)
-            if then is not None:
-                yield from then
+        for node_id in (self.entity_id, *self.now):
+            if node_id != self.entity_id:
+                yield node_id
+            past_ancestors = next((ids for until, ids in self.before.get(node_id, ()) if offset <= until), None)
+            if past_ancestors is not None:
+                yield from past_ancestors
                 return
 
     def turns(self) -> Iterator[int]:
         """Yield the offsets from which on it differs."""
-        for one in (self.entity_id, *self.now):
-            yield from (until + 1 for until, _ in self.before.get(one, ()))
+        for node_id in (self.entity_id, *self.now):
+            yield from (until + 1 for until, _ in self.before.get(node_id, ()))
 
 
 def _effective(
     chain: _Chain,
-    own: Mapping[str, Sequence[_Held]],
+    owners_by_entity: Mapping[str, Sequence[_Held]],
     inherited: Mapping[str, Sequence[_Held]],
     from_offset: int,
-) -> Iterator[tuple[_Other, Span]]:
+) -> Iterator[tuple[_Target, Span]]:
     """Yield the owners that an entity had: its own or, while it had none, those of the nearest ancestor with some."""
-    mine = own.get(chain.entity_id, ())
-    rows = [*mine, *(row for one in chain.everybody() for row in inherited.get(one, ()))]
+    own_relations = owners_by_entity.get(chain.entity_id, ())
+    relations = [*own_relations, *(row for one in chain.everybody() for row in inherited.get(one, ()))]
     turns = {
         from_offset,
         NO_END + 1,
         *chain.turns(),
-        *(edge for row in rows for edge in (row.span[0], row.span[1] + 1)),
+        *(edge for row in relations for edge in (row.span[0], row.span[1] + 1)),
     }
-    spans: dict[_Other, list[Span]] = defaultdict(list)
+    spans: dict[_Target, list[Span]] = defaultdict(list)
     for since, end in pairwise(sorted(turn for turn in turns if turn >= from_offset)):
-        levels = (mine, *(inherited.get(one, ()) for one in chain.at(since)))
-        holding = ([row.other for row in level if row.span[0] <= since <= row.span[1]] for level in levels)
-        for other in next(filter(None, holding), []):
-            spans[other].append((since, end - 1))
-    for other, many in sorted(spans.items()):
-        yield from ((other, span) for span in _joined(many))
+        levels = (own_relations, *(inherited.get(one, ()) for one in chain.at(since)))
+        holding = ([row.target for row in level if row.span[0] <= since <= row.span[1]] for level in levels)
+        for owner in next(filter(None, holding), []):
+            spans[owner].append((since, end - 1))
+    for owner, many in sorted(spans.items()):
+        yield from ((owner, span) for span in _join(many))
 
 
 def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
     entries: dict[str, Entry] = {}
-    for some in chunked(sorted(node_ids)):
-        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(some))
+    for chunk in chunked(sorted(node_ids)):
+        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
         entries |= {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     lines = ancestry(connection, entries.values())
-    named: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for some in chunked(sorted({above for line in lines.values() for above in line})):
-        query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.fqn.in_(some))
+    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for chunk in chunked(sorted({above for line in lines.values() for above in line})):
+        query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.fqn.in_(chunk))
         for row in connection.execute(query.where(entity.c.entity_type.in_(types))):
-            named[row.fqn].append((row.id, row.entity_type))
+            entities_by_fqn[row.fqn].append((row.id, row.entity_type))
     now: dict[str, list[str]] = {node: [] for node in node_ids}
     for node, entry in entries.items():
-        allowed = types_above(entry[0])
-        now[node] = [one for fqn in lines[entry] for one, kind in named[fqn] if kind in allowed]
+        parent_types = types_above(entry[0])
+        now[node] = [one for fqn in lines[entry] for one, kind in entities_by_fqn[fqn] if kind in parent_types]
     before = _past_ancestors(connection, {*node_ids, *(one for many in now.values() for one in many)}, from_offset)
     return {node: _Chain(node, above, before) for node, above in now.items()}
 
@@ -204,35 +206,37 @@ def _past_ancestors(
     connection: Connection, ids: Collection[str], from_offset: int
 ) -> dict[str, list[tuple[int, list[str]]]]:
     """Return, by entity, its ancestors up to each offset at which they changed, the earliest first."""
-    found: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    ancestors: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id)
     query = select(*columns).where(_PAST.relation.like(f"{ABOVE}%"), _PAST.until_offset >= from_offset)
-    for some in chunked(sorted(ids)):
-        for row in connection.execute(query.where(_PAST.entity_id.in_(some)).order_by(_PAST.relation)):
-            found[row.entity_id][row.until_offset].append(row.other_id)
-    return {one: sorted(many.items()) for one, many in found.items()}
+    for chunk in chunked(sorted(ids)):
+        for row in connection.execute(query.where(_PAST.entity_id.in_(chunk)).order_by(_PAST.relation)):
+            ancestors[row.entity_id][row.until_offset].append(row.other_id)
+    return {one: sorted(many.items()) for one, many in ancestors.items()}
 
 
-def _live(connection: Connection, held: Mapping[str, Sequence[_Held]]) -> dict[str, list[_Held]]:
+def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> dict[str, list[_Held]]:
     """Return the relations without those to what is soft-deleted."""
     deleted: set[str] = set()
-    for some in chunked(sorted({row.other[0] for many in held.values() for row in many})):
-        deleted.update(connection.execute(select(entity.c.id).where(entity.c.id.in_(some), entity.c.deleted)).scalars())
-    return {one: [row for row in many if row.other[0] not in deleted] for one, many in held.items()}
+    for chunk in chunked(sorted({row.target[0] for many in relations.values() for row in many})):
+        deleted.update(
+            connection.execute(select(entity.c.id).where(entity.c.id.in_(chunk), entity.c.deleted)).scalars()
+        )
+    return {one: [row for row in many if row.target[0] not in deleted] for one, many in relations.items()}
 
 
-def _held(
+def _relations_held(
     connection: Connection, current: _Current, relation: str, ids: Iterable[str], from_offset: int
 ) -> dict[str, list[_Held]]:
     """Return the relations of each of these entities that hold now, and those that held at ``from_offset`` or later."""
     ended = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
     query, key = current
-    found: dict[str, list[_Held]] = defaultdict(list)
-    for some in chunked(sorted(ids)):
-        for statement in (query.where(key.in_(some)), ended.where(_PAST.entity_id.in_(some))):
-            for of, other, other_type, since, until, fqn in connection.execute(statement):
-                found[of].append(_Held((other, other_type), (since, until), fqn))
-    return {one: sorted(many, key=lambda row: row.fqn is None) for one, many in found.items()}
+    relations: dict[str, list[_Held]] = defaultdict(list)
+    for chunk in chunked(sorted(ids)):
+        for statement in (query.where(key.in_(chunk)), ended.where(_PAST.entity_id.in_(chunk))):
+            for entity_id, target_id, other_type, since, until, fqn in connection.execute(statement):
+                relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))
+    return {one: sorted(many, key=lambda row: row.fqn is None) for one, many in relations.items()}
 
 
 def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[str, Span]]:
@@ -243,33 +247,33 @@ def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[s
         at, reached = waiting.pop()
         new = _without(reached, entered[at])
         entered[at] += new
-        for one, span in product(below.get(at, ()), new):
-            then = _both(span, one.span)
-            if then[0] <= then[1] and one.other[1] == "team":
-                waiting.append((one.other[0], then))
-            elif then[0] <= then[1]:
-                yield one.other[0], then
+        for relation, span in product(below.get(at, ()), new):
+            overlap = _both(span, relation.span)
+            if overlap[0] <= overlap[1] and relation.target[1] == "team":
+                waiting.append((relation.target[0], overlap))
+            elif overlap[0] <= overlap[1]:
+                yield relation.target[0], overlap
 
 
-def _both(one: Span, other: Span) -> Span:
-    return max(one[0], other[0]), min(one[1], other[1])
+def _both(first: Span, second: Span) -> Span:
+    return max(first[0], second[0]), min(first[1], second[1])
 
 
-def _without(span: Span, known: Sequence[Span]) -> list[Span]:
+def _without(span: Span, excluded: Sequence[Span]) -> list[Span]:
     """Return the parts of a span that lie in none of these."""
-    left = [span] if span[0] <= span[1] else []
-    for since, until in known:
-        cut = (part for one in left for part in ((one[0], min(one[1], since - 1)), (max(one[0], until + 1), one[1])))
-        left = [part for part in cut if part[0] <= part[1]]
-    return left
+    parts = [span] if span[0] <= span[1] else []
+    for since, until in excluded:
+        cut = (part for one in parts for part in ((one[0], min(one[1], since - 1)), (max(one[0], until + 1), one[1])))
+        parts = [part for part in cut if part[0] <= part[1]]
+    return parts
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
+def _join(spans: Iterable[Span]) -> list[Span]:
     """Return spans in order, those that overlap or follow each other made one."""
-    found: list[Span] = []
+    joined: list[Span] = []
     for since, until in sorted(spans):
-        if found and since <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], until))
+        if joined and since <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], until))
         else:
-            found.append((since, until))
-    return found
+            joined.append((since, until))
+    return joined

@@ -23,7 +23,7 @@ from tocsin.store.alerts.holding import (
     Waiting,
     incidents_of,
     nothing_hidden,
-    reached_by,
+    reach_by_asset,
 )
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import reading
@@ -70,12 +70,12 @@ class Roots:
             scene = scene._replace(hidden=hidden({(one.subscription_id, one.entity_id) for one in scene.incidents}))
             upstream = {pair: one for pair, one in _upstream(matched, failing, scene).items() if one is not None}
             names = _names(connection, set(upstream.values()))
-        found: dict[int, dict[str, Root]] = {}
+        roots: dict[int, dict[str, Root]] = {}
         for offset, entity_id, alert in matched:
             root = upstream.get((offset, alert))
-            own = Root(scene.assets.of(entity_id))
-            found.setdefault(offset, {})[alert] = own if root is None else Root(root, names.get(root, ""))
-        return found
+            own_root = Root(scene.assets.of(entity_id))
+            roots.setdefault(offset, {})[alert] = own_root if root is None else Root(root, names.get(root, ""))
+        return roots
 
 
 def _scene(connection: Connection, matched: Sequence[Matched], failing: Collection[int]) -> _Scene:
@@ -84,7 +84,7 @@ def _scene(connection: Connection, matched: Sequence[Matched], failing: Collecti
     begun = {one.entity_id for one in incidents}
     assets = assets_of(connection, begun | {one.entity_id for one in matched})
     first = min(one.log_offset for one in matched)
-    return _Scene(incidents, assets, reached_by(connection, begun, assets, first) if incidents else {})
+    return _Scene(incidents, assets, reach_by_asset(connection, begun, assets, first) if incidents else {})
 
 
 def _upstream(matched: Sequence[Matched], failing: Collection[int], scene: _Scene) -> Mapping[Pair, str | None]:
@@ -92,46 +92,46 @@ def _upstream(matched: Sequence[Matched], failing: Collection[int], scene: _Scen
     return {(one.log_offset, one.subscription_id): _root_of(one, scene) for one in matched if one.log_offset in failing}
 
 
-def _root_of(one: Matched, scene: _Scene) -> str | None:
+def _root_of(match: Matched, scene: _Scene) -> str | None:
     """Return the most upstream asset; the one with the oldest incident of several, and where lineage is a circle."""
-    own, at = scene.assets.of(one.entity_id), one.log_offset
+    own_asset, at = scene.assets.of(match.entity_id), match.log_offset
     open_then = [
-        each
-        for each in scene.incidents
-        if each.subscription_id == one.subscription_id
-        and each.since < at <= each.until
-        and (each.subscription_id, each.entity_id) not in scene.hidden
+        incident
+        for incident in scene.incidents
+        if incident.subscription_id == match.subscription_id
+        and incident.since < at <= incident.until
+        and (incident.subscription_id, incident.entity_id) not in scene.hidden
     ]
-    above = [each for each in open_then if _reaches(each, own, at, scene)]
-    highest = [each for each in above if not _is_downstream_of_others(each, above, at, scene)]
-    oldest = min(highest or above, key=lambda each: each.since, default=None)
-    asset = own if oldest is None else scene.assets.of(oldest.entity_id)
-    return None if asset == own else asset
+    above = [incident for incident in open_then if _reaches(incident, own_asset, at, scene)]
+    highest = [incident for incident in above if not _is_downstream_of_others(incident, above, at, scene)]
+    oldest = min(highest or above, key=lambda incident: incident.since, default=None)
+    asset = own_asset if oldest is None else scene.assets.of(oldest.entity_id)
+    return None if asset == own_asset else asset
 
 
-def _is_downstream_of_others(one: Incident, others: Sequence[Incident], at: int, scene: _Scene) -> bool:
-    asset = scene.assets.of(one.entity_id)
-    return any(scene.assets.of(each.entity_id) != asset and _reaches(each, asset, at, scene) for each in others)
+def _is_downstream_of_others(incident: Incident, incidents: Sequence[Incident], at: int, scene: _Scene) -> bool:
+    asset = scene.assets.of(incident.entity_id)
+    return any(scene.assets.of(each.entity_id) != asset and _reaches(each, asset, at, scene) for each in incidents)
 
 
-def _reaches(one: Incident, asset: str, at: int, scene: _Scene) -> bool:
-    spans = scene.reached.get(asset, {}).get(one.entity_id, ())
+def _reaches(incident: Incident, asset: str, at: int, scene: _Scene) -> bool:
+    spans = scene.reached.get(asset, {}).get(incident.entity_id, ())
     return any(since <= at <= until for since, until in spans)
 
 
 def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:
     """Return which of these events report a failure."""
-    found: set[int] = set()
+    failing: set[int] = set()
     query = select(status_report.c.log_offset, status_report.c.verdict)
-    for some in chunked(sorted(offsets)):
-        rows = connection.execute(query.where(status_report.c.log_offset.in_(some)))
-        found.update(row.log_offset for row in rows if row.verdict is not None and is_failure(row.verdict))
-    return found
+    for chunk in chunked(sorted(offsets)):
+        reports = connection.execute(query.where(status_report.c.log_offset.in_(chunk)))
+        failing.update(row.log_offset for row in reports if row.verdict is not None and is_failure(row.verdict))
+    return failing
 
 
 def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for some in chunked(sorted(ids)):
-        query = select(entity.c.id, entity.c.fqn).where(entity.c.id.in_(some))
-        found |= {row.id: row.fqn for row in connection.execute(query)}
-    return found
+    names: dict[str, str] = {}
+    for chunk in chunked(sorted(ids)):
+        query = select(entity.c.id, entity.c.fqn).where(entity.c.id.in_(chunk))
+        names |= {row.id: row.fqn for row in connection.execute(query)}
+    return names

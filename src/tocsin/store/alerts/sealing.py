@@ -32,8 +32,8 @@ def seal_alerts(engine: Engine) -> None:
 
     Doing it again changes nothing. An alert whose other secrets cannot be opened stays as it is.
     """
-    named = entity.c.document.contains(_OF_INTEREST[0]) | entity.c.document.contains(_OF_INTEREST[1])
-    query = select(entity.c.id, entity.c.document).where(entity.c.entity_type == ENTITY_TYPE, named)
+    has_secrets = entity.c.document.contains(_OF_INTEREST[0]) | entity.c.document.contains(_OF_INTEREST[1])
+    query = select(entity.c.id, entity.c.document).where(entity.c.entity_type == ENTITY_TYPE, has_secrets)
     with writing(engine) as connection:
         for alert_id, text in connection.execute(query.with_for_update()).all():
             try:
@@ -51,28 +51,28 @@ def _seal(connection: Connection, alert_id: str, alert: Document) -> None:
 
 def _destinations(connection: Connection, alert_id: str, alert: Document) -> Iterator[Document]:
     """Yield the destinations of an alert with masks in place of all secrets, which are sealed."""
-    for one in alert.get("destinations", ()):
-        config = one.get("config")
+    for destination in alert.get("destinations", ()):
+        config = destination.get("config")
         if not isinstance(config, dict) or not config.keys() & set(_OF_INTEREST):
-            yield one
+            yield destination
             continue
-        row = _row(connection, alert_id, one["id"])
-        known = vault_of(connection).open(from_text(row.document)) if row else {}
-        masked, kept = split_secrets(config, known)
-        if kept != known or (row.bot is None and "botToken" in kept):
-            _keep(connection, alert_id, one["id"], kept)
-        yield one | {"config": masked}
+        row = _row(connection, alert_id, destination["id"])
+        stored = vault_of(connection).open(from_text(row.document)) if row else {}
+        masked, secrets = split_secrets(config, stored)
+        if secrets != stored or (row.bot is None and "botToken" in secrets):
+            _keep(connection, alert_id, destination["id"], secrets)
+        yield destination | {"config": masked}
 
 
 def _row(connection: Connection, alert_id: str, destination_id: str) -> Any:  # Any: SQLAlchemy's row
-    mine = _SECRET.subscription_id == alert_id, _SECRET.destination_id == destination_id
-    return connection.execute(select(_SECRET.document, _SECRET.bot).where(*mine)).first()
+    key = _SECRET.subscription_id == alert_id, _SECRET.destination_id == destination_id
+    return connection.execute(select(_SECRET.document, _SECRET.bot).where(*key)).first()
 
 
-def _keep(connection: Connection, alert_id: str, destination_id: str, kept: Document) -> None:
+def _keep(connection: Connection, alert_id: str, destination_id: str, secrets: Document) -> None:
     values = {
-        "document": to_text(vault_of(connection).seal(kept)),
-        "bot": bot_of(kept["botToken"]) if "botToken" in kept else None,
+        "document": to_text(vault_of(connection).seal(secrets)),
+        "bot": bot_of(secrets["botToken"]) if "botToken" in secrets else None,
     }
     row = {"subscription_id": alert_id, "destination_id": destination_id, **values}
     insert = inserting(connection, destination_secret).values(row)

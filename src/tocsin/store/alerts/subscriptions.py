@@ -66,12 +66,12 @@ class Subscriptions:
 
         Those that ``list_unparsable`` returns are left out.
         """
-        parsed, _ = self._parsed(subscription_ids)
+        parsed, _ = self._parse(subscription_ids)
         return [one for one in parsed if one.enabled and (subscription_ids is None or one.id in subscription_ids)]
 
     def list_unparsable(self, subscription_ids: Collection[str]) -> dict[str, str]:
         """Return those of the subscriptions whose document means nothing to this version, and why, by id."""
-        _, unparsable = self._parsed(subscription_ids)
+        _, unparsable = self._parse(subscription_ids)
         return {one: why for one, why in unparsable.items() if one in subscription_ids}
 
     def with_past_names(self, alerts: Sequence[EventSubscription], *, after: int) -> list[EventSubscription]:
@@ -93,8 +93,8 @@ class Subscriptions:
         with reading(self._engine) as connection:
             return {
                 row.id
-                for some in chunked(sorted(subscription_ids))
-                for row in connection.execute(select(*columns).where(entity.c.id.in_(some)))
+                for chunk in chunked(sorted(subscription_ids))
+                for row in connection.execute(select(*columns).where(entity.c.id.in_(chunk)))
                 if alert_of(json.loads(row.document)).is_critical
             }
 
@@ -104,16 +104,16 @@ class Subscriptions:
 
     def with_secrets(self, subscription_id: str) -> EventSubscription | None:
         """Return the subscription with that id for sending, with secrets in clear."""
-        found = self.find(subscription_id)
-        if found is None:
+        subscription = self.find(subscription_id)
+        if subscription is None:
             return None
-        known = self.secrets_of(subscription_id)
-        document = found.to_wire()
+        secrets = self.secrets_of(subscription_id)
+        document = subscription.to_wire()
         for destination in document.get("destinations", ()):
             config = destination.get("config", {})
-            destination["config"] = with_secrets(config, known.get(destination["id"], {}))
+            destination["config"] = with_secrets(config, secrets.get(destination["id"], {}))
         clear = EventSubscription.model_validate(document)
-        return found.model_copy(update={"destinations": clear.destinations})
+        return subscription.model_copy(update={"destinations": clear.destinations})
 
     def revision(self) -> int:
         """Return a number that differs whenever a subscription was written since.
@@ -134,18 +134,18 @@ class Subscriptions:
 
     def marks(self) -> dict[str, int]:
         """Return for every subscription there ever was a number that differs whenever it was written since."""
-        own = change_event.c
-        query = select(own.entity_id, func.sum(own.log_offset)).where(own.entity_type == ENTITY_TYPE)
+        event = change_event.c
+        query = select(event.entity_id, func.sum(event.log_offset)).where(event.entity_type == ENTITY_TYPE)
         with reading(self._engine) as connection:
-            return {one: int(mark) for one, mark in connection.execute(query.group_by(own.entity_id))}
+            return {one: int(mark) for one, mark in connection.execute(query.group_by(event.entity_id))}
 
-    def made_by(self, user_id: str) -> dict[str, Document]:
+    def alerts_made_by(self, user_id: str) -> dict[str, Document]:
         """Return the documents of the existing alerts that a person created, by id."""
-        made = (alert_editor.c.subscription_id == entity.c.id) & alert_editor.c.is_creator
-        query = select(entity.c.id, entity.c.document).select_from(entity.join(alert_editor, made))
-        mine = query.where(~entity.c.deleted, alert_editor.c.user_id == user_id)
+        is_creator = (alert_editor.c.subscription_id == entity.c.id) & alert_editor.c.is_creator
+        query = select(entity.c.id, entity.c.document).select_from(entity.join(alert_editor, is_creator))
+        of_person = query.where(~entity.c.deleted, alert_editor.c.user_id == user_id)
         with reading(self._engine) as connection:
-            return {one: from_text(text) for one, text in connection.execute(mine)}
+            return {one: from_text(text) for one, text in connection.execute(of_person)}
 
     def secrets_of(self, subscription_id: str) -> dict[str, Document]:
         """Return the secrets of a subscription by destination id.
@@ -156,8 +156,8 @@ class Subscriptions:
         """
         query = select(destination_secret.c.destination_id, destination_secret.c.document)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id)).all()
-            return {destination: vault_of(connection).open(from_text(text)) for destination, text in rows}
+            secrets = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id)).all()
+            return {destination: vault_of(connection).open(from_text(text)) for destination, text in secrets}
 
     def of_administrators_by(self, bot: str) -> list[EventSubscription]:
         """Return the alerts of administrators that send by this bot (``bot_of``), secrets masked."""
@@ -167,7 +167,7 @@ class Subscriptions:
     def keep_secrets(self, subscription_id: str, secrets: dict[str, Document]) -> None:
         """Make ``secrets``, by destination id, all the secrets this subscription has; they are sealed."""
         with writing(self._engine) as connection:
-            rows = [
+            secret_rows = [
                 {
                     "subscription_id": subscription_id,
                     "destination_id": destination_id,
@@ -177,10 +177,10 @@ class Subscriptions:
                 for destination_id, document in secrets.items()
                 if document
             ]
-            mine = destination_secret.c.subscription_id == subscription_id
-            connection.execute(destination_secret.delete().where(mine))
-            if rows:
-                connection.execute(destination_secret.insert(), rows)
+            of_alert = destination_secret.c.subscription_id == subscription_id
+            connection.execute(destination_secret.delete().where(of_alert))
+            if secret_rows:
+                connection.execute(destination_secret.insert(), secret_rows)
 
     def forget(self, subscription_id: str) -> None:
         """Drop the secrets and the status of a subscription that has been deleted, and who had muted it."""
@@ -192,7 +192,7 @@ class Subscriptions:
     def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
         return [parse() for _, parse in self._parsers(*conditions)]
 
-    def _parsed(self, subscription_ids: Collection[str] | None) -> tuple[list[EventSubscription], dict[str, str]]:
+    def _parse(self, subscription_ids: Collection[str] | None) -> tuple[list[EventSubscription], dict[str, str]]:
         """Return subscriptions, and why others cannot be parsed; of a few ids those alone, else all."""
         is_all = subscription_ids is None or len(subscription_ids) > _MOST_BY_ID
         parsed, unparsable = list[EventSubscription](), dict[str, str]()
@@ -215,41 +215,42 @@ class Subscriptions:
             _IS_OF_ADMINISTRATORS.label("is_of_administrators"),
         ).where(entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(entity.c.fqn)).all()
-            watermarks = _watermarks(connection, [row.id for row in rows])
-            bots = _bots(connection, [row.id for row in rows])
+            alerts = connection.execute(query.order_by(entity.c.fqn)).all()
+            watermarks = _watermarks(connection, [row.id for row in alerts])
+            bots = _bots(connection, [row.id for row in alerts])
         return [
-            (row.id, partial(_subscription, row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {}))) for row in rows
+            (row.id, partial(_subscription, row, watermarks.get(row.id, -1) + 1, bots.get(row.id, {})))
+            for row in alerts
         ]
 
 
 def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:
     """Return the offset of the event that created each alert or last enabled it."""
-    event, found = change_event.c, dict[str, int]()
+    event, offsets = change_event.c, dict[str, int]()
     query = select(event.entity_id, event.log_offset, event.derived).where(
         (event.event_type == EventType.ENTITY_CREATED.value) | event.derived.contains(f'"{_SWITCH}"')
     )
-    for some in chunked(sorted(subscription_ids)):
-        for row in connection.execute(query.where(event.entity_id.in_(some)).order_by(event.log_offset)):
+    for chunk in chunked(sorted(subscription_ids)):
+        for row in connection.execute(query.where(event.entity_id.in_(chunk)).order_by(event.log_offset)):
             changed = json.loads(row.derived)
-            if _SWITCH in changed["fieldsUpdated"] or row.entity_id not in found:
-                found[row.entity_id] = row.log_offset
-    return found
+            if _SWITCH in changed["fieldsUpdated"] or row.entity_id not in offsets:
+                offsets[row.entity_id] = row.log_offset
+    return offsets
 
 
 def _bots(connection: Connection, subscription_ids: Collection[str]) -> dict[str, dict[str, str]]:
     """Return what tells the bots of these alerts apart, by alert and destination."""
-    secret, found = destination_secret.c, dict[str, dict[str, str]]()
+    secret, bots = destination_secret.c, dict[str, dict[str, str]]()
     query = select(secret.subscription_id, secret.destination_id, secret.bot).where(secret.bot.is_not(None))
-    for some in chunked(sorted(subscription_ids)):
-        for row in connection.execute(query.where(secret.subscription_id.in_(some))):
-            found.setdefault(row.subscription_id, {})[row.destination_id] = row.bot
-    return found
+    for chunk in chunked(sorted(subscription_ids)):
+        for row in connection.execute(query.where(secret.subscription_id.in_(chunk))):
+            bots.setdefault(row.subscription_id, {})[row.destination_id] = row.bot
+    return bots
 
 
 def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 0) -> EventSubscription:
     """Return what a subscription's document means; keys that only its readers know are left out."""
-    meant = {key: value for key, value in document.items() if key in _MEANT}
+    fields = {key: value for key, value in document.items() if key in _MEANT}
     ours = {
         "createdAtMs": created_at_ms,
         "sinceOffset": since_offset,
@@ -258,7 +259,7 @@ def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 
         "bots": {},
         "pastRules": (),
     }
-    return EventSubscription.model_validate(meant | ours)
+    return EventSubscription.model_validate(fields | ours)
 
 
 def _subscription(

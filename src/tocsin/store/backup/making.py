@@ -49,7 +49,7 @@ class BackupContents:
 
 
 def back_up(
-    engine: Engine, settings: Settings, folder: Path, *, wanted: BackupContents, clock: Clock, report: ReportProgress
+    engine: Engine, settings: Settings, folder: Path, *, contents: BackupContents, clock: Clock, report: ReportProgress
 ) -> Manifest:
     """Make a backup in ``folder``, which must be empty or not there; others may write meanwhile.
 
@@ -62,14 +62,14 @@ def back_up(
         raise Conflict(f"{folder} is not empty; a backup needs its own folder.")
     with _undone_on_error(folder):
         copied = _copy_store(engine, folder, report)
-        segments = _copy_lake(copied.segments, settings, folder, report) if wanted.with_lake else ()
+        segments = _copy_lake(copied.segments, settings, folder, report) if contents.with_lake else ()
         manifest = Manifest(
             tocsin=version("tocsin"),
             made_at_ms=clock.now_ms(),
             dialect=engine.dialect.name,
             revision=copied.revision,
             log=copied.log,
-            key=_copy_key(settings, folder, is_wanted=wanted.with_key),
+            key=_copy_key(settings, folder, is_wanted=contents.with_key),
             segments=segments,
             tables=copied.tables,
             sequences=copied.sequences,
@@ -93,17 +93,17 @@ def _copy_store(engine: Engine, folder: Path, report: ReportProgress) -> _Copied
         with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection, connection.begin():
             tables = folder / postgresql.FOLDER
             private_folder(tables)
-            return _described(connection, postgresql.copy_out(connection, tables, report))
+            return _contents_of(connection, postgresql.copy_out(connection, tables, report))
     file = folder / sqlite.FILE
     sqlite.copy_out(Path(str(engine.url.database)), file, report)
     copy = create_engine(
         f"sqlite:///{file}", poolclass=NullPool
     )  # not open_engine, which would create a write-ahead log
     with copy.connect() as connection:
-        return _described(connection, {})
+        return _contents_of(connection, {})
 
 
-def _described(connection: Connection, tables: dict[str, list[str]]) -> _Copied:
+def _contents_of(connection: Connection, tables: dict[str, list[str]]) -> _Copied:
     """Return what the connection's snapshot holds."""
     return _Copied(
         revision=str(MigrationContext.configure(connection).get_current_revision()),
@@ -117,14 +117,14 @@ def _described(connection: Connection, tables: dict[str, list[str]]) -> _Copied:
 def _copy_lake(segments: tuple[str, ...], settings: Settings, folder: Path, report: ReportProgress) -> tuple[str, ...]:
     """Copy the segments of the lake; return which. A missing one can be made again from the log, and is skipped."""
     lake = settings.lake_folder()
-    there = tuple(one for one in segments if (lake / f"segment={one}").is_dir())
-    files = [file for one in there for file in files_in(lake / f"segment={one}")]
-    done, total = 0, sum(file.stat().st_size for file in files)
+    existing = tuple(one for one in segments if (lake / f"segment={one}").is_dir())
+    files = [file for one in existing for file in files_in(lake / f"segment={one}")]
+    copied_bytes, total = 0, sum(file.stat().st_size for file in files)
     for file in files:
         copy_privately(file, folder / LAKE / file.relative_to(lake))
-        done += file.stat().st_size
-        report(done, total)
-    return there
+        copied_bytes += file.stat().st_size
+        report(copied_bytes, total)
+    return existing
 
 
 def _copy_key(settings: Settings, folder: Path, *, is_wanted: bool) -> KeyKept:

@@ -59,12 +59,12 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Write the manifest into a backup's folder, whole or not at all."""
-        own = folder / f"{MANIFEST}.new"
-        with private_file(own) as file:
+        new_file = folder / f"{MANIFEST}.new"
+        with private_file(new_file) as file:
             file.write(json.dumps(asdict(self) | {"log": self.log.to_json()}, indent=2).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        own.replace(folder / MANIFEST)
+        new_file.replace(folder / MANIFEST)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -76,13 +76,13 @@ def read_manifest(folder: Path) -> Manifest:
     InvalidInput : it was made by a later Tocsin, or its manifest cannot be read
     """
     try:
-        said: dict[str, Any] = json.loads((folder / MANIFEST).read_text())  # Any: JSON values
-        if said["format"] > FORMAT:
+        fields: dict[str, Any] = json.loads((folder / MANIFEST).read_text())  # Any: JSON values
+        if fields["format"] > FORMAT:
             raise InvalidInput(
-                f"The backup in {folder} was created by Tocsin {said['tocsin']}; restore it with that version."
+                f"The backup in {folder} was created by Tocsin {fields['tocsin']}; restore it with that version."
             )
-        read = {**said, "log": LogPosition.of_json(said["log"]), "key": KeyKept(said["key"])}
-        return Manifest(**{**read, "segments": tuple(said["segments"])})
+        read = {**fields, "log": LogPosition.of_json(fields["log"]), "key": KeyKept(fields["key"])}
+        return Manifest(**{**read, "segments": tuple(fields["segments"])})
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"{folder} contains no complete backup: {MANIFEST} is missing.") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -92,13 +92,13 @@ def read_manifest(folder: Path) -> Manifest:
 def verify(folder: Path, manifest: Manifest, report: ReportProgress) -> None:
     """Compare every file of a backup with its checksum; raises StoreDamaged that names the first that differs."""
     total = sum((folder / path).stat().st_size for path in manifest.files if (folder / path).is_file())
-    done = 0
+    verified_bytes = 0
     for path, expected in manifest.files.items():
         file = folder / path
         if not file.is_file() or checksum(file) != expected:
             raise StoreDamaged(f"The backup is damaged: {file} is missing or was changed. Nothing was restored.")
-        done += file.stat().st_size
-        report(done, total)
+        verified_bytes += file.stat().st_size
+        report(verified_bytes, total)
 
 
 def checksum(file: Path) -> str:

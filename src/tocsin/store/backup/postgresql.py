@@ -38,13 +38,16 @@ def copy_out(connection: Connection, folder: Path, report: ReportProgress) -> di
     """Write each table of the connection's snapshot into a file; return the columns of each."""
     columns = _columns(connection)
     sizes = {name: _size(connection, name) for name in columns}
-    done, total = 0, max(1, sum(sizes.values()))
+    copied_size, total = 0, max(1, sum(sizes.values()))
     for name, of_table in columns.items():
-        with private_file(folder / name) as file, _copying(connection, f"{_listed(name, of_table)} TO STDOUT") as rows:
-            for part in rows:
+        with (
+            private_file(folder / name) as file,
+            _copying(connection, f"{_table_and_columns(name, of_table)} TO STDOUT") as copy,
+        ):
+            for part in copy:
                 file.write(part)
-        done += sizes[name]
-        report(done, total)
+        copied_size += sizes[name]
+        report(copied_size, total)
     return columns
 
 
@@ -55,9 +58,9 @@ def sequences(connection: Connection) -> dict[str, int]:
 
 def check_unused(connection: Connection) -> None:
     """Raise Conflict while others are connected to the database."""
-    if others := connection.execute(_OTHERS).scalar_one():
+    if connection_count := connection.execute(_OTHERS).scalar_one():
         raise Conflict(
-            f"{others} other connections to the database are open. Stop servers, pipeline and workers first."
+            f"{connection_count} other connections to the database are open. Stop servers, pipeline and workers first."
         )
 
 
@@ -67,14 +70,17 @@ def copy_in(connection: Connection, folder: Path, manifest: Manifest, report: Re
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name} CASCADE")
     upgrade(connection, manifest.revision)
     total = max(1, sum((folder / name).stat().st_size for name in manifest.tables))
-    done = 0
+    copied_bytes = 0
     for name, columns in manifest.tables.items():
         connection.exec_driver_sql(f"DELETE FROM {name}")  # noqa: S608  # what the revision itself puts there
-        with (folder / name).open("rb") as file, _copying(connection, f"{_listed(name, columns)} FROM STDIN") as rows:
+        with (
+            (folder / name).open("rb") as file,
+            _copying(connection, f"{_table_and_columns(name, columns)} FROM STDIN") as copy,
+        ):
             while part := file.read(_CHUNK):
-                rows.write(part)
-                done += len(part)
-                report(done, total)
+                copy.write(part)
+                copied_bytes += len(part)
+                report(copied_bytes, total)
     for name, last in manifest.sequences.items():
         connection.execute(text("SELECT setval(to_regclass(:name), :last)"), {"name": name, "last": last})
 
@@ -85,7 +91,7 @@ def _columns(connection: Connection) -> dict[str, list[str]]:
     return {name: [column["name"] for column in inspector.get_columns(name)] for name in ours}
 
 
-def _listed(name: str, columns: list[str]) -> str:
+def _table_and_columns(name: str, columns: list[str]) -> str:
     quoted = ", ".join(f'"{column}"' for column in columns)
     return f'"{name}" ({quoted})'
 
@@ -95,7 +101,9 @@ def _size(connection: Connection, name: str) -> int:
 
 
 @contextmanager
-def _copying(connection: Connection, what: str) -> Iterator[Any]:  # Any: psycopg's own, inside SQLAlchemy's transaction
+def _copying(
+    connection: Connection, statement: str
+) -> Iterator[Any]:  # Any: psycopg's own, inside SQLAlchemy's transaction
     driver: Any = connection.connection.dbapi_connection
-    with driver.cursor() as cursor, cursor.copy(f"COPY {what}") as rows:
-        yield rows
+    with driver.cursor() as cursor, cursor.copy(f"COPY {statement}") as copy:
+        yield copy

@@ -41,7 +41,7 @@ class Restored:
     """Result of a restore: the manifest, and the paths of the previous files."""
 
     manifest: Manifest
-    kept: tuple[Path, ...]
+    previous: tuple[Path, ...]
 
 
 def restore(folder: Path, settings: Settings, *, force: bool, clock: Clock, report: ReportProgress) -> Restored:
@@ -59,13 +59,13 @@ def restore(folder: Path, settings: Settings, *, force: bool, clock: Clock, repo
     try:
         _check(engine, manifest, force=force)
         verify(folder, manifest, report)
-        kept = _put_store(engine, folder, manifest, stamp, report)
+        previous_store = _put_store(engine, folder, manifest, stamp, report)
         key = _put_key(folder, settings, stamp)
         _put_lake(folder, settings)
         _settle(engine, settings)
     finally:
         engine.dispose()
-    return Restored(manifest, tuple(one for one in (kept, key) if one is not None))
+    return Restored(manifest, tuple(one for one in (previous_store, key) if one is not None))
 
 
 def _check(engine: Engine, manifest: Manifest, *, force: bool) -> None:
@@ -94,21 +94,21 @@ def _put_store(engine: Engine, folder: Path, manifest: Manifest, stamp: str, rep
             postgresql.copy_in(connection, folder / postgresql.FOLDER, manifest, report)
         return None
     store = Path(str(engine.url.database))
-    own = store.with_name(f"{store.name}.restoring")
-    copy_privately(folder / sqlite.FILE, own)
-    return sqlite.put_in_place(own, store, stamp)
+    copy = store.with_name(f"{store.name}.restoring")
+    copy_privately(folder / sqlite.FILE, copy)
+    return sqlite.put_in_place(copy, store, stamp)
 
 
 def _put_key(folder: Path, settings: Settings, stamp: str) -> Path | None:
     """Put the backup's key in the data folder; return where another one that was there is kept."""
-    key, there = folder / KEY_FILE, settings.data_dir.absolute() / KEY_FILE
-    if not key.is_file() or (there.is_file() and there.read_bytes() == key.read_bytes()):
+    key, target = folder / KEY_FILE, settings.data_dir.absolute() / KEY_FILE
+    if not key.is_file() or (target.is_file() and target.read_bytes() == key.read_bytes()):
         return None
-    kept = there.with_name(f"{KEY_FILE}.before-{stamp}") if there.is_file() else None
-    if kept is not None:
-        there.rename(kept)
-    copy_privately(key, there)
-    return kept
+    previous = target.with_name(f"{KEY_FILE}.before-{stamp}") if target.is_file() else None
+    if previous is not None:
+        target.rename(previous)
+    copy_privately(key, target)
+    return previous
 
 
 def _put_lake(folder: Path, settings: Settings) -> None:

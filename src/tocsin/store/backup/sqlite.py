@@ -38,8 +38,8 @@ def copy_out(store: Path, target: Path, report: ReportProgress) -> None:
             progress=lambda _status, remaining, total: report((total - remaining) * size, total * size),
         )
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a write-ahead log
-        if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise StoreDamaged(f"The store is damaged and cannot be backed up ({found}). Run: tocsin fsck --deep.")
+        if (problem := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise StoreDamaged(f"The store is damaged and cannot be backed up ({problem}). Run: tocsin fsck --deep.")
 
 
 def check_unused(store: Path) -> None:
@@ -68,11 +68,11 @@ def has_rows(store: Path) -> bool:
 
 def put_in_place(copy: Path, store: Path, stamp: str) -> Path | None:
     """Replace the store atomically by a copy; return the path of the previous store, if there was one."""
-    kept: Path | None = None
+    previous: Path | None = None
     if store.exists() and store.stat().st_size:
-        kept = store.with_name(f"{store.name}.before-{stamp}")
-        os.link(store, kept)
+        previous = store.with_name(f"{store.name}.before-{stamp}")
+        os.link(store, previous)
     for journal in ("-wal", "-shm", "-journal"):
         store.with_name(store.name + journal).unlink(missing_ok=True)
     copy.replace(store)
-    return kept
+    return previous

@@ -17,7 +17,7 @@ from tocsin.store.tables import entity
 
 def ancestry(connection: Connection, entries: Collection[Entry]) -> dict[Entry, list[str]]:
     """Return the FQNs of the ancestors of each of these entities, the nearest first."""
-    found = {entry: list(ancestors(entry)) for entry in entries}
+    lines = {entry: list(ancestors(entry)) for entry in entries}
     referring: dict[str, list[str]] = defaultdict(list)
     for entity_type, fqn in entries:
         if entity_type in BY_REFERENCE:
@@ -25,7 +25,7 @@ def ancestry(connection: Connection, entries: Collection[Entry]) -> dict[Entry, 
     for entity_type, fqns in referring.items():
         above, kind = entity.alias("above"), BY_REFERENCE[entity_type][1]
         query = select(entity.c.fqn, above.c.fqn).join(above, above.c.id == entity.c.parent_id)
-        for some in chunked(sorted(fqns)):
-            rows = connection.execute(query.where(entity.c.entity_type == entity_type, entity.c.fqn.in_(some)))
-            found |= {(entity_type, fqn): [parent, *ancestors((kind, parent))] for fqn, parent in rows}
-    return found
+        for chunk in chunked(sorted(fqns)):
+            parents = connection.execute(query.where(entity.c.entity_type == entity_type, entity.c.fqn.in_(chunk)))
+            lines |= {(entity_type, fqn): [parent, *ancestors((kind, parent))] for fqn, parent in parents}
+    return lines

@@ -26,13 +26,13 @@ from tocsin.store.documents import STORED, entity_of, reference_of
 from tocsin.store.entities import changes, projections
 from tocsin.store.entities.changes import EntityChange
 from tocsin.store.entities.inheritance import heritage_on
-from tocsin.store.entities.write import SqlTransaction, held, lookups, reference_on
+from tocsin.store.entities.write import SqlTransaction, lookups, reference_on, with_lock
 
 _STRENGTH = {Hold.SHARED: 0, Hold.CHANGE: 1, Hold.REMOVE: 2}
 
 _ENTITY = tables.entity.c
 _FETCH = {
-    (column, hold): held(
+    (column, hold): with_lock(
         select(*STORED)
         .where(
             _ENTITY.entity_type == bindparam("entity_type"), _ENTITY[column].in_(bindparam("values", expanding=True))
@@ -61,15 +61,15 @@ class _Kept:
     events: list[CapturedEvent] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
 
-    def add(self, more: _Kept) -> None:
-        self.changes += more.changes
-        self.events += more.events
-        self.types |= more.types
+    def add(self, unwritten: _Kept) -> None:
+        self.changes += unwritten.changes
+        self.events += unwritten.events
+        self.types |= unwritten.types
 
     def take(self) -> _Kept:
-        taken = _Kept(self.changes, self.events, self.types)
+        unwritten = _Kept(self.changes, self.events, self.types)
         self.changes, self.events, self.types = [], [], set()
-        return taken
+        return unwritten
 
 
 class SqlBatch(SqlTransaction):
@@ -94,8 +94,8 @@ class SqlBatch(SqlTransaction):
             yield
         except BaseException:
             self._row.take()
-            for place, known in reversed(self._undo):
-                self._known[place] = known
+            for place, entry in reversed(self._undo):
+                self._known[place] = entry
             if self._savepoint is not None:
                 self._savepoint.rollback()
                 self._forget()
@@ -114,30 +114,30 @@ class SqlBatch(SqlTransaction):
 
     def look_ahead(self, entity_type: str, fqns: Iterable[str]) -> None:
         """Fetch together the entities of these names, and remember which there are not."""
-        wanted = list(dict.fromkeys(fqns))
-        for some in chunked(wanted):
-            self._fetch(entity_type, "fqn", some, Hold.CHANGE)
+        names = list(dict.fromkeys(fqns))
+        for chunk in chunked(names):
+            self._fetch(entity_type, "fqn", chunk, Hold.CHANGE)
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
         """Return the entity, soft-deleted or not, and hold it; None if there is none."""
         column, values = lookups(entity_type, key)
         for value in values:
-            known = self._known.get((entity_type, column, value))
-            if known is None or _STRENGTH[known.hold] < _STRENGTH[hold]:
+            entry = self._known.get((entity_type, column, value))
+            if entry is None or _STRENGTH[entry.hold] < _STRENGTH[hold]:
                 self._fetch(entity_type, column, [value], hold)
-                known = self._known[entity_type, column, value]
-            if known is not None and known.stored is not None:
-                return known.stored
+                entry = self._known[entity_type, column, value]
+            if entry is not None and entry.stored is not None:
+                return entry.stored
         return None
 
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
         column, values = lookups(entity_type, key)
         for value in values:
-            known = self._known.get((entity_type, column, value))
-            if known is not None and known.stored is not None:
-                one = known.stored
-                return reference_of(one.id, entity_type, one.document["name"], one.fqn, one.deleted)
+            entry = self._known.get((entity_type, column, value))
+            if entry is not None and entry.stored is not None:
+                stored = entry.stored
+                return reference_of(stored.id, entity_type, stored.document["name"], stored.fqn, stored.deleted)
         place = (entity_type, column, values[0])
         if place not in self._references:
             connection = self._connection if entity_type in self._kept_types() else self._opened
@@ -169,10 +169,10 @@ class SqlBatch(SqlTransaction):
 
     def write_out(self) -> None:
         """Write everything that was kept back."""
-        for kept in (self._before.take(), self._row.take()):
-            if kept.changes:
-                changes.write(self._opened, kept.changes, self._relations)
-            self._log(self._opened, kept.events)
+        for unwritten in (self._before.take(), self._row.take()):
+            if unwritten.changes:
+                changes.write(self._opened, unwritten.changes, self._relations)
+            self._log(self._opened, unwritten.events)
 
     @property
     def _connection(self) -> Connection:
@@ -210,11 +210,13 @@ class SqlBatch(SqlTransaction):
 
     def _fetch(self, entity_type: str, column: str, values: Sequence[str], hold: Hold) -> None:
         """Look up these values, none of which is kept back, and remember what is there."""
-        rows = self._opened.execute(_FETCH[column, hold], {"entity_type": entity_type, "values": list(values)})
-        found = {stored.id if column == "id" else stored.fqn: stored for stored in (entity_of(*row) for row in rows)}
-        projections.add_memberships(self._opened, entity_type, [stored.document for stored in found.values()])
+        entity_rows = self._opened.execute(_FETCH[column, hold], {"entity_type": entity_type, "values": list(values)})
+        stored_by_key = {
+            stored.id if column == "id" else stored.fqn: stored for stored in (entity_of(*row) for row in entity_rows)
+        }
+        projections.add_memberships(self._opened, entity_type, [stored.document for stored in stored_by_key.values()])
         for value in values:
-            self._known[entity_type, column, value] = _Known(found.get(value), hold)
+            self._known[entity_type, column, value] = _Known(stored_by_key.get(value), hold)
 
 
 class Rehearsal(SqlBatch):

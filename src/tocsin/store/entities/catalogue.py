@@ -33,8 +33,8 @@ from tocsin.store.entities.batch import Rehearsal, SqlBatch
 from tocsin.store.entities.counts import Totals
 from tocsin.store.entities.inheritance import heritage_on
 from tocsin.store.entities.listing import EntityPage, Listing, page_of
-from tocsin.store.entities.relations import related
-from tocsin.store.entities.write import SqlTransaction, by_value, called, lies_under, lookups
+from tocsin.store.entities.relations import related_entities
+from tocsin.store.entities.write import SqlTransaction, by_value, lies_under, lookups, title_of
 from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.people import teams
 from tocsin.store.snapshots import VERSION_TEXT, Texts
@@ -70,7 +70,7 @@ class SqlCatalogue:
         ------
         Collision : another transaction wrote the same row at the same time; try again.
         """
-        with self._committed() as connection:
+        with self._transaction() as connection:
             transaction = SqlTransaction(connection)
             yield transaction
         self._note(transaction)
@@ -78,7 +78,7 @@ class SqlCatalogue:
     @contextmanager
     def batch(self) -> Iterator[SqlBatch]:
         """Open a write transaction for many writes. Raises as ``transaction``."""
-        with self._committed() as connection:
+        with self._transaction() as connection:
             batch = SqlBatch(connection)
             yield batch
             batch.write_out()
@@ -93,7 +93,7 @@ class SqlCatalogue:
             yield Rehearsal(connection)
 
     @contextmanager
-    def _committed(self) -> Iterator[Connection]:
+    def _transaction(self) -> Iterator[Connection]:
         try:
             with writing(self._engine) as connection:
                 yield connection
@@ -114,25 +114,25 @@ class SqlCatalogue:
         NotFound : there is none, or none of that deletedness
         """
         with reading(self._engine) as connection:
-            found = _find(connection, entity_type, key)
-        if found is None or not _is_included(found.deleted, include):
+            stored = _find(connection, entity_type, key)
+        if stored is None or not _is_included(stored.deleted, include):
             raise missing(entity_type, key)
-        return found.document
+        return stored.document
 
     def list_entities(self, entity_type: str, listing: Listing) -> EntityPage:
         """Return one page of entities of a type, in FQN order."""
         with reading(self._engine) as connection:
             return page_of(connection, entity_type, listing, totals=self._totals, most_bytes=self._page_bytes)
 
-    def narrowed(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
+    def visible_ids(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
         """Return the ids of those of these entities that the condition holds for."""
-        found: set[str] = set()
+        visible_ids: set[str] = set()
         with reading(self._engine) as connection:
-            asked = visible(visible_to, is_sqlite=is_sqlite(connection))
-            for some in chunked(sorted(ids)):
-                query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(some), asked)
-                found.update(connection.execute(query).scalars())
-        return found
+            is_visible = visible(visible_to, is_sqlite=is_sqlite(connection))
+            for chunk in chunked(sorted(ids)):
+                query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(chunk), is_visible)
+                visible_ids.update(connection.execute(query).scalars())
+        return visible_ids
 
     def neighbours(self, entity_type: str, fqn: str) -> list[Document]:
         """Return references to the live entities of a type whose FQNs come next before and after one, in no order."""
@@ -152,20 +152,20 @@ class SqlCatalogue:
 
     def children(self, entity_type: str, parent_id: str) -> list[Document]:
         """Return every live child of a type of an entity, in FQN order."""
-        mine = _ENTITY.entity_type == entity_type, _ENTITY.parent_id == parent_id, ~_ENTITY.deleted
+        is_child = _ENTITY.entity_type == entity_type, _ENTITY.parent_id == parent_id, ~_ENTITY.deleted
         with reading(self._engine) as connection:
-            rows = connection.execute(select(*STORED).where(*mine).order_by(_ENTITY.fqn))
-            return [entity_of(*row).document for row in rows]
+            child_rows = connection.execute(select(*STORED).where(*is_child).order_by(_ENTITY.fqn))
+            return [entity_of(*row).document for row in child_rows]
 
     def teams_under(self, team_id: str) -> list[Document]:
         """Return every descendant of a team, each once and after its ancestors."""
         with reading(self._engine) as connection:
             ids = teams.all_under(connection, team_id)
-            found: dict[str, Document] = {one: {} for one in ids}
-            for some in chunked(ids):
-                rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(some)))
-                found |= {one.id: one.document for one in (entity_of(*row) for row in rows)}
-            documents = list(found.values())
+            documents_by_id: dict[str, Document] = {one: {} for one in ids}
+            for chunk in chunked(ids):
+                team_rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(chunk)))
+                documents_by_id |= {one.id: one.document for one in (entity_of(*row) for row in team_rows)}
+            documents = list(documents_by_id.values())
             projections.add_memberships(connection, "team", documents)
         return documents
 
@@ -180,10 +180,10 @@ class SqlCatalogue:
         query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            found = portion(connection, query, lambda row: from_text(texts.of(row)), self._page_bytes)
-        if not found:
+            page = portion(connection, query, lambda row: from_text(texts.of(row)), self._page_bytes)
+        if not page:
             raise NotFound(f"entity {entity_id} not found")
-        return found
+        return page
 
     def version(self, entity_id: str, number: str) -> Document:
         """Return one version of an entity; ``number`` is written ``0.3``.
@@ -197,32 +197,32 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             row = connection.execute(query).one_or_none()
             if row is None:
-                raise NotFound(f"{called(connection, entity_id)} has no version {number}")
+                raise NotFound(f"{title_of(connection, entity_id)} has no version {number}")
             return from_text(Texts(connection).of(row))
 
-    def related(
+    def related_entities(
         self, relation: Relation, documents: Sequence[Document], *, scopes: Scopes | None = None
     ) -> dict[str, list[Document] | int]:
         """Return the related entities of each entity, or the number of those in ``scopes``, by the entity's id."""
         with reading(self._engine) as connection:
-            return related(connection, relation, documents, scopes or {})
+            return related_entities(connection, relation, documents, scopes or {})
 
     def live(self, ids: Sequence[str]) -> list[Document]:
         """Return references to the entities of these ids that are not deleted, by FQN."""
-        found: list[Document] = []
+        references: list[Document] = []
         with reading(self._engine) as connection:
-            for some in chunked(ids):
-                query = select(*REFERENCE).where(_ENTITY.id.in_(some), _ENTITY.deleted.is_(False))
-                found += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
-        return found
+            for chunk in chunked(ids):
+                query = select(*REFERENCE).where(_ENTITY.id.in_(chunk), _ENTITY.deleted.is_(False))
+                references += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
+        return references
 
-    def deleted_among(self, ids: Collection[str]) -> frozenset[str]:
+    def deleted_ids_among(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids of those of these entities that are deleted softly."""
-        found: set[str] = set()
+        deleted_ids: set[str] = set()
         with reading(self._engine) as connection:
-            for some in chunked(sorted(ids)):
-                found.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(some), _ENTITY.deleted)))
-        return frozenset(found)
+            for chunk in chunked(sorted(ids)):
+                deleted_ids.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(chunk), _ENTITY.deleted)))
+        return frozenset(deleted_ids)
 
     def heritage(self, entries: Collection[Entry]) -> dict[Entry, Heritage]:
         """Return what each of these entities (type and FQN) inherits if it has nothing of its own."""
@@ -246,15 +246,15 @@ class SqlCatalogue:
 
     def labels(self, names: Collection[Name]) -> dict[Name, Document]:
         """Return the documents of the tags and terms that these labels (source and FQN) name."""
-        found: dict[Name, Document] = {}
+        documents: dict[Name, Document] = {}
         with reading(self._engine) as connection:
             for source, entity_type in TYPES.items():
-                for some in chunked(sorted({fqn for one, fqn in names if one == source})):
+                for chunk in chunked(sorted({fqn for one, fqn in names if one == source})):
                     query = select(_ENTITY.fqn, _ENTITY.document).where(
-                        _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(some)
+                        _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(chunk)
                     )
-                    found |= {(source, fqn): from_text(text) for fqn, text in connection.execute(query)}
-        return found
+                    documents |= {(source, fqn): from_text(text) for fqn, text in connection.execute(query)}
+        return documents
 
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity, deleted or not; None if there is none."""
@@ -269,14 +269,14 @@ class SqlCatalogue:
 
     def followers_of(self, entity_ids: Sequence[str]) -> dict[str, list[Document]]:
         """Return for each of these entities that has any who follows it, by name."""
-        follow, found = tables.follow.c, dict[str, list[Document]]()
+        follow, followers = tables.follow.c, dict[str, list[Document]]()
         query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
         with reading(self._engine) as connection:
-            for some in chunked(entity_ids):
-                rows = connection.execute(query.where(follow.entity_id.in_(some)).order_by(_ENTITY.fqn))
-                for entity_id, *reference in rows:
-                    found.setdefault(entity_id, []).append(reference_of(*reference))
-        return found
+            for chunk in chunked(entity_ids):
+                follows = connection.execute(query.where(follow.entity_id.in_(chunk)).order_by(_ENTITY.fqn))
+                for entity_id, *reference in follows:
+                    followers.setdefault(entity_id, []).append(reference_of(*reference))
+        return followers
 
     def follows(self, user_id: str) -> list[Document]:
         """Return references to the entities a user follows, by FQN."""
@@ -306,17 +306,17 @@ def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
     row = _row(connection, _FOUND, entity_type, key)
     if row is None:
         return None
-    found = entity_of(*row)
-    projections.add_memberships(connection, entity_type, [found.document])
-    return found
+    stored = entity_of(*row)
+    projections.add_memberships(connection, entity_type, [stored.document])
+    return stored
 
 
 def _row(connection: Connection, queries: dict[str, Select[Any]], entity_type: str, key: Key) -> Any:  # Any: a row
     column, values = lookups(entity_type, key)
     for value in values:
-        found = connection.execute(queries[column], {"entity_type": entity_type, "value": value}).one_or_none()
-        if found:
-            return found
+        entity_row = connection.execute(queries[column], {"entity_type": entity_type, "value": value}).one_or_none()
+        if entity_row:
+            return entity_row
     return None
 
 

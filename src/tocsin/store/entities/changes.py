@@ -98,9 +98,9 @@ def _named_new(row: Row, keys: tuple[str, ...]) -> Row:
 
 def whole(changes: Sequence[EntityChange]) -> list[EntityChange]:
     """Return one change per entity, from its first to its last state, of changes that make a version."""
-    found: dict[str, EntityChange] = {}
+    changes_by_id: dict[str, EntityChange] = {}
     for change in changes:
         if change.is_version:
-            first = found.get(change.new.id, change)
-            found[change.new.id] = EntityChange(first.old, change.new)
-    return list(found.values())
+            first = changes_by_id.get(change.new.id, change)
+            changes_by_id[change.new.id] = EntityChange(first.old, change.new)
+    return list(changes_by_id.values())

@@ -17,7 +17,7 @@ from tocsin.store.engine import reading
 from tocsin.store.entities.counts import Totals
 from tocsin.store.entities.label_names import as_called
 from tocsin.store.entities.versions import VersionPage, VersionsAsked, versions_in
-from tocsin.store.entities.write import by_value, called, lookups
+from tocsin.store.entities.write import by_value, lookups, title_of
 from tocsin.store.snapshots import VERSION_TEXT, Texts
 
 _VERSION = tables.entity_version.c
@@ -31,10 +31,10 @@ class History:
         self._engine, self._page_bytes = engine, page_bytes
         self._totals = Totals()
 
-    def written(self, entity_type: str, asked: VersionsAsked) -> VersionPage:
+    def versions_written(self, entity_type: str, selection: VersionsAsked) -> VersionPage:
         """Return a page of the versions that entities of a type got in a window of time, newest first."""
         with reading(self._engine) as connection:
-            return versions_in(connection, entity_type, asked, totals=self._totals, most_bytes=self._page_bytes)
+            return versions_in(connection, entity_type, selection, totals=self._totals, most_bytes=self._page_bytes)
 
     def identify(self, entity_type: str, key: Key) -> str:
         """Return the id of a live entity with this name, or of a current or former entity with this id.
@@ -57,10 +57,10 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            found = _newest(connection, entity_id, _VERSION.updated_at_ms <= at_ms)
-            if found is None or _gone_at_ms(connection, entity_id, at_ms):
+            document = _newest(connection, entity_id, _VERSION.updated_at_ms <= at_ms)
+            if document is None or _gone_at_ms(connection, entity_id, at_ms):
                 raise NotFound(f"{entity_type} {key} did not exist at {at_ms}")
-            return as_called(connection, found, at_ms=at_ms)
+            return as_called(connection, document, at_ms=at_ms)
 
     def version(self, entity_type: str, key: Key, number: str) -> Document:
         """Return one version of an entity, which may be gone if it is named by id; ``number`` is written ``0.3``.
@@ -73,10 +73,10 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            found = _newest(connection, entity_id, _VERSION.version_tenths == tenths_of(number))
-            if found is None:
-                raise NotFound(f"{called(connection, entity_id)} has no version {number}")
-            return as_called(connection, found)
+            document = _newest(connection, entity_id, _VERSION.version_tenths == tenths_of(number))
+            if document is None:
+                raise NotFound(f"{title_of(connection, entity_id)} has no version {number}")
+            return as_called(connection, document)
 
     def newest(self, entity_type: str, key: Key, *, before: str | None = None) -> Document:
         """Return the newest version of an entity, or the newest one below the version ``before``.
@@ -89,20 +89,20 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            found = _newest(
+            document = _newest(
                 connection, entity_id, true() if before is None else _VERSION.version_tenths < tenths_of(before)
             )
-            if found is None:
-                raise NotFound(f"{called(connection, entity_id)} has no version before {before}")
-            return as_called(connection, found)
+            if document is None:
+                raise NotFound(f"{title_of(connection, entity_id)} has no version before {before}")
+            return as_called(connection, document)
 
     def _id_of(self, connection: Connection, entity_type: str, key: Key) -> str:
         column, values = lookups(entity_type, key)
         for value in values:
             query = by_value(select(tables.entity.c.id), column)
-            found = connection.execute(query, {"entity_type": entity_type, "value": value}).scalar_one_or_none()
-            if found is not None:
-                return str(found)
+            entity_id = connection.execute(query, {"entity_type": entity_type, "value": value}).scalar_one_or_none()
+            if entity_id is not None:
+                return str(entity_id)
         if key.id is not None and _was(connection, entity_type, key.id):
             return key.id
         raise missing(entity_type, key)

@@ -30,29 +30,29 @@ def heritage_on(connection: Connection, entries: Collection[Entry]) -> dict[Entr
     for entry in entries:
         if types := types_above(entry[0]):
             by_types[types].append(entry)
-    found: dict[Entry, Heritage] = {}
-    for types, some in by_types.items():
-        known = _at(connection, types, {above for entry in some for above in ancestors(entry)})
-        found |= {entry: nearest(entry, known) for entry in some}
-    return found
+    heritage: dict[Entry, Heritage] = {}
+    for types, group in by_types.items():
+        own_values = _at(connection, types, {above for entry in group for above in ancestors(entry)})
+        heritage |= {entry: nearest(entry, own_values) for entry in group}
+    return heritage
 
 
 def _at(connection: Connection, types: tuple[str, ...], fqns: Iterable[str]) -> dict[str, Heritage]:
     """Return the own values of these entities, by name."""
-    found: dict[str, Heritage] = defaultdict(dict)
-    for some in chunked(sorted(fqns)):
-        for fqn, key, *reference in _rows(connection, types, some):
-            held: list[Document] = found[fqn].setdefault(key, [])
-            held.append(reference_of(*reference))
-    return found
+    values: dict[str, Heritage] = defaultdict(dict)
+    for chunk in chunked(sorted(fqns)):
+        for fqn, key, *reference in _rows(connection, types, chunk):
+            references: list[Document] = values[fqn].setdefault(key, [])
+            references.append(reference_of(*reference))
+    return values
 
 
 def _rows(connection: Connection, types: tuple[str, ...], fqns: Sequence[str]) -> Iterable[Any]:  # Any: rows
     if len(fqns) > _FEW:
         return connection.execute(_STANDING, {"types": list(types), "fqns": list(fqns)})
-    named = {f"fqn{at}": fqn for at, fqn in enumerate(fqns)}
-    rows: list[Any] = _few_standing(types, len(fqns)).run(connection, named).fetchall()
-    return rows
+    parameters = {f"fqn{at}": fqn for at, fqn in enumerate(fqns)}
+    references: list[Any] = _few_standing(types, len(fqns)).run(connection, parameters).fetchall()
+    return references
 
 
 @cache
@@ -62,22 +62,28 @@ def _few_standing(types: tuple[str, ...], count: int) -> Prepared:
 
 
 def _standing(types: Any, fqns: Any) -> Any:  # Any: what SQLAlchemy's IN takes, and its compound select
-    above, other = tables.entity.alias("above"), tables.entity.alias("other")
-    owner, named = tables.ownership.c, entity_reference.c
+    above, target = tables.entity.alias("above"), tables.entity.alias("other")
+    owner, refers = tables.ownership.c, entity_reference.c
 
     def rows(key: str) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
-        reference = (other.c.id, other.c.entity_type, other.c.name, other.c.fqn.label("other_fqn"), other.c.deleted)
+        reference = (
+            target.c.id,
+            target.c.entity_type,
+            target.c.name,
+            target.c.fqn.label("other_fqn"),
+            target.c.deleted,
+        )
         return select(above.c.fqn, literal_column(f"'{key}'").label("key"), *reference).where(
             above.c.entity_type.in_(
                 [literal_column(f"'{one}'") for one in types] if isinstance(types, tuple) else types
             ),
             above.c.fqn.in_(fqns),
-            ~other.c.deleted,
+            ~target.c.deleted,
         )
 
-    owners = rows("owners").where(owner.entity_id == above.c.id, other.c.id == owner.owner_id)
+    owners = rows("owners").where(owner.entity_id == above.c.id, target.c.id == owner.owner_id)
     listed = (
-        rows(key).where(named.entity_id == above.c.id, named.field == key, other.c.id == named.target_id)
+        rows(key).where(refers.entity_id == above.c.id, refers.field == key, target.c.id == refers.target_id)
         for key in ("domains", "reviewers")
         if key == "domains" or not isinstance(types, tuple) or _have_reviewers(types)
     )

@@ -44,29 +44,29 @@ class RenamingRows:
 
     def add_root(self, entity: Stored, new_fqn: str) -> None:
         """Note that an entity has a new name."""
-        what = {"entity_type": entity.entity_type, "entity_id": entity.id}
-        self._roots[entity.id] = {**what, "old_fqn": entity.fqn, "new_fqn": new_fqn}
+        key = {"entity_type": entity.entity_type, "entity_id": entity.id}
+        self._roots[entity.id] = {**key, "old_fqn": entity.fqn, "new_fqn": new_fqn}
 
-    def add(self, entity: Stored, made: Relabelling) -> None:
+    def add(self, entity: Stored, change: Relabelling) -> None:
         """Note that labels of an entity have new names."""
-        names = [[source, old, new] for (source, old), new in sorted(made.names.items())]
+        names = [[source, old, new] for (source, old), new in sorted(change.names.items())]
         row = {
             "entity_id": entity.id,
             "version_tenths": tenths_of(entity.document["version"]),
-            "at_ms": made.at_ms,
+            "at_ms": change.at_ms,
             "names": orjson.dumps(names).decode(),
         }
-        self._by_root[made.root_id].append(row)
+        self._by_root[change.root_id].append(row)
 
     def write(self, connection: Connection, events: Iterable[tuple[int, ChangeEvent]]) -> None:
         """Store what was noted, at the offsets of the events of what was renamed."""
         for at, event in events if self._roots else ():
             change = event.change_description
             if event.entity_id in self._roots and change is not None and _FQN in change.paths():
-                root, rows = self._roots.pop(event.entity_id), self._by_root.pop(event.entity_id, [])
+                root, relabellings = self._roots.pop(event.entity_id), self._by_root.pop(event.entity_id, [])
                 connection.execute(insert(renaming).values(root | {"log_offset": at}))
-                if rows:
-                    connection.execute(insert(relabelling), [row | {"log_offset": at} for row in rows])
+                if relabellings:
+                    connection.execute(insert(relabelling), [row | {"log_offset": at} for row in relabellings])
 
     def clear(self) -> None:
         """Forget what was noted: it was taken back."""
@@ -77,8 +77,8 @@ class RenamingRows:
 def new_names(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[NewNames]]:
     """Return what labels of these entities were renamed to, oldest first; without those that never were."""
     by_entity: dict[str, list[NewNames]] = defaultdict(list)
-    for some in chunked(sorted(entity_ids)):
-        query = select(*_COLUMNS).where(_RELABELLING.entity_id.in_(some)).order_by(_RELABELLING.log_offset)
+    for chunk in chunked(sorted(entity_ids)):
+        query = select(*_COLUMNS).where(_RELABELLING.entity_id.in_(chunk)).order_by(_RELABELLING.log_offset)
         for row in connection.execute(query):
             by_entity[row.entity_id].append(_new_names(row))
     return by_entity

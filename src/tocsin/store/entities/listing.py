@@ -21,7 +21,7 @@ from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities import projections
 from tocsin.store.entities.counts import Totals
-from tocsin.store.entities.filters import FilterQuestion, filters_of, tagged
+from tocsin.store.entities.filters import FilterQuestion, filters_of, has_tags
 from tocsin.store.entities.write import lies_under
 from tocsin.store.page_bytes import portion
 
@@ -98,46 +98,46 @@ def page_of(
     elif listing.after is not None:
         query = query.where(_ENTITY.fqn > text_of(listing.after))
     order = _ENTITY.fqn.desc() if backwards else _ENTITY.fqn
-    asked = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
-    found = portion(connection, asked, lambda row: row, most_bytes)
-    if found.is_cut and not listing.has_cursors:
+    ordered = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
+    page = portion(connection, ordered, lambda row: row, most_bytes)
+    if page.is_cut and not listing.has_cursors:
         raise TooLarge(f"this page would exceed {most_bytes} bytes; use a smaller limit")
-    more, rows = found.is_cut or len(found) > listing.limit, found[: listing.limit]
+    has_more, entities = page.is_cut or len(page) > listing.limit, page[: listing.limit]
     if backwards:
-        rows.reverse()
-    documents = [from_text(row.document) for row in rows]
+        entities.reverse()
+    documents = [from_text(row.document) for row in entities]
     projections.add_memberships(connection, entity_type, documents)
-    has_next = bool(rows) and (backwards or more)
-    has_previous = bool(rows) and (more if backwards else listing.after is not None)
+    has_next = bool(entities) and (backwards or has_more)
+    has_previous = bool(entities) and (has_more if backwards else listing.after is not None)
     return EntityPage(
         documents,
         total,
-        after=cursor_of(rows[-1].fqn) if has_next else None,
-        before=cursor_of(rows[0].fqn) if has_previous else None,
+        after=cursor_of(entities[-1].fqn) if has_next else None,
+        before=cursor_of(entities[0].fqn) if has_previous else None,
     )
 
 
 def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any]:  # Any: SQLAlchemy's conditions
-    found: list[Any] = [_ENTITY.entity_type == entity_type]
+    conditions: list[Any] = [_ENTITY.entity_type == entity_type]
     if listing.include != "all":
-        found.append(_ENTITY.deleted == (listing.include == "deleted"))
+        conditions.append(_ENTITY.deleted == (listing.include == "deleted"))
     if listing.under:
-        found.append(lies_under(listing.under))
+        conditions.append(lies_under(listing.under))
     if listing.name_prefix:
-        found.append(_ENTITY.name.startswith(listing.name_prefix, autoescape=True))
-    known, others, scopes = filters_of(entity_type), dict(listing.filters), dict(listing.scopes)
+        conditions.append(_ENTITY.name.startswith(listing.name_prefix, autoescape=True))
+    filters, parameters, scopes = filters_of(entity_type), dict(listing.filters), dict(listing.scopes)
     if listing.tags:
-        found.append(tagged(listing.tags, scopes, is_sqlite=sqlite))
+        conditions.append(has_tags(listing.tags, scopes, is_sqlite=sqlite))
 
     def question(value: str) -> FilterQuestion:
-        return FilterQuestion(value, entity_type, sqlite, others, scopes)
+        return FilterQuestion(value, entity_type, sqlite, parameters, scopes)
 
     if listing.owner:
-        owners = question(listing.owner).named("user", "team", by="name")
-        found.append(
+        owners = question(listing.owner).ids_named("user", "team", by="name")
+        conditions.append(
             _ENTITY.id.in_(select(tables.ownership.c.entity_id).where(tables.ownership.c.owner_id.in_(owners)))
         )
-    return found + [known[name](question(value)) for name, value in listing.filters if name in known]
+    return conditions + [filters[name](question(value)) for name, value in listing.filters if name in filters]
 
 
 def _visible(connection: Connection, entity_type: str, listing: Listing) -> list[Any]:  # Any: as above

@@ -50,18 +50,20 @@ class Names:
         with reading(self._engine) as connection:
             return _formerly(connection, types, texts)
 
-    def lost(self, types: Collection[str], texts: Collection[str]) -> dict[str, str]:
+    def lost_names(self, types: Collection[str], texts: Collection[str]) -> dict[str, str]:
         """Return those of these texts that were names and are no longer, with the type of what had them."""
-        written = _written(texts)
-        found: dict[str, str] = {}
+        written = _texts_by_fqn(texts)
+        types_by_text: dict[str, str] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(written)):
+            for chunk in chunked(sorted(written)):
                 for table in (_FORMER, _ENTITY):
                     query = select(table.entity_type, table.fqn)
-                    rows = connection.execute(query.where(table.entity_type.in_(sorted(types)), table.fqn.in_(some)))
-                    found |= {written[row.fqn]: row.entity_type for row in rows}
-        existing = self.existing(types, found)
-        return {text: kind for text, kind in found.items() if text not in existing}
+                    name_rows = connection.execute(
+                        query.where(table.entity_type.in_(sorted(types)), table.fqn.in_(chunk))
+                    )
+                    types_by_text |= {written[row.fqn]: row.entity_type for row in name_rows}
+        existing = self.existing(types, types_by_text)
+        return {text: kind for text, kind in types_by_text.items() if text not in existing}
 
     def lost_below(self, types: Collection[str], prefix: str) -> str | None:
         """Return the type of what had a name that begins so, if nothing has one any more."""
@@ -83,30 +85,30 @@ def current(connection: Connection, types: Collection[str], text: str) -> Docume
 
 def holders(connection: Connection, types: Collection[str], text: str) -> list[Holder]:
     """Return who has a name now and who had it last, each since when, in the order of these times."""
-    written = _written([text])
+    written = _texts_by_fqn([text])
     ids = set[str]()
     for table, column in ((_ENTITY, _ENTITY.id), (_FORMER, _FORMER.entity_id)):
         query = select(column).where(table.entity_type.in_(sorted(types)), table.fqn.in_(sorted(written)))
         ids.update(connection.execute(query).scalars())
     texts = Texts(connection)
-    found = (_first_called(connection, texts, entity_id, written) for entity_id in ids)
-    return sorted((holder for holder in found if holder), key=lambda holder: holder.since_ms)
+    candidates = (_first_called(connection, texts, entity_id, written) for entity_id in ids)
+    return sorted((holder for holder in candidates if holder), key=lambda holder: holder.since_ms)
 
 
-def holder_at(found: Sequence[Holder], at_ms: int) -> str | None:
+def holder_at(candidates: Sequence[Holder], at_ms: int) -> str | None:
     """Return the id of the last of these who had their name before a time, or of the first who got it just then."""
-    before = [one.entity_id for one in found if one.since_ms < at_ms]
-    return before[-1] if before else next((one.entity_id for one in found if one.since_ms == at_ms), None)
+    before = [one.entity_id for one in candidates if one.since_ms < at_ms]
+    return before[-1] if before else next((one.entity_id for one in candidates if one.since_ms == at_ms), None)
 
 
 def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
     """Record that entities were called so, or are gone for good: type, FQN and id of each."""
-    for some in chunked(names):
-        for entity_type, former, _ in some:
+    for chunk in chunked(names):
+        for entity_type, former, _ in chunk:
             same = _FORMER.entity_type == entity_type, _FORMER.fqn == former
             connection.execute(delete(former_name).where(*same))
-        rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in some]
-        connection.execute(insert(former_name), rows)
+        former_rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in chunk]
+        connection.execute(insert(former_name), former_rows)
 
 
 def _first_called(connection: Connection, texts: Texts, entity_id: str, written: Collection[str]) -> Holder | None:
@@ -120,28 +122,28 @@ def _first_called(connection: Connection, texts: Texts, entity_id: str, written:
 
 
 def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
-    written, found = _written(texts), dict[str, Document]()
-    for some in chunked(sorted(written)):
-        query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(some))
+    written, references = _texts_by_fqn(texts), dict[str, Document]()
+    for chunk in chunked(sorted(written)):
+        query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(chunk))
         for row in connection.execute(query.where(~_ENTITY.deleted)):
-            found[written[row.fqn]] = reference_of(*row)
-    return found
+            references[written[row.fqn]] = reference_of(*row)
+    return references
 
 
 def _formerly(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
-    written, found = _written(texts), dict[str, Document]()
-    for some in chunked(sorted(written)):
+    written, references = _texts_by_fqn(texts), dict[str, Document]()
+    for chunk in chunked(sorted(written)):
         query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
-        named = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(some), ~_ENTITY.deleted)
-        for former, *row in connection.execute(named):
-            found[written[former]] = reference_of(*row)
-    return found
+        renamed = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(chunk), ~_ENTITY.deleted)
+        for former, *row in connection.execute(renamed):
+            references[written[former]] = reference_of(*row)
+    return references
 
 
 def _begins(table: Any, types: Collection[str], prefix: str) -> tuple[Any, ...]:  # Any: columns and conditions
     return table.entity_type.in_(sorted(types)), table.fqn >= prefix, table.fqn < prefix + "\U0010ffff"
 
 
-def _written(texts: Iterable[str]) -> dict[str, str]:
+def _texts_by_fqn(texts: Iterable[str]) -> dict[str, str]:
     """Return the FQNs that texts can mean, each with its text."""
     return {written: text for text in texts for written in (fqn.quote(text), text)}

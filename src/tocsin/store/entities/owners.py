@@ -21,17 +21,19 @@ _HIGHEST = 6
 
 def owners_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Document]]:
     """Return the owners of each asset by its id, those it inherits marked ``inherited``; nobody's are left out."""
-    found: dict[str, list[Document]] = {}
-    asked = {entity_id: {entity_id} for entity_id in entity_ids}  # where to look -> for which assets
+    owners_by_asset: dict[str, list[Document]] = {}
+    assets_by_place = {entity_id: {entity_id} for entity_id in entity_ids}  # where to look -> for which assets
     for height in range(_HIGHEST):
-        here = _direct(connection, asked)
-        for place, owners in here.items():
+        owners_by_place = _direct(connection, assets_by_place)
+        for place, owners in owners_by_place.items():
             marked = [owner | {"inherited": True} for owner in owners] if height else owners
-            found |= dict.fromkeys(asked[place], marked)
-        asked = _parents(connection, {place: ids for place, ids in asked.items() if place not in here})
-        if not asked:
+            owners_by_asset |= dict.fromkeys(assets_by_place[place], marked)
+        assets_by_place = _parents(
+            connection, {place: ids for place, ids in assets_by_place.items() if place not in owners_by_place}
+        )
+        if not assets_by_place:
             break
-    return found
+    return owners_by_asset
 
 
 def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Document]]:
@@ -41,17 +43,17 @@ def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, li
         .where(~entity.c.deleted)
         .order_by(entity.c.fqn)
     )
-    found: dict[str, list[Document]] = defaultdict(list)
-    for some in chunked(sorted(entity_ids)):
-        for owned_id, *owner in connection.execute(query.where(ownership.c.entity_id.in_(some))):
-            found[owned_id].append(reference_of(*owner))
-    return found
+    owners: dict[str, list[Document]] = defaultdict(list)
+    for chunk in chunked(sorted(entity_ids)):
+        for owned_id, *owner in connection.execute(query.where(ownership.c.entity_id.in_(chunk))):
+            owners[owned_id].append(reference_of(*owner))
+    return owners
 
 
-def _parents(connection: Connection, asked: dict[str, set[str]]) -> dict[str, set[str]]:
+def _parents(connection: Connection, assets_by_place: dict[str, set[str]]) -> dict[str, set[str]]:
     query = select(entity.c.id, entity.c.parent_id).where(entity.c.parent_id.is_not(None))
     above: dict[str, set[str]] = defaultdict(set)
-    for some in chunked(sorted(asked)):
-        for place, parent_id in connection.execute(query.where(entity.c.id.in_(some))):
-            above[parent_id] |= asked[place]
+    for chunk in chunked(sorted(assets_by_place)):
+        for place, parent_id in connection.execute(query.where(entity.c.id.in_(chunk))):
+            above[parent_id] |= assets_by_place[place]
     return above

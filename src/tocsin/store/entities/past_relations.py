@@ -58,8 +58,8 @@ class _Rows(NamedTuple):
 
     relation: str
     table: Table
-    of: str
-    other: str
+    key: str
+    other_key: str
     other_type: ColumnElement[str]
 
 
@@ -69,12 +69,12 @@ _MEMBERS = _Rows(MEMBER, membership, "team_id", "member_id", membership.c.member
 _EDGES = _Rows(DOWNSTREAM, lineage_edge, "from_id", "to_id", lineage_edge.c.to_type)
 _ALL = (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES)
 _BEGIN = {
-    rows.table: Prepared(
-        update(rows.table)
-        .where(rows.table.c[rows.of] == bindparam("from"), rows.table.c[rows.other] == bindparam("to"))
+    source.table: Prepared(
+        update(source.table)
+        .where(source.table.c[source.key] == bindparam("from"), source.table.c[source.other_key] == bindparam("to"))
         .values(since_offset=bindparam("at"))
     )
-    for rows in _ALL
+    for source in _ALL
 }
 
 
@@ -96,22 +96,22 @@ class RelationChanges:
 
     def note(self, connection: Connection, changes: Sequence[tuple[Stored | None, Stored]]) -> None:
         """Note what these changes, before they are written, begin and end: owners, members and ancestors."""
-        gone: dict[_Rows, list[tuple[_Key, tuple[str, str, str]]]] = defaultdict(list)
+        removed: dict[_Rows, list[tuple[_Key, tuple[str, str, str]]]] = defaultdict(list)
         for old, new in changes:
             if old is not None and old.version == new.version:
                 continue
             key: _Key = (new.id, version_to_tenths(new.version))
-            for rows, rows_of in ((_OWNERS, owners), (_MEMBERS, members)):
+            for source, rows_of in ((_OWNERS, owners), (_MEMBERS, members)):
                 before, after = rows_of(old) if old else frozenset(), rows_of(new)
-                gone[rows] += [(key, row) for row in sorted(before - after)]
-                self._begun[key] += [(rows.table, row[:2]) for row in sorted(after - before)]
+                removed[source] += [(key, row) for row in sorted(before - after)]
+                self._begun[key] += [(source.table, row[:2]) for row in sorted(after - before)]
             if old is not None and parent_of(old) != parent_of(new):
                 entries = {old.id: (old.entity_type, old.fqn)}
                 self._ended[key] += [dict(row) for _, row in _ancestors(connection, entries)]
-        for rows, ended in gone.items():
-            since = _since_of(connection, rows, [row[:2] for _, row in ended])
+        for source, ended in removed.items():
+            since = _since_of(connection, source, [row[:2] for _, row in ended])
             for key, (entity_id, other_id, other_type) in ended:
-                row = (entity_id, rows.relation, other_id, other_type, since.get((entity_id, other_id), 0))
+                row = (entity_id, source.relation, other_id, other_type, since.get((entity_id, other_id), 0))
                 self._ended[key].append(dict(zip(_NAMES, row, strict=True)))
 
     def write(self, connection: Connection, events: Sequence[tuple[int, ChangeEvent]]) -> None:
@@ -125,12 +125,12 @@ class RelationChanges:
             if event.entity_id not in together:
                 self._keep(connection, ended, at - 1)
                 continue
-            own = [one for one in ended if one["entity_id"] == event.entity_id]
+            own_relations = [one for one in ended if one["entity_id"] == event.entity_id]
             # A relation of what is deleted as well is among its own, those of others to it are not.
-            others = [one for one in ended if one["entity_id"] not in together]
-            kept = self._keep(connection, own, events[-1][0])
-            self._keep(connection, others, events[-1][0])
-            counted = sum(not str(one["relation"]).startswith(ABOVE) for one in kept)
+            relations_of_others = [one for one in ended if one["entity_id"] not in together]
+            stored = self._keep(connection, own_relations, events[-1][0])
+            self._keep(connection, relations_of_others, events[-1][0])
+            counted = sum(not str(one["relation"]).startswith(ABOVE) for one in stored)
             stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": counted}
             connection.execute(insert(tombstone), stone)
 
@@ -151,39 +151,44 @@ class RelationChanges:
 
     def _keep(self, connection: Connection, ended: Iterable[Relation], until: int) -> list[Relation]:
         """Store relations that have ended, each once; return those that held for at least one event."""
-        rows: dict[tuple[object, ...], Relation] = {}
-        for one in ended:
-            since = self._since.pop(_place(one), one["since_offset"])
+        relations_by_place: dict[tuple[object, ...], Relation] = {}
+        for relation in ended:
+            since = self._since.pop(_place(relation), relation["since_offset"])
             if isinstance(since, int) and since <= until:
-                place = (one["relation"], one["entity_id"], one["other_id"])
-                rows[place] = {"other_fqn": None, **one, "since_offset": since, "until_offset": until}
-        if rows:
-            connection.execute(insert(past_relation), list(rows.values()))
-        return list(rows.values())
+                place = (relation["relation"], relation["entity_id"], relation["other_id"])
+                relations_by_place[place] = {
+                    "other_fqn": None,
+                    **relation,
+                    "since_offset": since,
+                    "until_offset": until,
+                }
+        if relations_by_place:
+            connection.execute(insert(past_relation), list(relations_by_place.values()))
+        return list(relations_by_place.values())
 
 
 def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Relation]]:
     """Return the owners, followers, downstream assets and ancestors of each of these entities."""
-    found: dict[str, list[Relation]] = {one: [] for one in entity_ids}
-    for some in chunked(sorted(entity_ids)):
-        for query in _own(some):
+    relations: dict[str, list[Relation]] = {one: [] for one in entity_ids}
+    for chunk in chunked(sorted(entity_ids)):
+        for query in _own(chunk):
             for row in connection.execute(query):
-                found[row.entity_id].append(dict(row._mapping))
-        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(some))
+                relations[row.entity_id].append(dict(row._mapping))
+        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
         entries = {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
         for entity_id, relation in _ancestors(connection, entries):
-            found[entity_id].append(relation)
-    return found
+            relations[entity_id].append(relation)
+    return relations
 
 
-def relations_to(connection: Connection, gone: Stored) -> list[Relation]:
+def relations_to(connection: Connection, erased: Stored) -> list[Relation]:
     """Return the relations of others to an entity that is about to be erased."""
-    queries = [_relations(_EDGES, "to_id", [gone.id])]
-    if gone.entity_type in ("user", "team"):
+    queries = [_relations(_EDGES, "to_id", [erased.id])]
+    if erased.entity_type in ("user", "team"):
         ways = ((_OWNERS, "owner_id"), (_FOLLOWERS, "user_id"), (_MEMBERS, "team_id"), (_MEMBERS, "member_id"))
-        queries += [_relations(rows, by, [gone.id]) for rows, by in ways]
-    rows = [dict(row._mapping) for query in queries for row in connection.execute(query)]
-    return [{**row, "other_fqn": gone.fqn} if row["relation"] == DOWNSTREAM else row for row in rows]
+        queries += [_relations(source, by, [erased.id]) for source, by in ways]
+    relations = [dict(row._mapping) for query in queries for row in connection.execute(query)]
+    return [{**row, "other_fqn": erased.fqn} if row["relation"] == DOWNSTREAM else row for row in relations]
 
 
 def forget(connection: Connection, through: int) -> None:
@@ -214,17 +219,17 @@ def _own(ids: Sequence[str]) -> Iterator[Select[Any]]:
     yield edges.add_columns(entity.c.fqn.label("other_fqn")).join(entity, entity.c.id == lineage_edge.c.to_id)
 
 
-def _relations(rows: _Rows, by: str, ids: Sequence[str]) -> Select[Any]:
+def _relations(source: _Rows, by: str, ids: Sequence[str]) -> Select[Any]:
     """Return the query for the relations whose column ``by`` is one of these."""
     columns = (
-        rows.table.c[rows.of],
-        literal(rows.relation),
-        rows.table.c[rows.other],
-        rows.other_type,
-        rows.table.c.since_offset,
+        source.table.c[source.key],
+        literal(source.relation),
+        source.table.c[source.other_key],
+        source.other_type,
+        source.table.c.since_offset,
     )
-    named = (column.label(name) for column, name in zip(columns, _NAMES, strict=True))
-    return select(*named).where(rows.table.c[by].in_(ids))
+    labelled = (column.label(name) for column, name in zip(columns, _NAMES, strict=True))
+    return select(*labelled).where(source.table.c[by].in_(ids))
 
 
 def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator[tuple[str, Relation]]:
@@ -232,30 +237,30 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
     lines = ancestry(connection, entries.values())
     fqns = {above for line in lines.values() for above in line}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
-    known: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for some in chunked(sorted(fqns)):
+    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for chunk in chunked(sorted(fqns)):
         query = select(entity.c.fqn, entity.c.id, entity.c.entity_type)
-        for row in connection.execute(query.where(entity.c.fqn.in_(some), entity.c.entity_type.in_(types))):
-            known[row.fqn].append((row.id, row.entity_type))
+        for row in connection.execute(query.where(entity.c.fqn.in_(chunk), entity.c.entity_type.in_(types))):
+            entities_by_fqn[row.fqn].append((row.id, row.entity_type))
     for entity_id, entry in entries.items():
-        allowed, distance = types_above(entry[0]), 0
+        parent_types, distance = types_above(entry[0]), 0
         for fqn in lines[entry]:
-            for other_id, other_type in (one for one in known[fqn] if one[1] in allowed):
+            for other_id, other_type in (one for one in entities_by_fqn[fqn] if one[1] in parent_types):
                 distance += 1
                 relation = (entity_id, f"{ABOVE}{distance}", other_id, other_type, 0)
                 yield entity_id, dict(zip(_NAMES, relation, strict=True))
 
 
-def _since_of(connection: Connection, rows: _Rows, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    first, second = rows.table.c[rows.of], rows.table.c[rows.other]
-    found: dict[tuple[str, str], int] = {}
-    for some in chunked(keys):
-        query = select(first, second, rows.table.c.since_offset).where(tuple_(first, second).in_(some))
-        found |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query)}
-    return found
+def _since_of(connection: Connection, source: _Rows, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    first, second = source.table.c[source.key], source.table.c[source.other_key]
+    offsets: dict[tuple[str, str], int] = {}
+    for chunk in chunked(keys):
+        query = select(first, second, source.table.c.since_offset).where(tuple_(first, second).in_(chunk))
+        offsets |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query)}
+    return offsets
 
 
 def _place(relation: Relation) -> tuple[Table, tuple[str, str]]:
     """Return the row of a relation while it held."""
-    table = next((rows.table for rows in _ALL if rows.relation == relation["relation"]), entity)
+    table = next((source.table for source in _ALL if source.relation == relation["relation"]), entity)
     return table, (str(relation["entity_id"]), str(relation["other_id"]))

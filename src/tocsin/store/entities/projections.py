@@ -38,14 +38,14 @@ def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]
     """Update the projections of entities, each at most once, from their old to their new documents."""
     pairs = list(changes)
     for table, keys, rows_of in _TABLES:
-        gone: set[Entry] = set()
+        removed: set[Entry] = set()
         come: set[Entry] = set()
         for old, new in pairs:
             before, after = rows_of(old) if old else frozenset(), rows_of(new)
             if before != after:
-                gone |= before - after
+                removed |= before - after
                 come |= after - before
-        _remove(connection, table, keys, gone)
+        _remove(connection, table, keys, removed)
         _add(connection, table, keys, come)
     for old, new in pairs:
         if new.entity_type == "user":
@@ -69,35 +69,37 @@ def erase(connection: Connection, entity_id: str) -> None:
     connection.execute(delete(tables.follow).where(or_(follow.entity_id == entity_id, follow.user_id == entity_id)))
 
 
-def projected(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
+def projected_rows(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
     """Return, per table of ``COLUMNS``, the rows of an entity's document."""
-    said = {table: frozenset(row[: len(keys)] for row in rows_of(entity)) for table, keys, rows_of in _BY_DOCUMENT}
+    rows_by_table = {
+        table: frozenset(row[: len(keys)] for row in rows_of(entity)) for table, keys, rows_of in _BY_DOCUMENT
+    }
     people = frozenset({tuple(_person(entity).values())} if entity.entity_type == "user" else ())
-    return {**said, tables.person: people}
+    return {**rows_by_table, tables.person: people}
 
 
 def write_again(connection: Connection, entity: Stored) -> None:
     """Replace the rows of an entity by those of its document."""
-    for table, rows in projected(entity).items():
+    for table, table_rows in projected_rows(entity).items():
         columns = COLUMNS[table]
         connection.execute(delete(table).where(table.c[columns[0]] == entity.id))
-        if rows:
-            connection.execute(insert(table), [dict(zip(columns, row, strict=True)) for row in rows])
+        if table_rows:
+            connection.execute(insert(table), [dict(zip(columns, row, strict=True)) for row in table_rows])
 
 
 def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
     """Yield queries for the ids of all entities that name one of these in a list, or carry one of these tags."""
     owner, refers, member, tag = tables.ownership.c, entity_reference.c, tables.membership.c, tables.entity_tag.c
-    for some in chunked(entity_ids):
-        yield select(owner.entity_id).where(owner.owner_id.in_(some))
-        yield select(refers.entity_id).where(refers.target_id.in_(some))
-        yield select(member.team_id).where(member.member_id.in_(some))
-        yield select(member.member_id).where(member.team_id.in_(some))
-    for some in chunked(tags):
-        yield select(tag.entity_id).where(tag.tag_fqn.in_(some))
+    for chunk in chunked(entity_ids):
+        yield select(owner.entity_id).where(owner.owner_id.in_(chunk))
+        yield select(refers.entity_id).where(refers.target_id.in_(chunk))
+        yield select(member.team_id).where(member.member_id.in_(chunk))
+        yield select(member.member_id).where(member.team_id.in_(chunk))
+    for chunk in chunked(tags):
+        yield select(tag.entity_id).where(tag.tag_fqn.in_(chunk))
 
 
-def followed_by(user_id: str) -> Select[tuple[str]]:
+def ids_followed_by(user_id: str) -> Select[tuple[str]]:
     """Return the query for the ids of all entities that a user follows."""
     return select(tables.follow.c.entity_id).where(tables.follow.c.user_id == user_id)
 
@@ -116,8 +118,8 @@ def add_memberships(connection: Connection, entity_type: str, documents: list[Do
         suites.add_suites(connection, documents)
         return
     by_id = {document["id"]: document for document in documents}
-    for field, own, other, member_type in _links(entity_type):
-        for document_id, reference in _linked(connection, own, other, (member_type, list(by_id))):
+    for field, own_column, other_column, member_type in _links(entity_type):
+        for document_id, reference in _fetch_linked(connection, own_column, other_column, (member_type, list(by_id))):
             by_id[document_id].setdefault(field, []).append(reference)
 
 
@@ -151,15 +153,15 @@ def _links(entity_type: str) -> Iterator[tuple[str, str, str, str]]:
         yield "parents", "member_id", "team_id", "team"
 
 
-def _linked(
-    connection: Connection, own: str, other: str, wanted: tuple[str, list[str]]
+def _fetch_linked(
+    connection: Connection, own_column: str, other_column: str, members: tuple[str, list[str]]
 ) -> Iterator[tuple[str, Document]]:
-    member_type, ids = wanted
+    member_type, ids = members
     membership, entity = tables.membership.c, tables.entity.c
     query = (
-        select(membership[own], entity.id, entity.entity_type, entity.name, entity.fqn)
-        .join(tables.entity, entity.id == membership[other])
-        .where(membership[own].in_(ids), membership.member_type == member_type)
+        select(membership[own_column], entity.id, entity.entity_type, entity.name, entity.fqn)
+        .join(tables.entity, entity.id == membership[other_column])
+        .where(membership[own_column].in_(ids), membership.member_type == member_type)
         .order_by(entity.fqn)
     )
     for own_id, entity_id, entity_type, name, fqn in connection.execute(query):
@@ -188,11 +190,11 @@ def _references(entity: Stored) -> Rows:
     if _POINTING.isdisjoint(document):
         return frozenset()
     fields = (field for field in _REFERENCE_FIELDS & document.keys() if field not in kept_elsewhere)
-    named = ((field, target) for field in fields for target in document[field] or ())
+    in_lists = ((field, target) for field in fields for target in document[field] or ())
     also = ((field, document[field]) for field in REFERENCES if document.get(field))
     plain = {
         (entity.id, target["id"], field)
-        for field, target in (*named, *also)
+        for field, target in (*in_lists, *also)
         if isinstance(target, dict) and "id" in target
     }
     return frozenset((*plain, *((entity.id, target, field) for field, target in nested_references.pointers(document))))
@@ -212,15 +214,15 @@ def members(entity: Stored) -> Rows:
             return frozenset()
 
 
-def _remove(connection: Connection, table: Table, keys: tuple[str, ...], rows: AbstractSet[Entry]) -> None:
-    for row in sorted(rows):
+def _remove(connection: Connection, table: Table, keys: tuple[str, ...], entries: AbstractSet[Entry]) -> None:
+    for row in sorted(entries):
         values = zip(keys, row, strict=False)
         connection.execute(delete(table).where(*(table.c[key] == value for key, value in values)))
 
 
-def _add(connection: Connection, table: Table, keys: tuple[str, ...], rows: AbstractSet[Entry]) -> None:
-    if rows:
-        connection.execute(insert(table), [dict(zip(keys, row, strict=False)) for row in sorted(rows)])
+def _add(connection: Connection, table: Table, keys: tuple[str, ...], entries: AbstractSet[Entry]) -> None:
+    if entries:
+        connection.execute(insert(table), [dict(zip(keys, row, strict=False)) for row in sorted(entries)])
 
 
 _BY_DOCUMENT = (

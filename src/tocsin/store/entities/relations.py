@@ -26,7 +26,7 @@ _ENTITY = tables.entity.c
 _Select = Any  # Any: SQLAlchemy's select of whatever columns
 
 
-def related(
+def related_entities(
     connection: Connection, relation: Relation, documents: Sequence[Document], scopes: Scopes
 ) -> dict[str, list[Document] | int]:
     """Return the related entities of each entity, or their number; entities without any are left out.
@@ -37,20 +37,20 @@ def related(
         return _in_teams(connection, relation, [document["id"] for document in documents])
     if relation.deep:
         return _deep(connection, relation, documents, scopes)
-    found: dict[str, list[Document] | int] = {}
-    for some in _chunks(relation, [document["id"] for document in documents]):
-        pairs, key = _pairs(relation, some)
+    by_entity: dict[str, list[Document] | int] = {}
+    for chunk in _chunks(relation, [document["id"] for document in documents]):
+        pairs, key = _pairs(relation, chunk)
         if relation.counted:
             visible = in_scopes(scopes, is_sqlite=is_sqlite(connection))
             counted = pairs.where(visible).with_only_columns(key, func.count()).group_by(key)
-            found |= {one: int(number) for one, number in connection.execute(counted)}
+            by_entity |= {entity_id: int(number) for entity_id, number in connection.execute(counted)}
             continue
         listed: dict[str, list[Document]] = defaultdict(list)
-        wanted = pairs.with_only_columns(key, *REFERENCE).order_by(_ENTITY.fqn).limit(relation.at_most)
-        for one, *reference in connection.execute(wanted):
-            listed[one].append(reference_of(*reference))
-        found |= listed
-    return found
+        query = pairs.with_only_columns(key, *REFERENCE).order_by(_ENTITY.fqn).limit(relation.at_most)
+        for entity_id, *reference in connection.execute(query):
+            listed[entity_id].append(reference_of(*reference))
+        by_entity |= listed
+    return by_entity
 
 
 def _chunks(relation: Relation, ids: Sequence[str]) -> Iterable[Sequence[str]]:

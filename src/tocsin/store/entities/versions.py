@@ -55,47 +55,50 @@ class VersionPage:
 
 
 def versions_in(
-    connection: Connection, entity_type: str, asked: VersionsAsked, *, totals: Totals, most_bytes: int | None = None
+    connection: Connection, entity_type: str, selection: VersionsAsked, *, totals: Totals, most_bytes: int | None = None
 ) -> VersionPage:
     """Return a page of the versions of the entities of this type that there are, soft-deleted ones included."""
-    conditions = _conditions(connection, entity_type, asked)
+    conditions = _conditions(connection, entity_type, selection)
     counted = select(func.count()).select_from(tables.entity_version).where(*conditions)
-    question = (entity_type, asked.start_ms, asked.end_ms, asked.visible)
+    question = (entity_type, selection.start_ms, selection.end_ms, selection.visible)
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
     query = select(*_PLACE, *VERSION_TEXT).where(*conditions)
-    found = portion(connection, _placed(query, asked).limit(asked.limit + 1), lambda row: row, most_bytes)
-    more, rows = found.is_cut or len(found) > asked.limit, found[: asked.limit]
-    if asked.before is not None:
-        rows.reverse()
-    has_next = bool(rows) and (asked.before is not None or more)
-    has_previous = bool(rows) and (more if asked.before is not None else asked.after is not None)
+    page = portion(connection, _order(query, selection).limit(selection.limit + 1), lambda row: row, most_bytes)
+    has_more, versions = page.is_cut or len(page) > selection.limit, page[: selection.limit]
+    if selection.before is not None:
+        versions.reverse()
+    has_next = bool(versions) and (selection.before is not None or has_more)
+    has_previous = bool(versions) and (has_more if selection.before is not None else selection.after is not None)
     texts = Texts(connection)
     return VersionPage(
-        [from_text(texts.of(row)) for row in rows],
+        [from_text(texts.of(row)) for row in versions],
         total,
-        after=_cursor(rows[-1]) if has_next else None,
-        before=_cursor(rows[0]) if has_previous else None,
+        after=_cursor(versions[-1]) if has_next else None,
+        before=_cursor(versions[0]) if has_previous else None,
     )
 
 
-def _conditions(connection: Connection, entity_type: str, asked: VersionsAsked) -> list[Any]:  # Any: SQLAlchemy's
-    mine = [_ENTITY.entity_type == entity_type]
-    if asked.visible is not ALWAYS:
-        mine.append(visible_of(connection, entity_type, asked.visible))
+def _conditions(connection: Connection, entity_type: str, selection: VersionsAsked) -> list[Any]:  # Any: SQLAlchemy's
+    conditions = [_ENTITY.entity_type == entity_type]
+    if selection.visible is not ALWAYS:
+        conditions.append(visible_of(connection, entity_type, selection.visible))
     of_type = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type)
     if len(connection.execute(of_type.limit(_FEW + 1)).all()) <= _FEW:
         at_ms = _VERSION.updated_at_ms + 0  # not by the index of times
-        return [at_ms.between(asked.start_ms, asked.end_ms), _VERSION.entity_id.in_(select(_ENTITY.id).where(*mine))]
-    there = select(_ENTITY.id).where(_ENTITY.id == _VERSION.entity_id, *mine).exists()
-    return [_VERSION.updated_at_ms.between(asked.start_ms, asked.end_ms), there]
+        return [
+            at_ms.between(selection.start_ms, selection.end_ms),
+            _VERSION.entity_id.in_(select(_ENTITY.id).where(*conditions)),
+        ]
+    entity_exists = select(_ENTITY.id).where(_ENTITY.id == _VERSION.entity_id, *conditions).exists()
+    return [_VERSION.updated_at_ms.between(selection.start_ms, selection.end_ms), entity_exists]
 
 
-def _placed(query: Select[Any], asked: VersionsAsked) -> Select[Any]:
+def _order(query: Select[Any], selection: VersionsAsked) -> Select[Any]:
     """Return the query with its order, continued after a cursor."""
-    if asked.before is not None:
-        return query.where(tuple_(*_PLACE) > tuple_(*_place(asked.before))).order_by(*_PLACE)
-    if asked.after is not None:
-        query = query.where(tuple_(*_PLACE) < tuple_(*_place(asked.after)))
+    if selection.before is not None:
+        return query.where(tuple_(*_PLACE) > tuple_(*_place(selection.before))).order_by(*_PLACE)
+    if selection.after is not None:
+        query = query.where(tuple_(*_PLACE) < tuple_(*_place(selection.after)))
     return query.order_by(*(column.desc() for column in _PLACE))
 
 

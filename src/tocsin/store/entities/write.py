@@ -57,15 +57,17 @@ def by_value(query: Select[Any], column: str) -> Select[Any]:  # Any: SQLAlchemy
     return query.where(_ENTITY.entity_type == bindparam("entity_type"), _ENTITY[column] == bindparam("value"))
 
 
-def held(query: Select[Any], hold: Hold) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+def with_lock(query: Select[Any], hold: Hold) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
     """Return the query with PostgreSQL's row lock: FOR KEY SHARE, FOR NO KEY UPDATE or FOR UPDATE."""
     return query.with_for_update(read=hold is Hold.SHARED, key_share=hold is not Hold.REMOVE)
 
 
 _FIND = {
-    (column, hold): Prepared(held(by_value(select(*STORED), column), hold)) for column in ("id", "fqn") for hold in Hold
+    (column, hold): Prepared(with_lock(by_value(select(*STORED), column), hold))
+    for column in ("id", "fqn")
+    for hold in Hold
 }
-_REFER = {column: Prepared(held(by_value(select(*REFERENCE), column), Hold.SHARED)) for column in ("id", "fqn")}
+_REFER = {column: Prepared(with_lock(by_value(select(*REFERENCE), column), Hold.SHARED)) for column in ("id", "fqn")}
 
 
 class SqlTransaction:
@@ -135,12 +137,12 @@ class SqlTransaction:
         """Return the entity, soft-deleted or not, and hold it; None if there is none."""
         column, values = lookups(entity_type, key)
         for value in values:
-            wanted = {"entity_type": entity_type, "value": value}
-            row = _FIND[column, hold].run(self._connection, wanted).fetchone()
+            parameters = {"entity_type": entity_type, "value": value}
+            row = _FIND[column, hold].run(self._connection, parameters).fetchone()
             if row:
-                found = entity_of(*row)
-                projections.add_memberships(self._connection, entity_type, [found.document])
-                return found
+                stored = entity_of(*row)
+                projections.add_memberships(self._connection, entity_type, [stored.document])
+                return stored
         return None
 
     def reference(self, entity_type: str, key: Key) -> Document | None:
@@ -150,56 +152,64 @@ class SqlTransaction:
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
         """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
         query = select(*STORED).where(_ENTITY.entity_type.in_(entity_types), lies_under(fqn)).order_by(_ENTITY.fqn)
-        found = self._stored(query, Hold.REMOVE)
+        entities = self._entities_of(query, Hold.REMOVE)
         # A child that was being added while the first look waited for its parent shows in the second.
-        again = self._stored(query, Hold.REMOVE)
-        while len(again) != len(found):
-            found, again = again, self._stored(query, Hold.REMOVE)
+        again = self._entities_of(query, Hold.REMOVE)
+        while len(again) != len(entities):
+            entities, again = again, self._entities_of(query, Hold.REMOVE)
         return again
 
     def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
         """Return every entity that names one of these in a list of references, or carries one of these tags."""
-        found: dict[str, Stored] = {}
+        entities_by_id: dict[str, Stored] = {}
         for which in projections.naming(entity_ids, tags):
             query = select(*STORED).where(_ENTITY.id.in_(which)).order_by(_ENTITY.fqn)
-            found |= {one.id: one for one in self._stored(query, Hold.CHANGE)}
-        for one in found.values():
-            projections.add_memberships(self._connection, one.entity_type, [one.document])
-        return sorted(found.values(), key=lambda one: one.fqn)
+            entities_by_id |= {entity.id: entity for entity in self._entities_of(query, Hold.CHANGE)}
+        for entity in entities_by_id.values():
+            projections.add_memberships(self._connection, entity.entity_type, [entity.document])
+        return sorted(entities_by_id.values(), key=lambda entity: entity.fqn)
 
-    def naming(self, entity_id: str, *, after: str, most: int) -> list[Stored]:
+    def naming(self, entity_id: str, *, after: str, limit: int) -> list[Stored]:
         """Return entities that name this one in a list of references, or that it follows, ``after`` an id."""
         ids: set[str] = set()
-        for which in (*projections.naming([entity_id], []), projections.followed_by(entity_id)):
+        for which in (*projections.naming([entity_id], []), projections.ids_followed_by(entity_id)):
             (column,) = which.selected_columns
-            ids.update(self._run(which.where(column > after).order_by(column).limit(most)).scalars())
-        found: list[Stored] = []
-        for some in chunked(sorted(ids)[:most]):
-            found += self._stored(select(*STORED).where(_ENTITY.id.in_(some)).order_by(_ENTITY.id), Hold.CHANGE)
-        for one in found:
-            projections.add_memberships(self._connection, one.entity_type, [one.document])
-        return found
+            ids.update(self._run(which.where(column > after).order_by(column).limit(limit)).scalars())
+        entities: list[Stored] = []
+        for chunk in chunked(sorted(ids)[:limit]):
+            entities += self._entities_of(
+                select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.id), Hold.CHANGE
+            )
+        for entity in entities:
+            projections.add_memberships(self._connection, entity.entity_type, [entity.document])
+        return entities
 
-    def followed(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
+    def followed_entities(self, user_ids: Sequence[str]) -> list[tuple[Stored, list[str]]]:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
         follow = tables.follow.c
         by_entity: dict[str, list[str]] = {}
-        for some in chunked(sorted(user_ids)):
-            for row in self._run(select(follow.entity_id, follow.user_id).where(follow.user_id.in_(some))):
+        for chunk in chunked(sorted(user_ids)):
+            for row in self._run(select(follow.entity_id, follow.user_id).where(follow.user_id.in_(chunk))):
                 by_entity.setdefault(row.entity_id, []).append(row.user_id)
-        found: list[Stored] = []
-        for some in chunked(sorted(by_entity)):
-            found += self._stored(select(*STORED).where(_ENTITY.id.in_(some)).order_by(_ENTITY.fqn), Hold.CHANGE)
-        return [(one, by_entity[one.id]) for one in sorted(found, key=lambda one: one.fqn)]
+        entities: list[Stored] = []
+        for chunk in chunked(sorted(by_entity)):
+            entities += self._entities_of(
+                select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.fqn), Hold.CHANGE
+            )
+        return [(one, by_entity[one.id]) for one in sorted(entities, key=lambda one: one.fqn)]
 
-    def extended(self, entity_type: str, name: str) -> list[Stored]:
+    def entities_with_property(self, entity_type: str, name: str) -> list[Stored]:
         """Return every entity of this type that has a value of this custom property, held for change."""
         written = _ENTITY.document.contains(to_text({name: 0})[1:-2], autoescape=True)
         query = select(*STORED).where(_ENTITY.entity_type == entity_type, written).order_by(_ENTITY.fqn)
-        found = [one for one in self._stored(query, Hold.CHANGE) if name in (one.document.get("extension") or {})]
-        for one in found:
-            projections.add_memberships(self._connection, entity_type, [one.document])
-        return found
+        entities = [
+            entity
+            for entity in self._entities_of(query, Hold.CHANGE)
+            if name in (entity.document.get("extension") or {})
+        ]
+        for entity in entities:
+            projections.add_memberships(self._connection, entity_type, [entity.document])
+        return entities
 
     def remember_renaming(self, renamed: Stored, new_fqn: str) -> None:
         """Record that an entity and all below it are called by a new name from the entity's event on."""
@@ -215,15 +225,15 @@ class SqlTransaction:
 
     def holder(self, types: Sequence[str], name: str, at_ms: int) -> str | None:
         """Return the id of the entity of these types that was called so at a time, even if it is deleted now."""
-        held = former_names.holders(self._connection, types, name)
-        return former_names.holder_at(held, at_ms)
+        holders = former_names.holders(self._connection, types, name)
+        return former_names.holder_at(holders, at_ms)
 
     def saying(self, entity_type: str, text: str) -> list[Stored]:
         """Return entities of a type whose documents may contain a text, held for change: all that do, and few more."""
         plain = max(re.split(r"\W", text), key=len)  # written the same way in JSON, conditions and patterns
         is_there = _ENTITY.document.contains(plain, autoescape=True)
         query = select(*STORED).where(_ENTITY.entity_type == entity_type, is_there).order_by(_ENTITY.fqn)
-        return self._stored(query, Hold.CHANGE)
+        return self._entities_of(query, Hold.CHANGE)
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
         """Return what an entity at this place inherits if it has nothing of its own."""
@@ -231,9 +241,9 @@ class SqlTransaction:
 
     def version(self, entity_id: str, number: Decimal) -> Document | None:
         """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
-        kept = tables.entity_version.c
+        version_row = tables.entity_version.c
         query = select(*VERSION_TEXT).where(
-            kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number)
+            version_row.entity_id == entity_id, version_row.version_tenths == version_to_tenths(number)
         )
         row = self._run(query).one_or_none()
         return (
@@ -250,8 +260,8 @@ class SqlTransaction:
 
     def forget_version(self, entity_id: str, number: Decimal) -> None:
         """Remove one version of an entity, to be kept again in another form or taken back."""
-        kept = tables.entity_version.c
-        is_it = and_(kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number))
+        version = tables.entity_version.c
+        is_it = and_(version.entity_id == entity_id, version.version_tenths == version_to_tenths(number))
         self._run(delete(tables.entity_version).where(is_it))
         label_names.version_rewritten(self._connection, entity_id, version_to_tenths(number))
 
@@ -276,32 +286,32 @@ class SqlTransaction:
         """Look up who has to do with these entities, which are about to be erased together."""
         self._remembered |= past_relations.relations_of(self._connection, set(entity_ids))
 
-    def erase(self, gone: Stored) -> None:
+    def erase(self, entity: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
-        if gone.id not in self._remembered:
-            self.remember_relations([gone.id])
-        self._relations.end(gone.id, self._remembered.pop(gone.id))
-        self._relations.end(gone.id, past_relations.relations_to(self._connection, gone))
-        self.touched.add(gone.entity_type)
-        rules_revision.note(self._connection, gone, None)
-        tokens.note(self._connection, gone, None)
-        projections.erase(self._connection, gone.id)
-        if gone.entity_type in REMEMBERED:
-            former_names.remember(self._connection, [(gone.entity_type, gone.fqn, gone.id)])
-        self._run(delete(renaming).where(renaming.c.entity_id == gone.id))
-        edges.erase(self._connection, gone.id)
-        self._parts[gone.id] = parts_about(self._connection, gone.id)
-        erase_about(self._connection, gone.id)
-        erase_series(self._connection, gone.id)
-        if gone.entity_type == "user":
-            identities.forget(self._connection, gone.id)
-        self._run(delete(tables.entity).where(_ENTITY.id == gone.id))
+        if entity.id not in self._remembered:
+            self.remember_relations([entity.id])
+        self._relations.end(entity.id, self._remembered.pop(entity.id))
+        self._relations.end(entity.id, past_relations.relations_to(self._connection, entity))
+        self.touched.add(entity.entity_type)
+        rules_revision.note(self._connection, entity, None)
+        tokens.note(self._connection, entity, None)
+        projections.erase(self._connection, entity.id)
+        if entity.entity_type in REMEMBERED:
+            former_names.remember(self._connection, [(entity.entity_type, entity.fqn, entity.id)])
+        self._run(delete(renaming).where(renaming.c.entity_id == entity.id))
+        edges.erase(self._connection, entity.id)
+        self._parts[entity.id] = parts_about(self._connection, entity.id)
+        erase_about(self._connection, entity.id)
+        erase_series(self._connection, entity.id)
+        if entity.entity_type == "user":
+            identities.forget(self._connection, entity.id)
+        self._run(delete(tables.entity).where(_ENTITY.id == entity.id))
 
     def follow(self, entity: Stored, user_id: str) -> bool:
         """Make the user a follower as of the event of this write; False if they already were one."""
         follow = tables.follow.c
-        known = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
-        if self._run(known).first():
+        is_following = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
+        if self._run(is_following).first():
             return False
         row = {"entity_id": entity.id, "user_id": user_id, "entity_type": entity.entity_type}
         self._run(insert(tables.follow), row)
@@ -311,8 +321,8 @@ class SqlTransaction:
     def unfollow(self, entity: Stored, user_id: str) -> bool:
         """Make the user no follower; False if they were none."""
         follow = tables.follow.c
-        gone = delete(tables.follow).where(follow.entity_id == entity.id, follow.user_id == user_id)
-        since = self._run(gone.returning(follow.since_offset)).scalar()
+        deletion = delete(tables.follow).where(follow.entity_id == entity.id, follow.user_id == user_id)
+        since = self._run(deletion.returning(follow.since_offset)).scalar()
         if since is None:
             return False
         relation = {"entity_id": entity.id, "relation": past_relations.FOLLOWER, "since_offset": since}
@@ -334,10 +344,10 @@ class SqlTransaction:
 
     def delete_edge(self, from_id: str, to_id: str) -> None:
         """Remove a lineage edge."""
-        if (gone := edges.remove(self._connection, from_id, to_id)) is not None:
+        if (edge := edges.remove(self._connection, from_id, to_id)) is not None:
             relation = {"entity_id": from_id, "relation": past_relations.DOWNSTREAM, "other_id": to_id}
             name = self._run(select(_ENTITY.fqn).where(_ENTITY.id == to_id)).scalar_one_or_none()
-            self._relations.end(to_id, [relation | gone | {"other_fqn": name}])
+            self._relations.end(to_id, [relation | edge | {"other_fqn": name}])
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
         """Add events to the log, in this order."""
@@ -354,8 +364,8 @@ class SqlTransaction:
             if event.event_type is EventType.ENTITY_DELETED:
                 keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
 
-    def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
-        return [entity_of(*row) for row in self._run(held(query, hold))]
+    def _entities_of(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
+        return [entity_of(*row) for row in self._run(with_lock(query, hold))]
 
 
 def reference_on(connection: Connection, entity_type: str, key: Key) -> Document | None:
@@ -368,7 +378,7 @@ def reference_on(connection: Connection, entity_type: str, key: Key) -> Document
     return None
 
 
-def called(connection: Connection, entity_id: str) -> str:
+def title_of(connection: Connection, entity_id: str) -> str:
     """Return what people call an entity, ``table pg.shop.public.orders``; by its id where it is gone for good."""
     row = connection.execute(select(_ENTITY.entity_type, _ENTITY.fqn).where(_ENTITY.id == entity_id)).first()
     return f"entity {entity_id}" if row is None else f"{row.entity_type} {row.fqn}"

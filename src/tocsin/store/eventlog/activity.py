@@ -11,7 +11,7 @@ from sqlalchemy import CompoundSelect, Engine, Select, select, union_all
 
 from tocsin.model.change import LoggedEvent
 from tocsin.store.engine import reading
-from tocsin.store.eventlog.log import LOGGED, logged_of
+from tocsin.store.eventlog.log import LOGGED, logged_event_of
 from tocsin.store.feed.tables import thread
 from tocsin.store.page_bytes import BoundedList, portion
 from tocsin.store.snapshots import Texts
@@ -27,7 +27,7 @@ class Activity:
     def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
         self._engine, self._page_bytes = engine, page_bytes
 
-    def followed_by(
+    def events_for_follower(
         self,
         user_id: str,
         *,
@@ -44,7 +44,7 @@ class Activity:
         """
         query = (
             select(*LOGGED)
-            .where(change_event.c.entity_id.in_(_followed(user_id)), change_event.c.timestamp_ms >= since_ms)
+            .where(change_event.c.entity_id.in_(_ids_followed(user_id)), change_event.c.timestamp_ms >= since_ms)
             .where(change_event.c.derived.not_like(_FOLLOWED_ONLY))
         )
         if event_types:
@@ -54,17 +54,17 @@ class Activity:
         with reading(self._engine) as connection:
             placed = query.order_by(change_event.c.log_offset.desc()).limit(limit)
             texts = Texts(connection)
-            return portion(connection, placed, lambda row: logged_of(row, texts), self._page_bytes)
+            return portion(connection, placed, lambda row: logged_event_of(row, texts), self._page_bytes)
 
 
-def _followed(user_id: str) -> CompoundSelect[tuple[str]]:
+def _ids_followed(user_id: str) -> CompoundSelect[tuple[str]]:
     """Return the query for the ids of the assets that a user follows, of their tests and of their threads."""
-    mine, table, test = follow.c.user_id == user_id, entity.alias("followed_table").c, entity.alias("test").c
+    of_user, table, test = follow.c.user_id == user_id, entity.alias("followed_table").c, entity.alias("test").c
     tests: Select[tuple[str]] = (
         select(test.id)
         .select_from(follow.join(table.id.table, table.id == follow.c.entity_id))
         .join(test.id.table, (test.fqn > table.fqn + ".") & (test.fqn < table.fqn + "/"))  # "/" comes after "."
-        .where(mine, table.entity_type == "table", test.entity_type == "testCase")
+        .where(of_user, table.entity_type == "table", test.entity_type == "testCase")
     )
-    threads = select(thread.c.id).join(follow, follow.c.entity_id == thread.c.about_id).where(mine)
-    return union_all(select(follow.c.entity_id).where(mine), tests, threads)
+    threads = select(thread.c.id).join(follow, follow.c.entity_id == thread.c.about_id).where(of_user)
+    return union_all(select(follow.c.entity_id).where(of_user), tests, threads)

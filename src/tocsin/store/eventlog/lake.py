@@ -76,7 +76,7 @@ class Lake:
                 return False
             retired = update(lake_segment).where(_ROW.id.in_(ids)).values(state=_RETIRED, changed_at_ms=now_ms)
             connection.execute(retired)
-            connection.execute(update(lake_segment).where(_ROW.id == written.id).values(_kept(written, now_ms)))
+            connection.execute(update(lake_segment).where(_ROW.id == written.id).values(_values_of(written, now_ms)))
         return True
 
     def retire_missing(self, is_there: Callable[[str], bool], *, now_ms: int) -> int:
@@ -86,12 +86,12 @@ class Lake:
         """
         with reading(self._engine) as connection:
             ids = kept_ids(connection)
-        gone = ids[sum(1 for _ in takewhile(is_there, ids)) :]
-        if gone:
+        missing_ids = ids[sum(1 for _ in takewhile(is_there, ids)) :]
+        if missing_ids:
             with writing(self._engine) as connection:
-                retired = update(lake_segment).where(_ROW.id.in_(gone), _ROW.state == _KEPT)
+                retired = update(lake_segment).where(_ROW.id.in_(missing_ids), _ROW.state == _KEPT)
                 connection.execute(retired.values(state=_RETIRED, changed_at_ms=now_ms))
-        return len(gone)
+        return len(missing_ids)
 
     def leftovers(self, *, before_ms: int) -> list[str]:
         """Return the ids of segments that were staged or retired before that moment and are of no use any more."""
@@ -116,9 +116,9 @@ def keep_only(connection: Connection, is_there: Callable[[str], bool]) -> int:
     Its events are then appended again from the log. Returns how many segments were dropped.
     """
     ids = kept_ids(connection)
-    there = tuple(takewhile(is_there, ids))
-    connection.execute(delete(lake_segment).where(_ROW.id.not_in(there)))
-    return len(ids) - len(there)
+    present_ids = tuple(takewhile(is_there, ids))
+    connection.execute(delete(lake_segment).where(_ROW.id.not_in(present_ids)))
+    return len(ids) - len(present_ids)
 
 
 def _end(connection: Connection) -> int:
@@ -131,7 +131,7 @@ def _are_kept(connection: Connection, ids: Collection[str]) -> bool:
     return int(connection.execute(query).scalar_one()) == len(ids)
 
 
-def _kept(written: Segment, now_ms: int) -> dict[str, object]:
+def _values_of(written: Segment, now_ms: int) -> dict[str, object]:
     return {
         "state": _KEPT,
         "event_count": written.event_count,

@@ -29,7 +29,7 @@ from tocsin.store.statements import Prepared
 
 _EVENT = tables.change_event.c
 LOGGED = (_EVENT.log_offset, *EVENT_TEXT, _EVENT.derived)
-"""The columns of which ``logged_of`` makes an event."""
+"""The columns of which ``logged_event_of`` makes an event."""
 
 
 _TAKE = text(POSTGRESQL_TAKE)
@@ -57,13 +57,15 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
     """Add events to the log inside the write transaction; return their offsets, in order."""
     if not events:
         return []
-    rows = rows_to_store(connection, [_row(captured) for captured in events])
-    offsets = _append_sqlite(connection, rows) if is_sqlite(connection) else _append_postgresql(connection, rows)
+    event_rows = rows_to_store(connection, [_row(captured) for captured in events])
+    offsets = (
+        _append_sqlite(connection, event_rows) if is_sqlite(connection) else _append_postgresql(connection, event_rows)
+    )
     add_reports(connection, list(zip(offsets, events, strict=True)))
     return offsets
 
 
-def announced(connection: Connection) -> int:
+def announce_write(connection: Connection) -> int:
     """Return the log offset that precedes a write without an event, inside its transaction.
 
     No reader sees an event above it before the transaction has ended, so that all agree on what came first.
@@ -82,7 +84,7 @@ class EventLog:
         with reading(self._engine) as connection:
             return readable_end(connection)
 
-    def taken(self) -> int:
+    def highest_offset(self) -> int:
         """Return the highest offset that was ever taken: unlike the readable end it never falls back."""
         with reading(self._engine) as connection:
             return int(connection.execute(_LAST if is_sqlite(connection) else _TAKEN).scalar() or 0)
@@ -109,17 +111,17 @@ class EventLog:
     def find(self, event_id: str) -> LoggedEvent | None:
         """Return the event with that id."""
         with reading(self._engine) as connection:
-            found = _logged(connection, select(*LOGGED).where(_EVENT.id == event_id))
-        return found[0] if found else None
+            events = _events_of(connection, select(*LOGGED).where(_EVENT.id == event_id))
+        return events[0] if events else None
 
     def at(self, offsets: Collection[int]) -> dict[int, LoggedEvent]:
         """Return the events at these offsets, by offset."""
-        found: dict[int, LoggedEvent] = {}
+        events: dict[int, LoggedEvent] = {}
         with reading(self._engine) as connection:
-            for some in chunked(sorted(offsets)):
-                query = select(*LOGGED).where(_EVENT.log_offset.in_(some))
-                found |= {one.offset: one for one in _logged(connection, query)}
-        return found
+            for chunk in chunked(sorted(offsets)):
+                query = select(*LOGGED).where(_EVENT.log_offset.in_(chunk))
+                events |= {one.offset: one for one in _events_of(connection, query)}
+        return events
 
     def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> BoundedList[LoggedEvent]:
         """Return the selected events after offset ``after``, at most ``limit`` and a page full, in offset order."""
@@ -128,28 +130,28 @@ class EventLog:
             query = select(*LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
             placed = query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit)
             texts = Texts(connection)
-            return portion(connection, placed, lambda row: logged_of(row, texts), self._page_bytes)
+            return portion(connection, placed, lambda row: logged_event_of(row, texts), self._page_bytes)
 
-    def happened(self, window: Window, *, after: int, through: int) -> tuple[int, int]:
+    def count_happened(self, window: Window, *, after: int, through: int) -> tuple[int, int]:
         """Return how many events between two offsets happened in ``window``, and the last one's offset (or 0)."""
         query = select(func.count(), func.coalesce(func.max(_EVENT.log_offset), 0))
         placed = query.where(_EVENT.log_offset > after, _EVENT.log_offset <= through)
         with reading(self._engine) as connection:
-            count, last = connection.execute(placed.where(*_happened(window))).one()
+            count, last = connection.execute(placed.where(*_within(window))).one()
             return int(count), int(last)
 
     def progress(self, query_name: str) -> int:
         """Return the offset up to which a streaming query has processed every event."""
-        done = tables.pipeline_progress.c
+        progress_row = tables.pipeline_progress.c
         with reading(self._engine) as connection:
-            query = select(done.log_offset).where(done.query_name == query_name)
+            query = select(progress_row.log_offset).where(progress_row.query_name == query_name)
             return int(connection.execute(query).scalar_one_or_none() or 0)
 
     def reported_at_ms(self, query_name: str) -> int | None:
         """Return when a streaming query last reported how far it is (epoch milliseconds), or None if it never did."""
-        done = tables.pipeline_progress.c
+        progress_row = tables.pipeline_progress.c
         with reading(self._engine) as connection:
-            query = select(done.updated_at_ms).where(done.query_name == query_name)
+            query = select(progress_row.updated_at_ms).where(progress_row.query_name == query_name)
             return connection.execute(query).scalar_one_or_none()
 
     def lag(self, query_name: str) -> int:
@@ -172,17 +174,17 @@ def _row(captured: CapturedEvent) -> Row:
     }
 
 
-def _append_sqlite(connection: Connection, rows: list[Row]) -> list[int]:
-    if len(rows) == 1:
-        return [int(_INSERT_EVENT.run(connection, rows[0]).lastrowid)]
-    _INSERT_EVENT.run_for(connection, rows)
+def _append_sqlite(connection: Connection, event_rows: list[Row]) -> list[int]:
+    if len(event_rows) == 1:
+        return [int(_INSERT_EVENT.run(connection, event_rows[0]).lastrowid)]
+    _INSERT_EVENT.run_for(connection, event_rows)
     last = int(connection.execute(_LAST).scalar_one())  # nobody else writes meanwhile, so they are consecutive
-    return list(range(last - len(rows) + 1, last + 1))
+    return list(range(last - len(event_rows) + 1, last + 1))
 
 
-def _append_postgresql(connection: Connection, rows: list[Row]) -> list[int]:
-    offsets = sorted(row[0] for row in connection.execute(_TAKE, {"count": len(rows)}))
-    numbered = zip(offsets, rows, strict=True)
+def _append_postgresql(connection: Connection, event_rows: list[Row]) -> list[int]:
+    offsets = sorted(row[0] for row in connection.execute(_TAKE, {"count": len(event_rows)}))
+    numbered = zip(offsets, event_rows, strict=True)
     _INSERT_AT_OFFSET.run_for(connection, [row | {"log_offset": offset} for offset, row in numbered])
     return offsets
 
@@ -209,8 +211,8 @@ def holds(connection: Connection, position: LogPosition) -> bool:
     """Return whether this is the log that was read up to ``position``, and not shorter."""
     if not position.offset:
         return True
-    found = position_at(connection, position.offset).event_id
-    return position.is_in(_end(connection) if position.event_id is None else position.offset, found)
+    event_id = position_at(connection, position.offset).event_id
+    return position.is_in(_end(connection) if position.event_id is None else position.offset, event_id)
 
 
 def check_holds(connection: Connection, position: LogPosition) -> None:
@@ -224,12 +226,12 @@ def _end(connection: Connection) -> int:
     return max(readable_end(connection), int(connection.execute(_LAST).scalar_one() or 0))
 
 
-def _logged(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above
+def _events_of(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above
     texts = Texts(connection)
-    return [logged_of(row, texts) for row in connection.execute(query)]
+    return [logged_event_of(row, texts) for row in connection.execute(query)]
 
 
-def logged_of(row: Any, texts: Texts) -> LoggedEvent:  # Any: SQLAlchemy's row
+def logged_event_of(row: Any, texts: Texts) -> LoggedEvent:  # Any: SQLAlchemy's row
     """Return the event in a row of ``LOGGED``."""
     return LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(texts.of(row)), from_text(row.derived))
 
@@ -240,14 +242,14 @@ def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's co
         _EVENT.entity_fqn: selection.entity_fqn,
         _EVENT.user_name: selection.user_name,
     }
-    found: list[Any] = [column == value for column, value in equal.items() if value is not None]
-    found += _happened(Window(selection.since_ms, selection.until_ms))
+    conditions: list[Any] = [column == value for column, value in equal.items() if value is not None]
+    conditions += _within(Window(selection.since_ms, selection.until_ms))
     if selection.kinds is not None:
-        found.append(or_(literal(False), *(_is_kind(*kind) for kind in selection.kinds.items())))
-    return found
+        conditions.append(or_(literal(False), *(_is_kind(*kind) for kind in selection.kinds.items())))
+    return conditions
 
 
-def _happened(window: Window) -> list[Any]:  # Any: SQLAlchemy's conditions
+def _within(window: Window) -> list[Any]:  # Any: SQLAlchemy's conditions
     since = [] if window.since_ms is None else [_EVENT.timestamp_ms >= window.since_ms]
     return since if window.until_ms is None else [*since, _EVENT.timestamp_ms <= window.until_ms]
 

@@ -38,7 +38,7 @@ class WaitNotes:
         with suppress(OSError):
             if not self._file.is_file() or self._file.stat().st_size < _ROOM:
                 self._file.touch(mode=0o600)
-                self._file.write_bytes(_padded({}))
+                self._file.write_bytes(_pad({}))
 
     def begin(self, query_name: str, wait: Wait) -> None:
         """Note that a query waits."""
@@ -61,12 +61,12 @@ class WaitNotes:
             return {}
 
     def _write(self, noted: dict[str, Wait]) -> None:
-        content = _padded(noted)
+        content = _pad(noted)
         with suppress(OSError), self._file.open("r+b", buffering=0) as file:
             if len(content) == _ROOM:
                 file.write(content)
                 os.fsync(file.fileno())
 
 
-def _padded(noted: dict[str, Wait]) -> bytes:
+def _pad(noted: dict[str, Wait]) -> bytes:
     return json.dumps(noted).encode().ljust(_ROOM)

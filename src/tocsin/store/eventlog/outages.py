@@ -50,17 +50,17 @@ class Waits:
 
     def health(self) -> list[QueryHealth]:
         """Return how each streaming query that ever ran fares, by name."""
-        done, wait = pipeline_progress.c, pipeline_wait.c
+        progress, wait = pipeline_progress.c, pipeline_wait.c
         query = (
-            select(done.query_name, done.log_offset, done.updated_at_ms, wait.fault, wait.since_ms)
-            .join_from(pipeline_progress, pipeline_wait, done.query_name == wait.query_name, isouter=True)
-            .where(done.query_name.like("%\\_stream", escape="\\"))  # others note there how far they are, too
-            .order_by(done.query_name)
+            select(progress.query_name, progress.log_offset, progress.updated_at_ms, wait.fault, wait.since_ms)
+            .join_from(pipeline_progress, pipeline_wait, progress.query_name == wait.query_name, isouter=True)
+            .where(progress.query_name.like("%\\_stream", escape="\\"))  # others note there how far they are, too
+            .order_by(progress.query_name)
         )
         with reading(self._engine) as connection:
-            found = [QueryHealth(*row) for row in connection.execute(query)]
+            states = [QueryHealth(*row) for row in connection.execute(query)]
         noted = self._notes.all() if self._notes is not None else {}
-        return [one if one.waits_for else _with(one, noted.get(one.query_name)) for one in found]
+        return [one if one.waits_for else _with(one, noted.get(one.query_name)) for one in states]
 
 
 def _with(health: QueryHealth, wait: Wait | None) -> QueryHealth:

@@ -14,8 +14,8 @@ def processed_through(connection: Connection) -> int:
 
     A query that reads only reports has passed everything before the next report.
     """
-    done = pipeline_progress.c
-    query = select(done.query_name, done.log_offset).where(done.query_name.in_(READERS))
+    progress = pipeline_progress.c
+    query = select(progress.query_name, progress.log_offset).where(progress.query_name.in_(READERS))
     at = {name: int(offset) for name, offset in connection.execute(query)}
     through = at.get(MATCH_STREAM, 0)
     report = status_report.c.log_offset

@@ -27,11 +27,11 @@ def add_reports(connection: Connection, events: Sequence[tuple[int, CapturedEven
 
     Hard deletes of entities with reports are indexed as well, so that their streaks can be dropped.
     """
-    gone = [one.event.entity_id for _, one in events if one.event.event_type is EventType.ENTITY_DELETED]
-    ended = _known(connection, gone) if gone else frozenset[str]()
-    rows = [row for offset, one in events if (row := _row(offset, one, ended)) is not None]
-    if rows:
-        connection.execute(_INSERT, rows)
+    deleted_ids = [one.event.entity_id for _, one in events if one.event.event_type is EventType.ENTITY_DELETED]
+    ended = _ids_with_reports(connection, deleted_ids) if deleted_ids else frozenset[str]()
+    report_rows = [row for offset, one in events if (row := _row(offset, one, ended)) is not None]
+    if report_rows:
+        connection.execute(_INSERT, report_rows)
 
 
 def _row(offset: int, captured: CapturedEvent, ended: frozenset[str]) -> dict[str, object] | None:
@@ -40,22 +40,22 @@ def _row(offset: int, captured: CapturedEvent, ended: frozenset[str]) -> dict[st
     is_end = event.event_type is EventType.ENTITY_DELETED
     if report is None and not (is_end and event.entity_id in ended):
         return None
-    said = None if report is None or is_end else report
+    stated = None if report is None or is_end else report
     return {
         "log_offset": offset,
         "entity_id": event.entity_id,
-        "verdict": said and said.verdict and said.verdict[:_LONGEST_VERDICT],
-        "reported_at_ms": said and said.at_ms,
+        "verdict": stated and stated.verdict and stated.verdict[:_LONGEST_VERDICT],
+        "reported_at_ms": stated and stated.at_ms,
     }
 
 
-def _known(connection: Connection, entity_ids: Sequence[str]) -> frozenset[str]:
+def _ids_with_reports(connection: Connection, entity_ids: Sequence[str]) -> frozenset[str]:
     """Return which of these entities have reported something."""
-    found = set[str]()
-    for some in chunked(entity_ids):
-        reported = select(status_report.c.entity_id).where(status_report.c.entity_id.in_(some))
-        found.update(connection.execute(reported.distinct()).scalars())
-    return frozenset(found)
+    reporting = set[str]()
+    for chunk in chunked(entity_ids):
+        reported = select(status_report.c.entity_id).where(status_report.c.entity_id.in_(chunk))
+        reporting.update(connection.execute(reported.distinct()).scalars())
+    return frozenset(reporting)
 
 
 class Reports:
@@ -66,17 +66,17 @@ class Reports:
 
     def before(self, logged: LoggedEvent) -> list[StatusReport]:
         """Return what the entity of ``logged`` reported before it, in the order of the log."""
-        one = status_report.c
+        place = status_report.c
         query = (
             select(change_event.c.derived, change_event.c.timestamp_ms)
-            .join(status_report, one.log_offset == change_event.c.log_offset)
-            .where(one.entity_id == logged.event.entity_id, one.log_offset < logged.offset)
-            .order_by(one.log_offset)
+            .join(status_report, place.log_offset == change_event.c.log_offset)
+            .where(place.entity_id == logged.event.entity_id, place.log_offset < logged.offset)
+            .order_by(place.log_offset)
         )
         with reading(self._engine) as connection:
-            rows = connection.execute(query)
-            found = (report_in(from_text(derived), timestamp_ms) for derived, timestamp_ms in rows)
-            return [report for report in found if report is not None]
+            events = connection.execute(query)
+            reports = (report_in(from_text(derived), timestamp_ms) for derived, timestamp_ms in events)
+            return [report for report in reports if report is not None]
 
     def newest(self) -> int:
         """Return the offset of the last report, or of a reporting entity's last hard delete; 0 when there is none."""
@@ -85,25 +85,25 @@ class Reports:
 
     def first_between(self, after: int, through: int) -> int | None:
         """Return the offset of the first report above one offset, through another; None if there is none."""
-        one = status_report.c.log_offset
+        place = status_report.c.log_offset
         with reading(self._engine) as connection:
-            found = connection.execute(select(func.min(one)).where(one > after, one <= through)).scalar()
-            return None if found is None else int(found)
+            offset = connection.execute(select(func.min(place)).where(place > after, place <= through)).scalar()
+            return None if offset is None else int(offset)
 
     def live(self, entity_ids: Sequence[str]) -> dict[str, str]:
         """Return the type of each of these entities that is not deleted."""
-        one, found = entity.c, dict[str, str]()
+        columns, types = entity.c, dict[str, str]()
         with reading(self._engine) as connection:
-            for some in chunked(entity_ids):
-                query = select(one.id, one.entity_type).where(one.id.in_(some), one.deleted.is_(False))
-                found |= {row.id: row.entity_type for row in connection.execute(query)}
-        return found
+            for chunk in chunked(entity_ids):
+                query = select(columns.id, columns.entity_type).where(columns.id.in_(chunk), columns.deleted.is_(False))
+                types |= {row.id: row.entity_type for row in connection.execute(query)}
+        return types
 
-    def reported(self, event_ids: Sequence[str]) -> set[str]:
+    def logged_ids(self, event_ids: Sequence[str]) -> set[str]:
         """Return which of these events the log has."""
-        found = set[str]()
+        ids = set[str]()
         with reading(self._engine) as connection:
-            for some in chunked(event_ids):
-                query = select(change_event.c.id).where(change_event.c.id.in_(some))
-                found |= set(connection.execute(query).scalars())
-        return found
+            for chunk in chunked(event_ids):
+                query = select(change_event.c.id).where(change_event.c.id.in_(chunk))
+                ids |= set(connection.execute(query).scalars())
+        return ids

@@ -73,27 +73,29 @@ class FeedQuery:
 
 def conditions_of(connection: Connection, query: FeedQuery) -> list[Condition]:
     """Return the SQL conditions of ``query``, without its cursors."""
-    found: list[Condition] = [_THREAD.resolved == query.resolved]
+    conditions: list[Condition] = [_THREAD.resolved == query.resolved]
     if query.about_id is not None:
-        found += [_THREAD.about_id == query.about_id, lies_at(query.steps)]
+        conditions += [_THREAD.about_id == query.about_id, lies_at(query.steps)]
     if query.kind is not None:
-        found.append(_THREAD.kind == query.kind.value)
+        conditions.append(_THREAD.kind == query.kind.value)
     if query.kind is ThreadType.TASK and query.task_status is not None:
-        found.append(_THREAD.task_status == query.task_status.value)
+        conditions.append(_THREAD.task_status == query.task_status.value)
     if query.kind is ThreadType.ANNOUNCEMENT and query.active is not None:
         stands = and_(_THREAD.start_ms <= query.active_at_ms, _THREAD.end_ms >= query.active_at_ms)
-        found.append(stands if query.active else ~stands)
+        conditions.append(stands if query.active else ~stands)
     if query.user_id is not None:
-        found.append(_concerns(query, query.user_id, [query.user_id, *sorted(teams_of(connection, query.user_id))]))
-    return found
+        conditions.append(
+            _concerns(query, query.user_id, [query.user_id, *sorted(teams_of(connection, query.user_id))])
+        )
+    return conditions
 
 
-def counted(connection: Connection, query: FeedQuery) -> list[Condition]:
+def conditions_to_count(connection: Connection, query: FeedQuery) -> list[Condition]:
     """Return the conditions of the threads that ``query`` asks for, about assets that may be seen, to count them."""
     conditions = conditions_of(connection, query)
     if query.scopes:
-        seen = select(entity.c.id).where(in_scopes(query.scopes, is_sqlite=is_sqlite(connection)))
-        conditions.append(_THREAD.about_id.in_(seen))
+        visible_ids = select(entity.c.id).where(in_scopes(query.scopes, is_sqlite=is_sqlite(connection)))
+        conditions.append(_THREAD.about_id.in_(visible_ids))
     return conditions
 
 

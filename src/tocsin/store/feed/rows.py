@@ -67,8 +67,8 @@ class SqlThreads:
 
     def next_task_number(self, thread_id: str) -> int:
         """Return the number of a new task; no number is ever given twice."""
-        made = self._run(insert(task_number).returning(task_number.c.number), {"thread_id": thread_id})
-        return int(made.scalar_one())
+        inserted = self._run(insert(task_number).returning(task_number.c.number), {"thread_id": thread_id})
+        return int(inserted.scalar_one())
 
     def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
         """Return whether another announcement about the asset is active at any time between the two."""
@@ -98,8 +98,8 @@ class SqlThreads:
 
     def put_post(self, thread_id: str, post: Document) -> None:
         """Add a post, or replace the one of its id."""
-        known = update(thread_post).where(_POST.id == post["id"]).values(document=to_text(post))
-        if self._run(known).rowcount == 0:
+        replacement = update(thread_post).where(_POST.id == post["id"]).values(document=to_text(post))
+        if self._run(replacement).rowcount == 0:
             row = {"id": post["id"], "thread_id": thread_id, "posted_at_ms": post["postTs"], "document": to_text(post)}
             self._run(insert(thread_post), row)
 
@@ -109,23 +109,23 @@ class SqlThreads:
         self._run(delete(thread_part).where(_PART.thread_id == thread_id, _PART.place == post_id))
         self._run(delete(thread_post).where(_POST.id == post_id))
 
-    def set_parts(self, thread_id: str, part: ThreadPart, place: str, taken: Sequence[PartTaken]) -> None:
+    def set_parts(self, thread_id: str, part: ThreadPart, place: str, participants: Sequence[PartTaken]) -> None:
         """Make these, and no others, those who have this part at this place; who had it already keeps their place."""
-        there = (_PART.thread_id == thread_id, _PART.part == part.value, _PART.place == place)
-        before = set(self._run(select(_PART.principal_id).where(*there)).scalars())
-        after = {one.principal_id: one for one in taken}
-        if gone := before - after.keys():
-            lost = (*there, _PART.principal_id.in_(sorted(gone)))
-            self._remember(thread_id, *lost[1:])
-            self._run(delete(thread_part).where(*lost))
+        at_place = (_PART.thread_id == thread_id, _PART.part == part.value, _PART.place == place)
+        before = set(self._run(select(_PART.principal_id).where(*at_place)).scalars())
+        after = {one.principal_id: one for one in participants}
+        if leaving := before - after.keys():
+            leaving_parts = (*at_place, _PART.principal_id.in_(sorted(leaving)))
+            self._remember(thread_id, *leaving_parts[1:])
+            self._run(delete(thread_part).where(*leaving_parts))
         if new := sorted(after.keys() - before):
             self._run(insert(thread_part), [_part_row(thread_id, after[one]) for one in new])
 
     def _remember(self, thread_id: str, *which: ColumnElement[bool]) -> None:
         """Keep who has a part in a thread until now, for readers of earlier events; ``place_parts`` says until when."""
-        lost = _KEPT.where(_PART.thread_id == thread_id, _PART.at_offset > 0, *which)
-        columns = [column.name for column in lost.selected_columns]
-        self._run(insert(tombstone_part).from_select([*columns, "log_offset"], lost.add_columns(literal(0))))
+        leaving_parts = _KEPT.where(_PART.thread_id == thread_id, _PART.at_offset > 0, *which)
+        columns = [column.name for column in leaving_parts.selected_columns]
+        self._run(insert(tombstone_part).from_select([*columns, "log_offset"], leaving_parts.add_columns(literal(0))))
 
     def teams_of(self, user_id: str) -> frozenset[str]:
         """Return the ids of the teams a user is in, and of all above those."""
@@ -136,8 +136,8 @@ def place_parts(connection: Connection, thread_id: str, log_offset: int) -> None
     """Record the event of a thread at which participants joined in this transaction, and before which others left."""
     new = update(thread_part).where(_PART.thread_id == thread_id, _PART.at_offset == 0)
     connection.execute(new.values(at_offset=log_offset))
-    left = update(tombstone_part).where(_GONE.thread_id == thread_id, _GONE.log_offset == 0)
-    connection.execute(left.values(log_offset=log_offset - 1))
+    departures = update(tombstone_part).where(_GONE.thread_id == thread_id, _GONE.log_offset == 0)
+    connection.execute(departures.values(log_offset=log_offset - 1))
 
 
 def erase_about(connection: Connection, entity_id: str) -> None:
@@ -175,13 +175,13 @@ def id_of_task(connection: Connection, number: int) -> str | None:
 
 def teams_of(connection: Connection, user_id: str) -> frozenset[str]:
     """Return the ids of the teams a user is in, and of all above those."""
-    found: set[str] = set()
+    team_ids: set[str] = set()
     frontier = {user_id}
     while frontier:
         query = select(membership.c.team_id).where(membership.c.member_id.in_(sorted(frontier)))
-        frontier = set(connection.execute(query).scalars()) - found
-        found |= frontier
-    return frozenset(found)
+        frontier = set(connection.execute(query).scalars()) - team_ids
+        team_ids |= frontier
+    return frozenset(team_ids)
 
 
 def thread_of(row: Any) -> StoredThread:  # Any: SQLAlchemy's row
@@ -191,29 +191,29 @@ def thread_of(row: Any) -> StoredThread:  # Any: SQLAlchemy's row
     )
 
 
-def _row(one: StoredThread) -> documents.Row:
-    announcement = one.document.get("announcement") or {}
+def _row(stored_thread: StoredThread) -> documents.Row:
+    announcement = stored_thread.document.get("announcement") or {}
     return {
-        "id": one.id,
-        "kind": one.kind,
-        "about_id": one.about_id,
-        "about_type": one.about_type,
-        "steps": joined(one.steps),
-        "created_by_id": one.created_by_id,
-        "task_status": one.task.get("status"),
+        "id": stored_thread.id,
+        "kind": stored_thread.kind,
+        "about_id": stored_thread.about_id,
+        "about_type": stored_thread.about_type,
+        "steps": joined(stored_thread.steps),
+        "created_by_id": stored_thread.created_by_id,
+        "task_status": stored_thread.task.get("status"),
         "start_ms": announcement.get("startTime"),
         "end_ms": announcement.get("endTime"),
-        "resolved": one.document["resolved"],
-        "updated_at_ms": one.document["updatedAt"],
-        "document": to_text(one.document),
+        "resolved": stored_thread.document["resolved"],
+        "updated_at_ms": stored_thread.document["updatedAt"],
+        "document": to_text(stored_thread.document),
     }
 
 
-def _part_row(thread_id: str, one: PartTaken) -> documents.Row:
+def _part_row(thread_id: str, participant: PartTaken) -> documents.Row:
     return {
         "thread_id": thread_id,
-        "part": one.part.value,
-        "principal_id": one.principal_id,
-        "principal_type": one.principal_type,
-        "place": one.place,
+        "part": participant.part.value,
+        "principal_id": participant.principal_id,
+        "principal_type": participant.principal_type,
+        "place": participant.place,
     }

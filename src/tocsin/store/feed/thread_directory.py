@@ -34,15 +34,15 @@ def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind)
 
     A mention is notified once, by the event that made it; participants are notified of all later events.
     """
-    known = _query(relation, _PART, literal(NO_END))
-    gone = _query(relation, _GONE, _GONE.log_offset).group_by(_GONE.log_offset)
-    for some in chunked(sorted(ids)):
+    current = _query(relation, _PART, literal(NO_END))
+    past = _query(relation, _GONE, _GONE.log_offset).group_by(_GONE.log_offset)
+    for chunk in chunked(sorted(ids)):
         spans = defaultdict[tuple[str, str, str], list[_Span]](list)
-        for query, part in ((known, _PART), (gone, _GONE)):
-            for *who, at, until in connection.execute(query.where(part.thread_id.in_(some))):
+        for query, part in ((current, _PART), (past, _GONE)):
+            for *who, at, until in connection.execute(query.where(part.thread_id.in_(chunk))):
                 spans[tuple(who)].append(_span(relation, at, until))
-        for (thread_id, principal_id, principal_type), held in spans.items():
-            for span in _joined(held):
+        for (thread_id, principal_id, principal_type), own_spans in spans.items():
+            for span in _merge(own_spans):
                 yield Principal(relation, principal_id, principal_type, thread_id, "", *span)
 
 
@@ -62,7 +62,7 @@ def _span(relation: ReasonKind, at_offset: int, until_offset: int) -> _Span:
     return at_offset + (relation is ReasonKind.PARTICIPANT), until_offset
 
 
-def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:
+def _merge(spans: Iterable[_Span]) -> Iterator[_Span]:
     """Yield spans of the same events in order; those that overlap are one."""
     joined: _Span | None = None
     for since, until in sorted(spans):

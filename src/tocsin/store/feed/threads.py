@@ -21,7 +21,15 @@ from tocsin.store.chunks import chunked
 from tocsin.store.cursors import not_a_cursor
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
-from tocsin.store.feed.filters import FeedQuery, FilterType, ThreadCursor, conditions_of, counted, lies_at, lies_before
+from tocsin.store.feed.filters import (
+    FeedQuery,
+    FilterType,
+    ThreadCursor,
+    conditions_of,
+    conditions_to_count,
+    lies_at,
+    lies_before,
+)
 from tocsin.store.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
 from tocsin.store.feed.tables import thread, thread_post
 from tocsin.store.tables import entity
@@ -62,7 +70,7 @@ class Feed:
             row = connection.execute(select(*THREAD_COLUMNS).where(_THREAD.id == thread_id)).one_or_none()
             if row is None:
                 raise NotFound(f"thread {thread_id} not found")
-            return _shown(connection, [thread_of(row)], posts)[0]
+            return _thread_documents(connection, [thread_of(row)], posts)[0]
 
     def id_of_task(self, number: int) -> str:
         """Return the id of the thread that is the task of this number.
@@ -72,10 +80,10 @@ class Feed:
         NotFound : there is no such task
         """
         with reading(self._engine) as connection:
-            found = id_of_task(connection, number)
-        if found is None:
+            thread_id = id_of_task(connection, number)
+        if thread_id is None:
             raise NotFound(f"task {number} not found")
-        return found
+        return thread_id
 
     def posts(self, thread_id: str) -> list[Document]:
         """Return all posts of a thread, oldest first."""
@@ -88,15 +96,15 @@ class Feed:
         backwards = query.before is not None
         with reading(self._engine) as connection:
             conditions, total = conditions_of(connection, query), _how_many(connection, query)
-            found, unseen = _seen(connection, query, conditions, _Asked(sees, limit + 1))
-            onward = _place(found[limit - 1]) if len(found) > limit else unseen
-            found = found[:limit]
-            back = _place(found[0]) if found and (query.before or query.after) else None
+            threads, unseen = _visible_threads(connection, query, conditions, _Viewer(sees, limit + 1))
+            onward = _place(threads[limit - 1]) if len(threads) > limit else unseen
+            threads = threads[:limit]
+            back = _place(threads[0]) if threads and (query.before or query.after) else None
             if backwards:
-                found.reverse()
-            shown = _shown(connection, found, posts)
+                threads.reverse()
+            documents = _thread_documents(connection, threads, posts)
         after, before = (back, onward) if backwards else (onward, back)
-        return ThreadPage(shown, total, after=after, before=before)
+        return ThreadPage(documents, total, after=after, before=before)
 
     def counts(self, asset: Document, steps: tuple[str, ...], *, now_ms: int) -> list[Document]:
         """Return upstream's thread counts: one for the asset, and for each part of it, that has threads."""
@@ -118,21 +126,21 @@ class Feed:
 
         It counts what these scopes may see.
         """
-        mine = FeedQuery(user_id=user_id, scopes=scopes)
-        tasks = replace(mine, kind=ThreadType.TASK)
-        asked = {
-            "conversationCount": replace(mine, kind=ThreadType.CONVERSATION),
+        of_person = FeedQuery(user_id=user_id, scopes=scopes)
+        tasks = replace(of_person, kind=ThreadType.TASK)
+        queries = {
+            "conversationCount": replace(of_person, kind=ThreadType.CONVERSATION),
             "openTaskCount": replace(tasks, task_status=TaskStatus.OPEN),
             "closedTaskCount": replace(tasks, task_status=TaskStatus.CLOSED),
             "totalTaskCount": tasks,
-            "mentionCount": replace(mine, filter_type=FilterType.MENTIONS),
+            "mentionCount": replace(of_person, filter_type=FilterType.MENTIONS),
         }
         with reading(self._engine) as connection:
-            return [{"entityLink": link} | {key: _how_many(connection, query) for key, query in asked.items()}]
+            return [{"entityLink": link} | {key: _how_many(connection, query) for key, query in queries.items()}]
 
 
 def _how_many(connection: Connection, query: FeedQuery) -> int:
-    conditions = counted(connection, query)
+    conditions = conditions_to_count(connection, query)
     return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
 
 
@@ -164,15 +172,15 @@ class _Count:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Viewer:
     """Who asks, and how many threads they want."""
 
     sees: Sees
-    wanted: int
+    limit: int
 
 
-def _seen(
-    connection: Connection, query: FeedQuery, conditions: Sequence[Any], asked: _Asked
+def _visible_threads(
+    connection: Connection, query: FeedQuery, conditions: Sequence[Any], viewer: _Viewer
 ) -> tuple[list[StoredThread], ThreadCursor | None]:
     """Return the next threads that may be seen, in the direction of the page.
 
@@ -180,43 +188,47 @@ def _seen(
     """
     backwards, at = query.before is not None, query.before or query.after
     order = (_THREAD.updated_at_ms, _THREAD.id) if backwards else (_THREAD.updated_at_ms.desc(), _THREAD.id.desc())
-    known: dict[tuple[str, str], bool] = {}
-    found: list[StoredThread] = []
+    visibility: dict[tuple[str, str], bool] = {}
+    visible: list[StoredThread] = []
     looked_at = 0
-    while len(found) < asked.wanted and looked_at < max(asked.wanted, _MOST_LOOKED_AT):
-        some = select(*THREAD_COLUMNS).where(*conditions, *lies_before(at, backwards=backwards)).order_by(*order)
-        at_once = max(asked.wanted, _AT_ONCE) if looked_at else asked.wanted
-        threads = [thread_of(row) for row in connection.execute(some.limit(at_once))]
+    while len(visible) < viewer.limit and looked_at < max(viewer.limit, _MOST_LOOKED_AT):
+        ordered = select(*THREAD_COLUMNS).where(*conditions, *lies_before(at, backwards=backwards)).order_by(*order)
+        at_once = max(viewer.limit, _AT_ONCE) if looked_at else viewer.limit
+        threads = [thread_of(row) for row in connection.execute(ordered.limit(at_once))]
         looked_at += len(threads)
-        for one in threads:
-            asset = (one.about_type, one.about_id)
-            if asset not in known:
-                known[asset] = asked.sees(*asset)
-            if known[asset]:
-                found.append(one)
+        for stored_thread in threads:
+            asset = (stored_thread.about_type, stored_thread.about_id)
+            if asset not in visibility:
+                visibility[asset] = viewer.sees(*asset)
+            if visibility[asset]:
+                visible.append(stored_thread)
         if len(threads) < at_once:
-            return found[: asked.wanted], None
+            return visible[: viewer.limit], None
         at = _place(threads[-1])
-    return found[: asked.wanted], at
+    return visible[: viewer.limit], at
 
 
-def _shown(connection: Connection, threads: Sequence[StoredThread], posts: int) -> list[Document]:
+def _thread_documents(connection: Connection, threads: Sequence[StoredThread], posts: int) -> list[Document]:
     """Return threads as they are shown, with what they refer to as it is called now."""
-    named = _references(connection, {one.about_id for one in threads} | set(_assignee_ids(threads)))
-    shown = []
-    for one in threads:
-        latest = latest_posts(connection, one.id, posts) if posts and one.document["postsCount"] else []
-        asset = named.get(one.about_id)
+    references = _references(
+        connection, {stored_thread.about_id for stored_thread in threads} | set(_assignee_ids(threads))
+    )
+    documents = []
+    for stored_thread in threads:
+        latest = (
+            latest_posts(connection, stored_thread.id, posts) if posts and stored_thread.document["postsCount"] else []
+        )
+        asset = references.get(stored_thread.about_id)
         if asset is None:
-            raise NotFound(f"{one.about_type} {one.about_id} not found")
-        shown.append(_with_assignees(thread_document(one, asset, latest), named))
-    return shown
+            raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+        documents.append(_with_assignees(thread_document(stored_thread, asset, latest), references))
+    return documents
 
 
-def _with_assignees(document: Document, named: dict[str, Document]) -> Document:
+def _with_assignees(document: Document, references: dict[str, Document]) -> Document:
     if "task" not in document:
         return document
-    assignees = [named.get(one["id"], one) for one in document["task"]["assignees"]]
+    assignees = [references.get(one["id"], one) for one in document["task"]["assignees"]]
     return document | {"task": document["task"] | {"assignees": assignees}}
 
 
@@ -225,15 +237,15 @@ def _assignee_ids(threads: Iterable[StoredThread]) -> Iterable[str]:
 
 
 def _references(connection: Connection, ids: set[str]) -> dict[str, Document]:
-    found: dict[str, Document] = {}
-    for some in chunked(sorted(ids)):
-        query = select(*REFERENCE).where(entity.c.id.in_(some))
-        found |= {row.id: reference_of(*row) for row in connection.execute(query)}
-    return found
+    references: dict[str, Document] = {}
+    for chunk in chunked(sorted(ids)):
+        query = select(*REFERENCE).where(entity.c.id.in_(chunk))
+        references |= {row.id: reference_of(*row) for row in connection.execute(query)}
+    return references
 
 
-def _place(one: StoredThread) -> ThreadCursor:
-    return ThreadCursor(one.document["updatedAt"], one.id)
+def _place(thread: StoredThread) -> ThreadCursor:
+    return ThreadCursor(thread.document["updatedAt"], thread.id)
 
 
 def place_of(cursor: str, field: str) -> ThreadCursor:

@@ -92,8 +92,8 @@ def _dangling(connection: Connection, pointer: Pointer) -> Iterator[Finding]:
     table, column, to = pointer
     target, key = to.table.alias("target"), table.c[column]
     match = key == target.c[to.name]
-    own = tuple(table.primary_key.columns)
-    query = select(key, *own).outerjoin(target, match).where(key.is_not(None), target.c[to.name].is_(None))
+    primary_key = tuple(table.primary_key.columns)
+    query = select(key, *primary_key).outerjoin(target, match).where(key.is_not(None), target.c[to.name].is_(None))
     for value, *row in connection.execute(query):
         repairable = str(value) if (table, column) in _WITH_ENTITY or table is person else None
         where = f"{table.name} {' '.join(map(str, row))}"
@@ -104,11 +104,16 @@ def measure_log(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find readers that are further than the log is, and a sequence that stands before its end."""
     end = max(readable_end(connection), connection.execute(select(func.max(change_event.c.log_offset))).scalar() or 0)
     if not is_sqlite(connection) and (last := connection.execute(_LAST).scalar()) and last > readable_end(connection):
-        taken = connection.execute(_TAKEN).scalar_one()
-        if taken < last:  # and not just a writer that is at it
-            what = f"the sequence is at {taken}, before the end of the log, {last}: writes and readers stop there"
-            yield Finding(Damage.WRONG_OFFSET, "change_event_log_offset_seq", what)
-    done = pipeline_progress.c
-    for name, offset in connection.execute(select(done.query_name, done.log_offset).where(done.log_offset > end)):
+        sequence_offset = connection.execute(_TAKEN).scalar_one()
+        if sequence_offset < last:  # and not just a writer that is at it
+            problem = (
+                f"the sequence is at {sequence_offset}, before the end of the log, {last}: "
+                "writes and readers stop there"
+            )
+            yield Finding(Damage.WRONG_OFFSET, "change_event_log_offset_seq", problem)
+    progress = pipeline_progress.c
+    for name, offset in connection.execute(
+        select(progress.query_name, progress.log_offset).where(progress.log_offset > end)
+    ):
         yield Finding(Damage.WRONG_OFFSET, f"pipeline_progress {name}", f"{offset} is beyond the end of the log, {end}")
     advance(1)

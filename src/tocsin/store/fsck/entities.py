@@ -30,28 +30,28 @@ _COLUMNS = ("fqn", "name", "parent_id", "version_tenths", "updated_at_ms", "upda
 def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find entities that differ from their documents or versions, or whose rows do."""
     after, texts = "", Texts(connection)
-    while rows := _next(connection, after):
-        after = rows[-1]["id"]
+    while entity_rows := _next(connection, after):
+        after = entity_rows[-1]["id"]
         readable: list[Stored] = []
-        renamed_labels = new_names(connection, [row["id"] for row in rows])
-        for row in rows:
-            stored = stored_of(row)
+        renamed_labels = new_names(connection, [row["id"] for row in entity_rows])
+        for row in entity_rows:
+            stored = readable_entity(row)
             if stored is None:
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, a {row['entity_type']}")
                 continue
             try:
                 later = renamed_labels.get(stored.id, [])
-                found = [*_columns(row, stored), *_newest(row, stored, texts, later)]
-                projections.projected(stored)
+                findings = [*_columns(row, stored), *_newest(row, stored, texts, later)]
+                projections.projected_rows(stored)
             except DAMAGED as error:
-                what = f"its document, a {row['entity_type']}, or one of its columns: {error!r}"
-                yield Finding(Damage.UNREADABLE, f"entity {row['id']}", what)
+                problem = f"its document, a {row['entity_type']}, or one of its columns: {error!r}"
+                yield Finding(Damage.UNREADABLE, f"entity {row['id']}", problem)
                 continue
             readable.append(stored)
-            yield from found
+            yield from findings
         yield from _names(connection, readable)
         yield from _rows(connection, readable)
-        advance(len(rows))
+        advance(len(entity_rows))
 
 
 def _next(connection: Connection, after: str) -> Sequence[Row]:
@@ -62,7 +62,7 @@ def _next(connection: Connection, after: str) -> Sequence[Row]:
     return [dict(row) for row in connection.execute(page).mappings()]
 
 
-def stored_of(row: Row) -> Stored | None:
+def readable_entity(row: Row) -> Stored | None:
     """Return the entity that a row holds, or None if its document cannot be read or is of no known type."""
     try:
         document = orjson.loads(row["document"])
@@ -77,11 +77,11 @@ def _columns(row: Row, stored: Stored) -> Iterator[Finding]:
     document = stored.document
     where, says = f"entity {stored.id}", (document.get("id"), document.get("fullyQualifiedName"))
     if says != (row["id"], row["fqn"]) or document.get("version") != row["version_tenths"] / 10:
-        what = f"{row['fqn']} {row['version_tenths'] / 10} contains version {document.get('version')} of {says[1]}"
-        yield Finding(Damage.NOT_NEWEST, where, what)
+        problem = f"{row['fqn']} {row['version_tenths'] / 10} contains version {document.get('version')} of {says[1]}"
+        yield Finding(Damage.NOT_NEWEST, where, problem)
         return
-    made = entity_row(stored, "")
-    if wrong := [key for key in _COLUMNS if made[key] != row[key]]:
+    expected = entity_row(stored, "")
+    if wrong := [key for key in _COLUMNS if expected[key] != row[key]]:
         yield Finding(Damage.WRONG_COLUMN, where, f"{row['fqn']}: {', '.join(wrong)}", stored.id)
 
 
@@ -95,8 +95,8 @@ def _newest(row: Row, stored: Stored, texts: Texts, later: Sequence[NewNames]) -
         yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} has no version {version}")
         return
     try:
-        kept = texts.text_of(row["kept_document"], row["kept_snapshot_id"], row["kept_difference"])
-        document = None if kept == row["document"] else orjson.loads(kept)
+        version_text = texts.text_of(row["kept_document"], row["kept_snapshot_id"], row["kept_difference"])
+        document = None if version_text == row["document"] else orjson.loads(version_text)
     except DAMAGED:
         return  # the check of versions reports it
     if not isinstance(document, dict):
@@ -119,9 +119,9 @@ def _names(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
         if parent.deleted and not stored.deleted and "deleted" in stored.document:
             yield Finding(Damage.ORPHANED, f"entity {stored.id}", f"{stored.fqn} is below {parent.fqn}")
         under = f"{parent.fqn}.{infix}" if infix else parent.fqn
-        wanted = fqn.child(under, str(stored.document.get("name")))
-        if wanted != stored.fqn:
-            yield Finding(Damage.WRONG_NAME, f"entity {stored.id}", f"{stored.fqn} should be {wanted}")
+        expected_fqn = fqn.child(under, str(stored.document.get("name")))
+        if expected_fqn != stored.fqn:
+            yield Finding(Damage.WRONG_NAME, f"entity {stored.id}", f"{stored.fqn} should be {expected_fqn}")
 
 
 def _parent(stored: Stored) -> str | None:
@@ -132,14 +132,15 @@ def _parent(stored: Stored) -> str | None:
 
 def _rows(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
     ids = [stored.id for stored in entities]
-    there: dict[tuple[str, str], set[tuple[object, ...]]] = defaultdict(set)
+    rows_by_entity: dict[tuple[str, str], set[tuple[object, ...]]] = defaultdict(set)
     for table, columns in projections.COLUMNS.items():
         query = select(*(table.c[column] for column in columns)).where(table.c[columns[0]].in_(ids))
         for row in connection.execute(query):
-            there[table.name, row[0]].add(tuple(row))
+            rows_by_entity[table.name, row[0]].add(tuple(row))
     for stored in entities:
-        for table, said in projections.projected(stored).items():
-            found = there[table.name, stored.id]
-            if said != found:
-                what = f"{stored.fqn}: {len(said - found)} rows are missing, {len(found - said)} are superfluous"
-                yield Finding(Damage.WRONG_ROWS, f"{table.name} {stored.id}", what, stored.id)
+        for table, expected_rows in projections.projected_rows(stored).items():
+            stored_rows = rows_by_entity[table.name, stored.id]
+            if expected_rows != stored_rows:
+                missing, superfluous = len(expected_rows - stored_rows), len(stored_rows - expected_rows)
+                problem = f"{stored.fqn}: {missing} rows are missing, {superfluous} are superfluous"
+                yield Finding(Damage.WRONG_ROWS, f"{table.name} {stored.id}", problem, stored.id)

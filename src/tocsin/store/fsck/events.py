@@ -57,12 +57,12 @@ def gather(connection: Connection, advance: Advance) -> Iterator[Finding]:
     event, after = change_event.c, 0
     columns = (event.log_offset, event.id, event.event_type, event.entity_id, *EVENT_TEXT)
     texts = Texts(connection)
-    while rows := connection.execute(
+    while event_rows := connection.execute(
         select(*columns).where(event.log_offset > after).order_by(event.log_offset).limit(_AT_ONCE)
     ).all():
-        after = rows[-1].log_offset
-        yield from _keep(connection, rows, texts)
-        advance(len(rows))
+        after = event_rows[-1].log_offset
+        yield from _keep(connection, event_rows, texts)
+        advance(len(event_rows))
     connection.exec_driver_sql("CREATE INDEX fsck_logged_at ON fsck_logged (entity_id, after)")
 
 
@@ -77,7 +77,7 @@ def read_versions(connection: Connection, advance: Advance) -> Iterator[Finding]
     """Find versions that cannot be read or are not what their columns say."""
     version, after = entity_version.c, ("", 0)
     columns, texts = (version.entity_id, version.version_tenths, *VERSION_TEXT), Texts(connection)
-    while rows := connection.execute(
+    while version_rows := connection.execute(
         select(*columns)
         .where(
             or_(version.entity_id > after[0], and_(version.entity_id == after[0], version.version_tenths > after[1]))
@@ -85,20 +85,20 @@ def read_versions(connection: Connection, advance: Advance) -> Iterator[Finding]
         .order_by(version.entity_id, version.version_tenths)
         .limit(_AT_ONCE)
     ).all():
-        after = (rows[-1].entity_id, rows[-1].version_tenths)
-        for row in rows:
-            if found := _wrong_version(row, texts):
-                yield found
-        advance(len(rows))
+        after = (version_rows[-1].entity_id, version_rows[-1].version_tenths)
+        for row in version_rows:
+            if finding := _wrong_version(row, texts):
+                yield finding
+        advance(len(version_rows))
 
 
 def _keep(
     connection: Connection,
-    rows: Sequence[Any],  # Any: SQLAlchemy's rows
+    event_rows: Sequence[Any],  # Any: SQLAlchemy's rows
     texts: Texts,
 ) -> Iterator[Finding]:
-    kept = []
-    for row in rows:
+    changes = []
+    for row in event_rows:
         offset, event_id, event_type, entity_id = row[:4]
         where = f"change_event {offset}"
         try:
@@ -114,7 +114,7 @@ def _keep(
         ):
             yield Finding(Damage.WRONG_COLUMN, where, f"event {event_id} differs from its columns")
         if before != after:
-            kept.append(
+            changes.append(
                 {
                     "log_offset": offset,
                     "entity_id": entity_id,
@@ -123,8 +123,8 @@ def _keep(
                     "after": after,
                 }
             )
-    if kept:
-        connection.execute(insert(logged), kept)
+    if changes:
+        connection.execute(insert(logged), changes)
 
 
 def _wrong_version(row: Any, texts: Texts) -> Finding | None:  # Any: SQLAlchemy's row
@@ -182,8 +182,8 @@ def _gaps(connection: Connection) -> Iterator[Finding]:
         and_(pairs.c.before.is_not(None), not_(step.in_((1, 10)))),
     )
     for entity_id, tenths, earlier in connection.execute(select(pairs).where(is_gap)):
-        what = f"{tenths / 10} follows {'nothing' if earlier is None else earlier / 10}"
-        yield Finding(Damage.VERSION_GAP, f"entity_version {entity_id}", what)
+        problem = f"{tenths / 10} follows {'nothing' if earlier is None else earlier / 10}"
+        yield Finding(Damage.VERSION_GAP, f"entity_version {entity_id}", problem)
 
 
 def _out_of_order(connection: Connection) -> Iterator[Finding]:
@@ -211,9 +211,9 @@ def _out_of_order(connection: Connection) -> Iterator[Finding]:
         is_odd, not_(func.coalesce(adds_to_it, false()))
     )
     for offset, entity_id, before, left_at in connection.execute(odd):
-        begins, left = ("nothing" if one is None else one / 10 for one in (before, left_at))
-        what = f"{entity_id}: it begins at {begins}, the previous one ended at {left}"
-        yield Finding(Damage.EVENT_OUT_OF_ORDER, f"change_event {offset}", what)
+        begins, ended = ("nothing" if one is None else one / 10 for one in (before, left_at))
+        problem = f"{entity_id}: it begins at {begins}, the previous one ended at {ended}"
+        yield Finding(Damage.EVENT_OUT_OF_ORDER, f"change_event {offset}", problem)
 
 
 def _earlier(column: Column[Any]) -> Over[Any]:  # Any: whatever the column holds

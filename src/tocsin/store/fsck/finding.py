@@ -66,7 +66,7 @@ class Finding:
 
     damage: Damage
     where: str
-    what: str
+    problem: str
     entity_id: str | None = None
 
     @property

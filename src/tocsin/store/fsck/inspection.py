@@ -51,13 +51,13 @@ class Inspection:
     counts: Counter[Damage] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     repairable: set[str] = field(default_factory=set)
-    rows: dict[str, int] = field(default_factory=dict)
+    row_counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, finding: Finding) -> None:
         """Count a finding, and keep it, fit to be printed, if it is one of the first of its kind."""
         self.counts[finding.damage] += 1
         if self.counts[finding.damage] <= SHOWN:
-            self.findings.append(replace(finding, where=_printable(finding.where), what=_printable(finding.what)))
+            self.findings.append(replace(finding, where=_printable(finding.where), problem=_printable(finding.problem)))
         if finding.entity_id is not None:
             self.repairable.add(finding.entity_id)
 
@@ -67,33 +67,35 @@ def inspect(
     report: ReportProgress = lambda _done, _total: None,
     *,
     deep: bool = False,
-    known: Sequence[UseTrace] = (),
+    traces: Sequence[UseTrace] = (),
 ) -> Inspection:
     """Look through the whole store; ``deep`` also rebuilds every version from its events.
 
-    ``known`` is what is known from outside of the store of how far its log had come, read before this.
+    ``traces`` is what is known from outside of the store of how far its log had come, read before this.
     """
-    made = Inspection()
+    inspection = Inspection()
     looks = _LOOKS + (_DEEP if deep else ())
     with _snapshot(engine) as connection:
-        made.rows = {table.name: _count(connection, table) for _, table in _LOOKS if isinstance(table, SqlTable)}
-        total = sum(made.rows[of.name] if isinstance(of, SqlTable) else of for _, of in looks)
-        done = 0
+        inspection.row_counts = {
+            table.name: _count(connection, table) for _, table in _LOOKS if isinstance(table, SqlTable)
+        }
+        total = sum(inspection.row_counts[of.name] if isinstance(of, SqlTable) else of for _, of in looks)
+        done_count = 0
 
-        def advance(rows: int) -> None:
-            nonlocal done
-            done += rows
-            report(done, total)
+        def advance(row_count: int) -> None:
+            nonlocal done_count
+            done_count += row_count
+            report(done_count, total)
 
-        for what in losses(connection, known):
-            made.add(Finding(Damage.LOST_EVENTS, "change_event", what))
+        for problem in losses(connection, traces):
+            inspection.add(Finding(Damage.LOST_EVENTS, "change_event", problem))
         for look, _ in looks:
-            for finding in _found(look, connection, advance):
-                made.add(finding)
-    return made
+            for finding in _findings_of(look, connection, advance):
+                inspection.add(finding)
+    return inspection
 
 
-def _found(look: Look, connection: Connection, advance: Advance) -> Iterator[Finding]:
+def _findings_of(look: Look, connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Yield what a look finds; damage that ends it is a finding, too, and the next look goes on."""
     try:
         yield from look(connection, advance)
@@ -105,9 +107,9 @@ def _found(look: Look, connection: Connection, advance: Advance) -> Iterator[Fin
         )
 
 
-def _printable(said: str) -> str:
+def _printable(text: str) -> str:
     """Return a text in which signs that no encoding has, as a damaged value may hold, are written out."""
-    return said.encode("utf-8", "backslashreplace").decode()
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def repair(engine: Engine, entity_ids: set[str]) -> int:
@@ -125,11 +127,11 @@ def _repair(connection: Connection, entity_id: str) -> int:
     if row is None:
         projections.erase(connection, entity_id)
         return 1
-    stored = entities.stored_of(dict(row))
+    stored = entities.readable_entity(dict(row))
     if stored is None:
         return 0
-    made = entity_row(stored, row["document"])
-    connection.execute(update(entity).where(entity.c.id == entity_id).values(made))
+    expected = entity_row(stored, row["document"])
+    connection.execute(update(entity).where(entity.c.id == entity_id).values(expected))
     projections.write_again(connection, stored)
     return 1
 

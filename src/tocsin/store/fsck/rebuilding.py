@@ -19,7 +19,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.store.documents import from_text
 from tocsin.store.entities.label_names import new_names
-from tocsin.store.eventlog.log import LOGGED, logged_of
+from tocsin.store.eventlog.log import LOGGED, logged_event_of
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.tables import change_event, entity_version
@@ -34,21 +34,21 @@ def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
         after = ids[-1]
         event = change_event.c
         query = select(event.entity_id, *LOGGED).where(event.entity_id.in_(ids))
-        rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
-        for entity_id, group in groupby(rows, key=lambda row: str(row.entity_id)):
+        event_rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
+        for entity_id, group in groupby(event_rows, key=lambda row: str(row.entity_id)):
             yield from _of_entity(connection, entity_id, list(group))
-        advance(len(rows))
+        advance(len(event_rows))
 
 
 def _of_entity(connection: Connection, entity_id: str, group: Sequence[Any]) -> Iterator[Finding]:  # Any: rows
     try:
         texts = Texts(connection)
-        logged = [logged_of(row, texts) for row in group]
+        logged = [logged_event_of(row, texts) for row in group]
         if logged[0].event.entity_type in ENTITY_TYPES:
             yield from _differences(connection, entity_id, logged)
     except DAMAGED:
-        what = "one of its events or versions cannot be read, so they cannot be compared"
-        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", what)
+        problem = "one of its events or versions cannot be read, so they cannot be compared"
+        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", problem)
 
 
 def _next_ids(connection: Connection, after: str) -> list[str]:
@@ -59,27 +59,31 @@ def _next_ids(connection: Connection, after: str) -> list[str]:
 
 def _differences(connection: Connection, entity_id: str, logged: list[LoggedEvent]) -> Iterator[Finding]:
     entity_type = logged[0].event.entity_type
-    kept = entity_version.c
-    query = select(*VERSION_TEXT).where(kept.entity_id == entity_id).order_by(kept.version_tenths)
+    columns = entity_version.c
+    query = select(*VERSION_TEXT).where(columns.entity_id == entity_id).order_by(columns.version_tenths)
     texts = Texts(connection)
     stored = [from_text(texts.of(row)) for row in connection.execute(query)]
     try:
         later = new_names(connection, [entity_id]).get(entity_id, [])
-        made = versions(logged, [(one.log_offset, one.names) for one in later])
+        rebuilt = versions(logged, [(relabelling.log_offset, relabelling.names) for relabelling in later])
     except (ValueError, KeyError, TypeError) as refused:
         yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"its events are inconsistent: {refused}")
         return
-    for one, other in zip_longest(stored, made):
-        if one is None or other is None or not _is_same(entity_type, other, one):
-            version = (one or other)["version"]
+    for stored_version, rebuilt_version in zip_longest(stored, rebuilt):
+        if (
+            stored_version is None
+            or rebuilt_version is None
+            or not _is_same(entity_type, rebuilt_version, stored_version)
+        ):
+            version = (stored_version or rebuilt_version)["version"]
             yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"{version} differs from its events")
             return
 
 
-def _is_same(entity_type: str, made: Document, stored: Document) -> bool:
+def _is_same(entity_type: str, rebuilt: Document, stored: Document) -> bool:
     memberships = dict.fromkeys(MEMBERSHIPS.get(entity_type, ()))
-    stamps_agree = all(made.get(key) == stored.get(key) for key in _STAMPS)
-    return stamps_agree and diff(entity_type, made | memberships, stored | memberships).is_empty()
+    stamps_agree = all(rebuilt.get(key) == stored.get(key) for key in _STAMPS)
+    return stamps_agree and diff(entity_type, rebuilt | memberships, stored | memberships).is_empty()
 
 
 _AT_ONCE = 200

@@ -26,9 +26,9 @@ _JSON = frozenset({"derived", "details", "document", "names", "reasons"})
 
 def check_pages(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find pages and indexes of SQLite's file that are not as it wrote them."""
-    for said in _said_of_pages(connection) if is_sqlite(connection) else ():
-        if said != "ok":
-            yield Finding(Damage.BROKEN_PAGE, "the database file", said)
+    for problem in _said_of_pages(connection) if is_sqlite(connection) else ():
+        if problem != "ok":
+            yield Finding(Damage.BROKEN_PAGE, "the database file", problem)
     advance(1)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import exists
 
 from tocsin.store import tables
-from tocsin.store.entities.inheritance_filters import DOMAINS, reached
+from tocsin.store.entities.inheritance_filters import DOMAINS, ids_reached
 
 _ENTITY = tables.entity.c
 _Condition = Any  # Any: SQLAlchemy's condition
@@ -20,11 +20,11 @@ NONE = "null"
 
 def belongs(entity_type: str, domain_ids: Any) -> _Condition:  # Any: SQLAlchemy's select of one column
     """Return the condition that an entity of this type belongs to one of these domains."""
-    return _ENTITY.id.in_(reached(entity_type, DOMAINS, DOMAINS.target.in_(domain_ids)))
+    return _ENTITY.id.in_(ids_reached(entity_type, DOMAINS, DOMAINS.target.in_(domain_ids)))
 
 
 def belongs_to_none(entity_type: str) -> _Condition:
     """Return the condition that an entity of this type belongs to no domain."""
     # PostgreSQL asks NOT IN of so many row by row.
-    members = reached(entity_type, DOMAINS).subquery()
+    members = ids_reached(entity_type, DOMAINS).subquery()
     return ~exists().where(members.c.id == _ENTITY.id)

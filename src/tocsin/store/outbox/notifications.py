@@ -62,7 +62,7 @@ class Storing:
 
     def __init__(self, connection: Connection, pairs: Sequence[Pair]) -> None:
         self._connection = connection
-        self.resolved = match_results.resolved(connection, pairs)
+        self.resolved = match_results.resolved_pairs(connection, pairs)
         withheld = match_results.withheld(connection, pairs) if self.resolved else set[Pair]()
         self._firings = FiringCounts([pair for pair in pairs if pair not in withheld])
         self._known: dict[int, set[str]] = {}

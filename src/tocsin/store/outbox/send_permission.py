@@ -113,7 +113,7 @@ class Permitted:
         if not who:
             return lambda _entry, _reason: None
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
-        nodes = self._standing.named({reason.via for reason in reasons if reason.via})
+        nodes = self._standing.references_named({reason.via for reason in reasons if reason.via})
         ids = {via: str(many[0]["id"]) for via, many in nodes.items() if many}
         about = {entry.event.entity_id for entry in dispatch.entries} | {reason.subscription_id for reason in reasons}
         with reading(self._engine) as connection:

@@ -177,7 +177,7 @@ def _filters(connection: Connection, search: Search) -> list[Sql]:
 def _in_scope(connection: Connection, entity_type: str, scope: Condition) -> Sql:
     """Return that an entry is of another type, or of an entity that the condition holds for."""
     subject = tables.entity.alias()
-    condition = visible(scope, is_sqlite=is_sqlite(connection), of=subject.c)
+    condition = visible(scope, is_sqlite=is_sqlite(connection), row=subject.c)
     return or_(_ENTRY.entity_type != entity_type, exists().where(subject.c.id == _ENTRY.entity_id, condition))
 
 

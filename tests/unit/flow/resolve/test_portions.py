@@ -135,7 +135,7 @@ class Oracle:
             return list(self._company.stakeholders([node], relation))
         if relation is ReasonKind.ADMIN:
             return list(self._company.administrators())
-        return list(self._company.named(relation, [receiver]))
+        return list(self._company.principals_named(relation, [receiver]))
 
     def _accepts(self, event: MatchedEvent, rule: RecipientRule, user_id: str | None) -> bool:
         answers = sum(

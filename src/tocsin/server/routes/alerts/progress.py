@@ -225,14 +225,14 @@ def _failed(ids: Collection[str] | None, page: PageAsked, source: str | None, ca
         return []
 
     def read(part: PageAsked) -> list[FailedEvent]:
-        return caller.parts.alert_stores.deliveries.failed(ids, limit=part.limit, skip=part.skip)
+        return caller.parts.alert_stores.deliveries.failed_events(ids, limit=part.limit, skip=part.skip)
 
     return shown_page(read, lambda found: failed_json(found, caller), page, caller)
 
 
 def _sent(alert: EventSubscription, page: PageAsked, caller: Caller) -> list[Document]:
     def read(part: PageAsked) -> list[ChangeEvent]:
-        return caller.parts.alert_stores.deliveries.sent(alert.id, limit=part.limit, skip=part.skip)
+        return caller.parts.alert_stores.deliveries.arrived_events(alert.id, limit=part.limit, skip=part.skip)
 
     return shown_page(read, lambda found: sent_json(found, caller), page, caller)
 

@@ -57,7 +57,7 @@ async def window_of(
 @router.get("/history")
 def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
     """Return all versions of the collection from ``startTs`` to ``endTs`` (epoch ms), newest first."""
-    page = caller.parts.history.written(row.name, replace(window, visible=scope_of(caller, row)))
+    page = caller.parts.history.versions_written(row.name, replace(window, visible=scope_of(caller, row)))
     data = [past(row, document, caller) for document in caller.visibility.trimmed(page.documents)]
     cursors = {"after": page.after, "before": page.before}
     return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})

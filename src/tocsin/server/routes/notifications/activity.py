@@ -41,7 +41,7 @@ def list_activity(
 
     def read(last: LoggedEvent | None, most: int) -> BoundedList[LoggedEvent]:
         below = last.offset if last else after
-        return caller.parts.activity.followed_by(
+        return caller.parts.activity.events_for_follower(
             str(user_id), since_ms=since, event_types=named.types, below=below, limit=most
         )
 

@@ -215,8 +215,8 @@ def server_config(
 
 def _allow_files() -> None:
     """Let this process have as many files open as it may: every connection is one."""
-    _, most = getrlimit(RLIMIT_NOFILE)
-    setrlimit(RLIMIT_NOFILE, (most, most))
+    _, hard_limit = getrlimit(RLIMIT_NOFILE)
+    setrlimit(RLIMIT_NOFILE, (hard_limit, hard_limit))
 
 
 def _collect_seldom() -> None:
@@ -274,7 +274,7 @@ def _routes() -> APIRouter:
     by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router, slack_interactions.router)
     for open_to_all in (version.router, health.router, users.open_router, openid.open_router, *by_link):
         lay_out(routes, open_to_all, API, [Depends(check_query_names)])
-    asked = [Depends(caller_of), Depends(check_query_names)]
+    dependencies = [Depends(caller_of), Depends(check_query_names)]
     for resource in (
         users,
         tokens,
@@ -307,12 +307,12 @@ def _routes() -> APIRouter:
         tasks,
         threads,
     ):
-        lay_out(routes, resource.router, API, asked)
-    lay_out(routes, profiles.of_types, API, asked)
+        lay_out(routes, resource.router, API, dependencies)
+    lay_out(routes, profiles.of_types, API, dependencies)
     of_every_collection = (bulk, sheets, listing, history, context, assets, crud, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
-        lay_out(routes, router, f"{API}/{COLLECTION}", asked)
+        lay_out(routes, router, f"{API}/{COLLECTION}", dependencies)
     for resource in (custom_properties, events):  # after what every collection has: their paths could mean that, too
-        lay_out(routes, resource.router, API, asked)
+        lay_out(routes, resource.router, API, dependencies)
     lay_out(routes, page.router, "")
     return routes

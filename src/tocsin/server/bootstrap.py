@@ -167,9 +167,9 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
 
     def create_administrator() -> str:
         _create_once(writes, "user", ADMINISTRATOR)
-        made = people.by_name(ADMINISTRATOR["name"])
-        assert made is not None  # noqa: S101  created by this process or another one
-        return made.id
+        administrator = people.by_name(ADMINISTRATOR["name"])
+        assert administrator is not None  # noqa: S101  created by this process or another one
+        return administrator.id
 
     for request in POLICIES:
         _create_once(writes, "policy", request)

@@ -40,7 +40,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass
-class _Known:
+class _Window:
     """State of one person, asset and operation: start of the window, and the number of suppressed denials."""
 
     since_ms: int
@@ -60,7 +60,7 @@ class _Minute:
 
 @dataclass
 class _State:
-    known: dict[Key, _Known] = field(default_factory=dict)
+    windows: dict[Key, _Window] = field(default_factory=dict)
     minute: _Minute = field(default_factory=_Minute)
 
 
@@ -80,16 +80,16 @@ class RefusalLog:
         now_ms = self._clock.now_ms()
         with self._lock:
             self._ensure_running()
-            known = self._state.known.get(key)
-            if known is not None and now_ms - known.since_ms < WINDOW_MS:
-                known.unrecorded += 1
+            window = self._state.windows.get(key)
+            if window is not None and now_ms - window.since_ms < WINDOW_MS:
+                window.unrecorded += 1
                 return
             if not self._has_room(now_ms):
                 return
             violation = _violation(actor, operation, resource, document, verdict)
-            if known is not None and known.unrecorded:
-                violation.details["repeated"] = known.unrecorded
-            self._state.known[key] = _Known(now_ms, violation, actor)
+            if window is not None and window.unrecorded:
+                violation.details["repeated"] = window.unrecorded
+            self._state.windows[key] = _Window(now_ms, violation, actor)
             self._put(violation, actor)
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class RefusalLog:
     def _has_room(self, now_ms: int) -> bool:
         self._turn_minute(now_ms)
         minute = self._state.minute
-        if minute.recorded >= MOST_PER_MINUTE or len(self._state.known) >= _MOST_KNOWN:
+        if minute.recorded >= MOST_PER_MINUTE or len(self._state.windows) >= _MOST_KNOWN:
             minute.unrecorded += 1
             return False
         minute.recorded += 1
@@ -116,17 +116,19 @@ class RefusalLog:
             return
         self._state.minute = _Minute(began_ms=now_ms)
         if minute.unrecorded:
-            self._put(_counted(minute), SYSTEM)
+            self._put(_minute_violation(minute), SYSTEM)
 
     def _settle(self, now_ms: int, *, everything: bool = False) -> None:
         """Write the counts of closed windows in which denials were suppressed."""
         self._turn_minute(now_ms if not everything else now_ms + _MINUTE_MS)
-        over = [key for key, one in self._state.known.items() if everything or now_ms - one.since_ms >= WINDOW_MS]
-        for key in over:
-            known = self._state.known.pop(key)
-            if known.unrecorded:
-                details = {**known.violation.details, "repeated": known.unrecorded}
-                self._put(Violation(known.violation.policy_id, details), known.actor)
+        closed_keys = [
+            key for key, window in self._state.windows.items() if everything or now_ms - window.since_ms >= WINDOW_MS
+        ]
+        for key in closed_keys:
+            window = self._state.windows.pop(key)
+            if window.unrecorded:
+                details = {**window.violation.details, "repeated": window.unrecorded}
+                self._put(Violation(window.violation.policy_id, details), window.actor)
 
     def _put(self, violation: Violation, actor: Actor) -> None:
         try:
@@ -171,9 +173,9 @@ def _violation(actor: Actor, operation: Operation, resource: str, document: Docu
         "rule": ruling.rule.name if ruling else None,
         "role": ruling.grant.role if ruling else None,
     }
-    kept = {key: value for key, value in details.items() if value is not None}
-    return Violation(ruling.grant.policy.id if ruling else None, kept)
+    filled_details = {key: value for key, value in details.items() if value is not None}
+    return Violation(ruling.grant.policy.id if ruling else None, filled_details)
 
 
-def _counted(minute: _Minute) -> Violation:
+def _minute_violation(minute: _Minute) -> Violation:
     return Violation(None, {"repeated": minute.unrecorded, "sinceMs": minute.began_ms})

@@ -41,10 +41,10 @@ def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
     NotFound : there is none, or none that the caller may see.
     """
     logged = caller.parts.log.find(event_id)
-    (found,) = as_shown(caller.visibility, [logged]) if logged is not None else (None,)
-    if found is None:
+    (visible,) = as_shown(caller.visibility, [logged]) if logged is not None else (None,)
+    if visible is None:
         raise NotFound(f"change event {event_id} not found")
-    return found
+    return visible
 
 
 def _with(entry: T, event: ChangeEvent | None) -> T | None:

@@ -36,21 +36,23 @@ def visible_page(
     that more would be too large for a page, which ends there.
     ``as_shown`` returns the visible part of each of many entries at once.
     """
-    shown: list[T] = []
+    visible_entries: list[T] = []
     last: T | None = None
     looked_at = 0
-    while len(shown) < limit:
-        wanted = limit - len(shown) if looked_at == 0 else max(limit - len(shown), min(limit, 1_000))
-        entries = read(last, wanted)
+    while len(visible_entries) < limit:
+        count = limit - len(visible_entries) if looked_at == 0 else max(limit - len(visible_entries), min(limit, 1_000))
+        entries = read(last, count)
         looked_at += len(entries)
         for place, (entry, visible) in enumerate(zip(entries, as_shown(entries), strict=True)):
             last = entry
             if visible is not None:
-                shown.append(visible)
-            if len(shown) == limit:
-                return Read(shown, last, has_more=entries.is_cut or len(entries) == wanted or place + 1 < len(entries))
-        if entries.is_cut or len(entries) < wanted:
-            return Read(shown, last, has_more=entries.is_cut)
+                visible_entries.append(visible)
+            if len(visible_entries) == limit:
+                return Read(
+                    visible_entries, last, has_more=entries.is_cut or len(entries) == count or place + 1 < len(entries)
+                )
+        if entries.is_cut or len(entries) < count:
+            return Read(visible_entries, last, has_more=entries.is_cut)
         if looked_at >= MOST_LOOKED_AT:
-            return Read(shown, last, has_more=True)
-    return Read(shown, last, has_more=True)
+            return Read(visible_entries, last, has_more=True)
+    return Read(visible_entries, last, has_more=True)

@@ -68,10 +68,12 @@ def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None
 
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
     """Return whether the caller may see this document of a type; what no document is known of follows the type."""
-    found = document or {}
+    subject_document = document or {}
     if not caller.actor.is_admin and (caller.actor.is_bot or not caller.policies.is_open(resource)):
-        found = caller.parts.standing.as_asked(caller.permissions, Operation.VIEW_BASIC, resource, found)
-    return may_view(caller.actor, resource, found, caller.policies)
+        subject_document = caller.parts.standing.as_asked(
+            caller.permissions, Operation.VIEW_BASIC, resource, subject_document
+        )
+    return may_view(caller.actor, resource, subject_document, caller.policies)
 
 
 def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
@@ -122,16 +124,16 @@ def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
         raise Forbidden(f"The {row.name} {document['name']} is required by Tocsin: it can be changed, not deleted.")
 
 
-def seen(caller: Caller, references: Iterable[Document]) -> list[Document]:
+def visible_references(caller: Caller, references: Iterable[Document]) -> list[Document]:
     """Return those of these references whose entities the caller may see, in their order."""
-    given = list(references)
+    candidates = list(references)
     if caller.actor.is_admin:
-        return given
+        return candidates
     ids_of: dict[str, set[str]] = defaultdict(set)
-    for reference in given:
+    for reference in candidates:
         ids_of[reference["type"]].add(reference["id"])
-    kept = {one for resource, ids in ids_of.items() for one in _seen_ids(caller, resource, ids)}
-    return [reference for reference in given if reference["id"] in kept]
+    visible_ids = {one for resource, ids in ids_of.items() for one in _seen_ids(caller, resource, ids)}
+    return [reference for reference in candidates if reference["id"] in visible_ids]
 
 
 def _seen_ids(caller: Caller, resource: str, ids: set[str]) -> set[str]:

@@ -24,9 +24,9 @@ class PolicyCache:
 
     def revision(self) -> int:
         """Return the store's revision, as of now or of a moment ago."""
-        here, until_s, revision = self._last
+        last_changed, until_s, revision = self._last
         changed = self._changed_here()
-        if here == changed and time.monotonic() < until_s:
+        if last_changed == changed and time.monotonic() < until_s:
             return revision
         revision = self._subjects.revision()
         self._last = (changed, time.monotonic() + TRUSTED_S, revision)

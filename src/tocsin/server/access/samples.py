@@ -29,7 +29,7 @@ def masked_tags_for(caller: Caller, asset: Document) -> frozenset[str]:
 def masked_columns(asset: Document, tags: Collection[str]) -> frozenset[str]:
     """Return the paths of an asset's masked columns, those of nested ones in both spellings: by FQN and by dots."""
     all_of_it = _carries(asset.get("tags"), tags)
-    return _spelled(_masked(_columns(asset), tags, (), hidden=all_of_it))
+    return _spellings(_masked_paths(_columns(asset), tags, (), hidden=all_of_it))
 
 
 def masked_rows(sample: Document, asset: Document, tags: Collection[str]) -> Document:
@@ -37,11 +37,11 @@ def masked_rows(sample: Document, asset: Document, tags: Collection[str]) -> Doc
 
     Where anything is masked, so is a column that the asset does not have: what it holds may come from there.
     """
-    masked, known = masked_columns(asset, tags), _spelled(_every(_columns(asset)))
+    masked, column_names = masked_columns(asset, tags), _spellings(_every(_columns(asset)))
     is_private = bool(masked) or _carries(asset.get("tags"), tags)
-    hidden = [name in masked or (is_private and name not in known) for name in sample["columns"]]
-    rows = [[MASK if hide else cell for hide, cell in zip(hidden, row, strict=False)] for row in sample["rows"]]
-    return {**sample, "rows": rows}
+    hidden = [name in masked or (is_private and name not in column_names) for name in sample["columns"]]
+    sample_rows = [[MASK if hide else cell for hide, cell in zip(hidden, row, strict=False)] for row in sample["rows"]]
+    return {**sample, "rows": sample_rows}
 
 
 def masked_messages(sample: Document, asset: Document, tags: Collection[str]) -> Document:
@@ -60,7 +60,7 @@ def _columns(asset: Document) -> list[Document]:
     return asset.get("columns") or (asset.get("dataModel") or {}).get("columns") or []
 
 
-def _spelled(paths: Iterable[tuple[str, ...]]) -> frozenset[str]:
+def _spellings(paths: Iterable[tuple[str, ...]]) -> frozenset[str]:
     return frozenset(spelling for path in paths for spelling in (fqn.join(path), ".".join(path)))
 
 
@@ -71,7 +71,7 @@ def _every(columns: Collection[Document], above: tuple[str, ...] = ()) -> Iterat
         yield from _every(column.get("children") or (), path)
 
 
-def _masked(
+def _masked_paths(
     columns: Collection[Document], tags: Collection[str], above: tuple[str, ...], *, hidden: bool = False
 ) -> Iterator[tuple[str, ...]]:
     for column in columns:
@@ -79,7 +79,7 @@ def _masked(
         inherits = hidden or _carries(column.get("tags"), tags)
         if inherits or any(label["tagFQN"] in tags for label in labels_of(column)):
             yield path
-        yield from _masked(column.get("children") or (), tags, path, hidden=inherits)
+        yield from _masked_paths(column.get("children") or (), tags, path, hidden=inherits)
 
 
 def _carries(labels: Collection[Document] | None, tags: Collection[str]) -> bool:

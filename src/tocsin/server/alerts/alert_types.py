@@ -33,11 +33,11 @@ def check_alert_type(subscription: EventSubscription) -> None:
     InvalidInput : with the place and the way out
     """
     kind, rules = subscription.alert_type, subscription.filtering_rules
-    allowed = RESOURCES_OF.get(kind)
-    for index, resource in enumerate(rules.resources if rules and allowed is not None else ()):
-        if resource not in (allowed or ()):
+    valid_resources = RESOURCES_OF.get(kind)
+    for index, resource in enumerate(rules.resources if rules and valid_resources is not None else ()):
+        if resource not in (valid_resources or ()):
             raise InvalidInput(
-                f"{kind} alerts cannot be about {resource}; valid resources: {', '.join(allowed or ())};"
+                f"{kind} alerts cannot be about {resource}; valid resources: {', '.join(valid_resources or ())};"
                 " for others choose alertType Notification",
                 field=f"filteringRules.resources[{index}]",
             )

@@ -25,25 +25,25 @@ _ALERT = "eventsubscription"
 NO_PIPELINE = "Waiting for a pipeline: none is running. Start one with `tocsin pipeline`."
 
 
-def backtest_json(asked: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
+def backtest_json(backtest: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
     """Return a backtest as the API shows it; ``seen_ago_ms`` is how long ago a pipeline was there for backtests."""
     document: Document = {
-        "id": asked.id,
-        "alert": {"name": asked.alert.get("name")},
-        "since": asked.since_ms,
-        "until": asked.until_ms,
-        "state": asked.state.value,
-        "requestedAt": asked.requested_at_ms,
-        "endedAt": asked.ended_at_ms,
-        "progress": {"done": asked.done_count, "total": asked.total_count},
-        "reason": asked.reason,
-        "message": _message(asked, ahead, seen_ago_ms),
-        "result": asked.result,
+        "id": backtest.id,
+        "alert": {"name": backtest.alert.get("name")},
+        "since": backtest.since_ms,
+        "until": backtest.until_ms,
+        "state": backtest.state.value,
+        "requestedAt": backtest.requested_at_ms,
+        "endedAt": backtest.ended_at_ms,
+        "progress": {"done": backtest.done_count, "total": backtest.total_count},
+        "reason": backtest.reason,
+        "message": _message(backtest, ahead, seen_ago_ms),
+        "result": backtest.result,
     }
     return {key: value for key, value in document.items() if value is not None}
 
 
-def in_sight(asked: Backtest, result: Document, visibility: Visibility) -> Document:
+def in_sight(backtest: Backtest, result: Document, visibility: Visibility) -> Document:
     """Return a result without assets, events, alerts and people that may not be seen by now.
 
     Its totals are of when it ran.
@@ -51,30 +51,30 @@ def in_sight(asked: Backtest, result: Document, visibility: Visibility) -> Docum
     if visibility.is_whole:
         return result
     assets, recipients, triggered = (result.get(key, []) for key in ("assets", "recipients", "triggered"))
-    seen = visibility.sees(assets)
+    asset_ids = visibility.sees(assets)
     samples = visibility.shown(
         [ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])]
     )
     people = [{"id": one["id"], "type": "user"} for one in recipients if "id" in one]
     alerts = [{"id": one["id"], "type": _ALERT} for one in triggered if "id" in one]
-    named = visibility.sees(alerts)
-    known = _Known(visibility.sees(people), named | {str(asked.alert.get("id"))})
-    shown: Document = {
-        "assets": [one for one in assets if one["id"] in seen],
+    alert_ids = visibility.sees(alerts)
+    visible_ids = _VisibleIds(visibility.sees(people), alert_ids | {str(backtest.alert.get("id"))})
+    visible_parts: Document = {
+        "assets": [one for one in assets if one["id"] in asset_ids],
         "samples": [one.to_wire() for one in samples if one is not None],
-        "triggered": [one if one.get("id") in named else _without(one, "id", "name") for one in triggered],
-        "recipients": [known.shown(one) for one in recipients],
+        "triggered": [one if one.get("id") in alert_ids else _without(one, "id", "name") for one in triggered],
+        "recipients": [visible_ids.in_sight(one) for one in recipients],
     }
-    return result | {key: value for key, value in shown.items() if key in result}
+    return result | {key: value for key, value in visible_parts.items() if key in result}
 
 
-class _Known(NamedTuple):
+class _VisibleIds(NamedTuple):
     """The ids of people, and of the alerts of a backtest, that may be seen."""
 
     people: Collection[str]
     alerts: Collection[str]
 
-    def shown(self, recipient: Document) -> Document:
+    def in_sight(self, recipient: Document) -> Document:
         """Return a recipient; who may not be seen, or is reached only by alerts that may not be, has no name."""
         if "alerts" in recipient:
             recipient = recipient | {"alerts": [one for one in recipient["alerts"] if one in self.alerts]}
@@ -88,13 +88,13 @@ def _without(document: Document, *keys: str) -> Document:
     return {key: value for key, value in document.items() if key not in keys}
 
 
-def _message(asked: Backtest, ahead: int, seen_ago_ms: int) -> str | None:
-    if asked.state is BacktestState.CANCELLED:
+def _message(backtest: Backtest, ahead: int, seen_ago_ms: int) -> str | None:
+    if backtest.state is BacktestState.CANCELLED:
         return "The backtest was cancelled."
-    if not asked.is_open:
-        return asked.reason
+    if not backtest.is_open:
+        return backtest.reason
     if seen_ago_ms > UNSEEN_MS:
         return NO_PIPELINE
-    if asked.state is BacktestState.WAITING and ahead:
+    if backtest.state is BacktestState.WAITING and ahead:
         return f"Waiting for {ahead} earlier backtests."
     return None

@@ -51,21 +51,21 @@ class AlertSelection:
         return can_match(self.alert.model_copy(update={"filtering_rules": narrowed}))
 
 
-def selection_of(alert_type: AlertType, resources: Sequence[str], chosen: Document) -> AlertSelection:
+def selection_of(alert_type: AlertType, resources: Sequence[str], alert_input: Document) -> AlertSelection:
     """Return the selection of these resources, named in any case, and of the ``input`` of an alert.
 
     Raises
     ------
     InvalidInput : alerts of this type cannot be about one of them, or a filter or trigger is wrong
     """
-    known = [offer["name"] for offer in offers(alert_type)]
+    resource_names = [offer["name"] for offer in offers(alert_type)]
     for index, name in enumerate(own_names(resources)):
-        if name not in known:
-            raise InvalidInput(f"unknown resource {name!r}; {meant(name, known)}", field=f"sources[{index}]")
-    rules = with_rules({"resources": list(resources), "input": chosen}, {})["filteringRules"]
-    named = {"id": "", "name": "", "fullyQualifiedName": "", "alertType": alert_type, "filteringRules": rules}
+        if name not in resource_names:
+            raise InvalidInput(f"unknown resource {name!r}; {meant(name, resource_names)}", field=f"sources[{index}]")
+    rules = with_rules({"resources": list(resources), "input": alert_input}, {})["filteringRules"]
+    alert = {"id": "", "name": "", "fullyQualifiedName": "", "alertType": alert_type, "filteringRules": rules}
     triggers = frozenset(rule["name"] for rule in rules.get("actions", ()))
-    return AlertSelection(own_names(resources), triggers, EventSubscription.model_validate(named))
+    return AlertSelection(own_names(resources), triggers, EventSubscription.model_validate(alert))
 
 
 def capabilities_of(selection: AlertSelection) -> Document:
@@ -108,8 +108,8 @@ def _warning(offer: Document, selection: AlertSelection) -> str | None:
 
 def _conditions(selected: Sequence[Document], key: str) -> Iterator[Document]:
     """Yield each filter or trigger that a selected resource has, with the resources that have it."""
-    rows = {row["name"]: row for offer in selected for row in offer[key]}
-    for name, row in rows.items():
+    conditions = {row["name"]: row for offer in selected for row in offer[key]}
+    for name, row in conditions.items():
         having = [offer["name"] for offer in selected if any(one["name"] == name for one in offer[key])]
         yield {"condition": row, "sources": having}
 

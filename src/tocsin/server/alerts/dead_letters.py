@@ -58,9 +58,9 @@ class Wanted:
                 f"unknown reason {self.reason!r}; {meant(self.reason, tuple(OutcomeReason))}", field="reason"
             )
         times = {
-            f"{name}_ms": moment(given, name, now_ms)
-            for name, given in (("since", self.since), ("until", self.until))
-            if given is not None
+            f"{name}_ms": moment(value, name, now_ms)
+            for name, value in (("since", self.since), ("until", self.until))
+            if value is not None
         }
         return Selection(self._alerts(caller), self.destination, self.reason, **times)
 
@@ -70,21 +70,21 @@ class Wanted:
         visible = visible_alerts(caller)
         if self.alert is None:
             return frozenset(one.id for one in tended_alerts(visible, caller))
-        named = [one for one in visible if self.alert in (one.id, one.name)]
-        if not named and caller.actor.is_admin:
+        alerts = [one for one in visible if self.alert in (one.id, one.name)]
+        if not alerts and caller.actor.is_admin:
             return frozenset([self.alert])  # a deleted one leaves its messages
-        if not named:
+        if not alerts:
             raise NotFound(f"alert {self.alert} not found")
-        if not tends(named[0], caller):
+        if not tends(alerts[0], caller):
             raise Forbidden(_NOT_EDITABLE)
-        return frozenset([named[0].id])
+        return frozenset([alerts[0].id])
 
 
 def shown_letters(letters: Sequence[DeadLetter], caller: Caller) -> list[DeadLetter | None]:
     """Return each of these messages with the events that the caller may view; None without any."""
     if caller.visibility.is_whole:
         return list(letters)
-    return [_shown(one, caller) for one in letters]
+    return [_letter_in_sight(one, caller) for one in letters]
 
 
 def found_letter(message_id: str, caller: Caller) -> DeadLetter:
@@ -96,25 +96,25 @@ def found_letter(message_id: str, caller: Caller) -> DeadLetter:
     Forbidden : the caller may not edit its alert
     """
     letter = caller.parts.alert_stores.dead_letters.find(message_id)
-    (shown,) = shown_letters([letter], caller) if letter else (None,)
-    if letter is None or shown is None:
+    (visible_letter,) = shown_letters([letter], caller) if letter else (None,)
+    if letter is None or visible_letter is None:
         raise NotFound(f"message {message_id} not found")
     if not caller.actor.is_admin:
         alert = caller.parts.subscriptions.find(letter.subscription_id)
         if alert is None or not tends(alert, caller):
             raise Forbidden(_NOT_EDITABLE)
-    return shown
+    return visible_letter
 
 
 def letters_json(letters: Sequence[DeadLetter], caller: Caller) -> list[Document]:
     """Return dead letters as a list shows them."""
     alerts = {one: caller.parts.subscriptions.find(one) for one in {letter.subscription_id for letter in letters}}
-    rows = []
+    documents = []
     for letter in letters:
         alert = alerts[letter.subscription_id]
         destinations = alert.destinations if alert else ()
         destination = next((one for one in destinations if one.id == letter.destination_id), None)
-        rows.append(
+        documents.append(
             {
                 "id": letter.id,
                 "alert": {"id": letter.subscription_id, "name": alert.name if alert else None},
@@ -135,7 +135,7 @@ def letters_json(letters: Sequence[DeadLetter], caller: Caller) -> list[Document
                 "events": [_event(one) for one in letter.entries],
             }
         )
-    return rows
+    return documents
 
 
 def attempts_json(message_id: str, caller: Caller) -> list[Document]:
@@ -151,8 +151,11 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
     dispatches = [] if message is None else stores.messages.dispatches([message])
     if not dispatches:
         return "its events are no longer stored"
-    seen = caller.visibility.shown([one.event for one in dispatches[0].entries])
-    if any(shown is None or shown != one.event for shown, one in zip(seen, dispatches[0].entries, strict=True)):
+    visible_events = caller.visibility.shown([one.event for one in dispatches[0].entries])
+    if any(
+        event is None or event != entry.event
+        for event, entry in zip(visible_events, dispatches[0].entries, strict=True)
+    ):
         return "you may not view all of its events"
     if own_address_of(letter.target) is not None:
         return "it goes to an address in the profile of its recipient"
@@ -162,64 +165,64 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
     if route.waits_because is not None:
         return route.waits_because
     attempts = stores.records.attempts(letter.id)
-    kept = _without(dispatches[0], attempts[-1].dropped if attempts else ())
-    sized = _worded(replace(kept, batch_size=route.batch_size, sends_arrays=route.sends_arrays), caller)
+    remaining = _without(dispatches[0], attempts[-1].dropped if attempts else ())
+    sized = _in_template_words(replace(remaining, batch_size=route.batch_size, sends_arrays=route.sends_arrays), caller)
     config = route.destination.config.model_copy(update={"verification": None})
     return sized, route.destination.model_copy(update={"config": config})
 
 
-def _worded(dispatch: Dispatch, caller: Caller) -> Dispatch:
+def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:
     """Return a message with what it shows for each of its alerts, in the words of their templates."""
     stored = caller.parts.alert_stores.routes
     keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
     routes = {alert: stored.of(alert) for alert, _ in keys}
     place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url())
-    found = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
-    sized = replace(dispatch, shares=shares_of(found))
-    return worded(sized, found, stored.system_templates(), place, TemplateAccounts())[0]
+    routes_by_key = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
+    sized = replace(dispatch, shares=shares_of(routes_by_key))
+    return worded(sized, routes_by_key, stored.system_templates(), place, TemplateAccounts())[0]
 
 
-async def rehearsed(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
+async def rehearsed_requests(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
     """Return the requests that would carry a message, with masks in place of secrets."""
     channel = CHANNELS[Channel(dispatch.message.channel)]
     if channel.open_sender is None:
         return []
     async with channel.open_sender(caller.parts.settings, b"") as sender:
-        with rehearsal(destination) as shown:
+        with rehearsal(destination) as requests:
             await sender.send(dispatch, destination, now_ms=caller.parts.clock.now_ms())
-    return shown
+    return requests
 
 
-def request_json(one: Rehearsed) -> Document:
+def request_json(request: Rehearsed) -> Document:
     """Return a request as the API shows it."""
-    return {"method": one.method, "address": one.address, "headers": one.headers, "body": one.body}
+    return {"method": request.method, "address": request.address, "headers": request.headers, "body": request.body}
 
 
-def replay_json(one: Replay) -> Document:
+def replay_json(replay: Replay) -> Document:
     """Return a replay as the API shows it."""
-    chosen = one.selection
+    selection = replay.selection
     document: Document = {
-        "id": one.id,
-        "requestedBy": one.requested_by,
-        "requestedAt": one.requested_at_ms,
-        "state": one.state.value,
+        "id": replay.id,
+        "requestedBy": replay.requested_by,
+        "requestedAt": replay.requested_at_ms,
+        "state": replay.state.value,
         "progress": {
-            "total": one.total_count,
-            "waiting": one.waiting_count,
-            "delivered": one.delivered_count,
-            "failed": one.failed_count,
-            "takenBack": one.taken_back_count,
+            "total": replay.total_count,
+            "waiting": replay.waiting_count,
+            "delivered": replay.delivered_count,
+            "failed": replay.failed_count,
+            "takenBack": replay.taken_back_count,
         },
-        "destination": chosen.destination_id,
-        "reason": chosen.reason,
-        "since": chosen.since_ms,
-        "until": chosen.until_ms,
-        "endedAt": one.ended_at_ms,
+        "destination": selection.destination_id,
+        "reason": selection.reason,
+        "since": selection.since_ms,
+        "until": selection.until_ms,
+        "endedAt": replay.ended_at_ms,
     }
     return {key: value for key, value in document.items() if value is not None}
 
 
-def _shown(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
+def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
     events = caller.visibility.shown([one.event for one in letter.entries])
     pairs = zip(letter.entries, events, strict=True)
     entries = tuple(replace(entry, event=event) for entry, event in pairs if event is not None)
@@ -228,10 +231,10 @@ def _shown(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
 
 def _without(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch:
     """Return a dispatch without reasons that an attempt left out; of one that left out all, the whole."""
-    gone = {(one.notification_id, one.reason): (one.because, one.says) for one in dropped}
+    objections = {(one.notification_id, one.reason): (one.because, one.says) for one in dropped}
 
     def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-        return gone.get((entry.notification_id, reason))
+        return objections.get((entry.notification_id, reason))
 
     return narrowed(dispatch, objection)[0] or dispatch
 

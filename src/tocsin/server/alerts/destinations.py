@@ -106,8 +106,8 @@ def _check_unused(destination: Destination, place: str) -> None:
                     field=f"{place}.{to_camel(key)}",
                 )
             continue
-        able = ", ".join(name for name, one in CHANNELS.items() if key in one.config_keys)
-        raise InvalidInput(f"is for destinations of type {able}", field=f"{place}.{to_camel(key)}")
+        valid_types = ", ".join(name for name, one in CHANNELS.items() if key in one.config_keys)
+        raise InvalidInput(f"is for destinations of type {valid_types}", field=f"{place}.{to_camel(key)}")
 
 
 def _reaches_people(destination: Destination) -> bool:
@@ -116,9 +116,9 @@ def _reaches_people(destination: Destination) -> bool:
 
 
 def _check_timeouts(destination: Destination, place: str) -> None:
-    for key, (least, most) in () if destination.type in WITHOUT_REQUESTS else _TIMEOUTS.items():
-        if not least <= getattr(destination, key) <= most:
-            raise InvalidInput(f"must be between {least} and {most} seconds", field=f"{place}.{to_camel(key)}")
+    for key, (shortest, longest) in () if destination.type in WITHOUT_REQUESTS else _TIMEOUTS.items():
+        if not shortest <= getattr(destination, key) <= longest:
+            raise InvalidInput(f"must be between {shortest} and {longest} seconds", field=f"{place}.{to_camel(key)}")
 
 
 def check_secrets(secrets: Document, place: str) -> None:
@@ -142,12 +142,14 @@ def check_secrets(secrets: Document, place: str) -> None:
 def _check_pair(destination: Destination, place: str) -> None:
     channel = CHANNELS.get(destination.type)
     if channel is None:
-        able = ", ".join(CHANNELS)
-        raise InvalidInput(f"{destination.type} is not supported yet; valid types: {able}", field=f"{place}.type")
-    if destination.category not in channel.categories:
-        named = ", ".join(sorted(channel.categories))
+        valid_types = ", ".join(CHANNELS)
         raise InvalidInput(
-            f"{destination.type} cannot be used for {destination.category}; valid categories: {named}",
+            f"{destination.type} is not supported yet; valid types: {valid_types}", field=f"{place}.type"
+        )
+    if destination.category not in channel.categories:
+        valid_categories = ", ".join(sorted(channel.categories))
+        raise InvalidInput(
+            f"{destination.type} cannot be used for {destination.category}; valid categories: {valid_categories}",
             field=f"{place}.category",
         )
 

@@ -25,8 +25,8 @@ def standings_shown(alert: Document, caller: Caller) -> Mapping[str, Destination
     editor = caller.parts.alert_stores.editors.find(alert["id"], caller.actor.id)
     if editor is None or alert.get("provider") == "system":
         return {}
-    left = ((destination, standing.since(editor.since_ms)) for destination, standing in standings.items())
-    return {destination: standing for destination, standing in left if standing is not None}
+    standings_since = ((destination, standing.since(editor.since_ms)) for destination, standing in standings.items())
+    return {destination: standing for destination, standing in standings_since if standing is not None}
 
 
 def editors_json(alert: EventSubscription, caller: Caller) -> Document:
@@ -35,15 +35,21 @@ def editors_json(alert: EventSubscription, caller: Caller) -> Document:
     To others these would say what is hidden.
     """
     stores = caller.parts.alert_stores
-    rows: list[Document] = [
-        {"id": one.user_id, "type": "user", "name": one.name, "deleted": one.is_deleted, "since": one.since_ms}
-        for one in stores.editors.of(alert.id)
+    editors: list[Document] = [
+        {
+            "id": editor.user_id,
+            "type": "user",
+            "name": editor.name,
+            "deleted": editor.is_deleted,
+            "since": editor.since_ms,
+        }
+        for editor in stores.editors.of(alert.id)
     ]
     if not caller.actor.is_admin:
-        return {"data": rows}
+        return {"data": editors}
     resources = alert.filtering_rules.resources if alert.filtering_rules else ("all",)
     withheld = stores.match_results.withheld_counts(alert.id)
-    for row in rows:
+    for row in editors:
         row["mayView"] = caller.policies.view_extent(row["id"], resources).value
         row["withheld"] = withheld.pop(row["id"], 0)
-    return {"data": rows, "withheldForFormer": sum(withheld.values())}
+    return {"data": editors, "withheldForFormer": sum(withheld.values())}

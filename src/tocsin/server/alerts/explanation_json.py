@@ -32,8 +32,8 @@ MOST_PEOPLE = 50
 _MOST_VALUES = 20
 _LONGEST_VALUE = 200
 _OPEN = tuple(
-    one.value
-    for one in (
+    status.value
+    for status in (
         MessageStatus.PENDING,
         MessageStatus.AWAITING_RETRY,
         MessageStatus.AWAITING_REPLAY,
@@ -43,32 +43,32 @@ _OPEN = tuple(
 _DEAD = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 
 
-def on_wire(found: PagedExplanation, *, visibility: Visibility, now_ms: int, shows_answers: bool) -> Document:
+def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, shows_answers: bool) -> Document:
     """Return the whole explanation, the answer first, without names that ``visibility`` does not reach.
 
     ``shows_answers``: includes the receivers' responses.
     """
-    findings = _in_sight(found, visibility)
-    explanation = findings.explanation
+    visible_findings = _in_sight(findings, visibility)
+    explanation = visible_findings.explanation
     person, is_inherited = explanation.person, inherits_owners(explanation.logged.event)
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
-        "event": _event(findings.shown),
+        "event": _event(visible_findings.visible),
         "user": None if person is None else {"id": person.id, "name": person.name},
         "pipeline": {
             "offset": explanation.pipeline_at,
             "hasReached": not explanation.is_in_flight,
             "isRunning": explanation.is_pipeline_running,
         },
-        "alerts": [_alert(trace, is_inherited=is_inherited) for trace in findings.page],
+        "alerts": [_alert(trace, is_inherited=is_inherited) for trace in visible_findings.page],
         "otherAlerts": {"matched": explanation.others_matched},
         "notified": {
             "total": explanation.notified_count,
             "isWhole": not explanation.is_narrowed,
             "data": [
-                _record(one, shows_answers=shows_answers, is_inherited=is_inherited)
-                for one in explanation.notified[:MOST_PEOPLE]
+                _record(record, shows_answers=shows_answers, is_inherited=is_inherited)
+                for record in explanation.notified[:MOST_PEOPLE]
             ],
         },
         "disagreements": _disagreements(explanation),
@@ -97,8 +97,10 @@ def record_in_sight(record: NotificationRecord, visibility: Visibility) -> Notif
 
 def _trace_in_sight(trace: AlertTrace, visibility: Visibility) -> AlertTrace:
     reached = (
-        replace(one, ways=tuple(replace(way, reason=visibility.reasons([way.reason])[0]) for way in one.ways))
-        for one in trace.reached
+        replace(
+            recipient, ways=tuple(replace(way, reason=visibility.reasons([way.reason])[0]) for way in recipient.ways)
+        )
+        for recipient in trace.reached
     )
     return replace(trace, reached=tuple(reached))
 
@@ -126,7 +128,7 @@ def _event(logged: LoggedEvent) -> Document:
 
 def _alert(trace: AlertTrace, *, is_inherited: bool) -> Document:
     alert = trace.subscription
-    reached = [_reached(one, is_inherited=is_inherited) for one in trace.reached[:MOST_PEOPLE]]
+    reached = [_recipient(one, is_inherited=is_inherited) for one in trace.reached[:MOST_PEOPLE]]
     return {
         "id": alert.id,
         "name": alert.name,
@@ -140,31 +142,31 @@ def _alert(trace: AlertTrace, *, is_inherited: bool) -> Document:
     }
 
 
-def _rule(one: RuleTrace) -> Document:
+def _rule(rule: RuleTrace) -> Document:
     return {
-        "part": one.part,
-        "number": one.number,
-        "name": one.rule.name,
-        "effect": one.rule.effect.value,
-        "prefixCondition": one.rule.prefix_condition.value,
-        "condition": one.rule.condition,
-        "holds": one.holds,
-        "says": one.says(),
-        "trace": None if one.trace is None else _trace(one.trace),
+        "part": rule.part,
+        "number": rule.number,
+        "name": rule.rule.name,
+        "effect": rule.rule.effect.value,
+        "prefixCondition": rule.rule.prefix_condition.value,
+        "condition": rule.rule.condition,
+        "holds": rule.holds,
+        "says": rule.says(),
+        "trace": None if rule.trace is None else _trace(rule.trace),
     }
 
 
 def _trace(trace: Trace) -> Document:
-    shown: Document = {"text": trace.text, "line": trace.at.line, "column": trace.at.column, "holds": trace.holds}
+    document: Document = {"text": trace.text, "line": trace.at.line, "column": trace.at.column, "holds": trace.holds}
     if trace.joined is not None:
-        return {**shown, "joined": trace.joined, "parts": [_trace(part) for part in trace.parts]}
-    return {**shown, "seen": [_seen(one) for one in trace.seen]}
+        return {**document, "joined": trace.joined, "parts": [_trace(part) for part in trace.parts]}
+    return {**document, "seen": [_seen_value(one) for one in trace.seen]}
 
 
-def _seen(one: Seen) -> Document:
-    shown = [_short(value) for value in one.values[:_MOST_VALUES]]
-    found: Document = {"name": one.name, "isMissing": not one.values, "isInherited": one.is_inherited}
-    return found | {"values": shown, "total": len(one.values)}
+def _seen_value(field: Seen) -> Document:
+    first_values = [_short(value) for value in field.values[:_MOST_VALUES]]
+    document: Document = {"name": field.name, "isMissing": not field.values, "isInherited": field.is_inherited}
+    return document | {"values": first_values, "total": len(field.values)}
 
 
 def _short(value: object) -> object:
@@ -173,15 +175,15 @@ def _short(value: object) -> object:
     return value if isinstance(value, bool | int | float) else cut(orjson.dumps(value).decode(), limit=_LONGEST_VALUE)
 
 
-def _reached(one: PossibleRecipient, *, is_inherited: bool) -> Document:
+def _recipient(recipient: PossibleRecipient, *, is_inherited: bool) -> Document:
     return {
-        "id": one.person.id if one.person else None,
-        "name": one.name,
-        "channel": one.channel,
-        "isDue": one.is_due,
-        "ways": [_way(way, one.name, is_inherited=is_inherited) for way in one.ways],
-        "notification": one.record.notification.id if one.record else None,
-        "mergedWith": list(one.others),
+        "id": recipient.person.id if recipient.person else None,
+        "name": recipient.name,
+        "channel": recipient.channel,
+        "isDue": recipient.is_due,
+        "ways": [_way(way, recipient.name, is_inherited=is_inherited) for way in recipient.ways],
+        "notification": recipient.record.notification.id if recipient.record else None,
+        "mergedWith": list(recipient.others),
     }
 
 
@@ -214,12 +216,12 @@ def _record(record: NotificationRecord, *, shows_answers: bool, is_inherited: bo
     }
 
 
-def _dropped(one: DroppedReason) -> Document:
+def _dropped_reason(dropped: DroppedReason) -> Document:
     return {
-        "notification": one.notification_id,
-        "reason": _reason(one.reason),
-        "because": one.because.value,
-        "says": one.says,
+        "notification": dropped.notification_id,
+        "reason": _reason(dropped.reason),
+        "because": dropped.because.value,
+        "says": dropped.says,
     }
 
 
@@ -241,16 +243,16 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
     }
 
 
-def attempt_json(one: AttemptRecord, *, shows_answers: bool) -> Document:
+def attempt_json(attempt: AttemptRecord, *, shows_answers: bool) -> Document:
     """Return one attempt; ``shows_answers``: with what the receiver answered."""
     return {
-        "number": one.number,
-        "startedAt": one.started_at_ms,
-        "durationMs": one.duration_ms,
-        "outcome": one.outcome,
-        "reason": one.reason,
-        "statusCode": one.status_code,
-        "dropped": [_dropped(each) for each in one.dropped],
-        **({"templateError": one.template_error} if one.template_error else {}),
-        **({"detail": one.detail} if shows_answers else {}),
+        "number": attempt.number,
+        "startedAt": attempt.started_at_ms,
+        "durationMs": attempt.duration_ms,
+        "outcome": attempt.outcome,
+        "reason": attempt.reason,
+        "statusCode": attempt.status_code,
+        "dropped": [_dropped_reason(each) for each in attempt.dropped],
+        **({"templateError": attempt.template_error} if attempt.template_error else {}),
+        **({"detail": attempt.detail} if shows_answers else {}),
     }

@@ -47,18 +47,18 @@ _ALERT = "eventsubscription"
 class ExplanationScope:
     """Scope of an explanation: the event, one alert or all that the caller may see, one person or everybody.
 
-    ``shown`` is the event without the parts hidden from the requester; alerts are evaluated on the whole event.
-    Of all alerts, ``limit`` after the first ``skip`` are explained; those that matched come first. ``gone`` is the id
-    or the name of a deleted alert, for which only its stored notifications are known.
+    ``visible`` is the event without the parts hidden from the requester; alerts are evaluated on the whole event.
+    Of all alerts, ``limit`` after the first ``skip`` are explained; those that matched come first. ``deleted_alert`` is
+    the id or the name of a deleted alert, for which only its stored notifications are known.
     """
 
     logged: LoggedEvent
-    shown: LoggedEvent
+    visible: LoggedEvent
     subscription: EventSubscription | None = None
     person: Person | None = None
     limit: int = 20
     skip: int = 0
-    gone: str | None = None
+    deleted_alert: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class PagedExplanation:
 
     explanation: Explanation
     page: tuple[AlertTrace, ...]
-    shown: LoggedEvent
+    visible: LoggedEvent
 
 
 def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
@@ -79,48 +79,48 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     NotFound : it asks of an alert that does not exist and has no notification visible to the caller
     """
     alerts = _by_names_then(_alerts(question, caller), question.logged, caller)
-    tended = frozenset(one.id for one in alerts if tends(one, caller))
+    tended = frozenset(alert.id for alert in alerts if tends(alert, caller))
     about_others = question.person is not None and question.person.id != caller.actor.id
     if about_others and not caller.actor.is_admin:
-        alerts = [one for one in alerts if one.id in tended]
+        alerts = [alert for alert in alerts if alert.id in tended]
         if not alerts:
             raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
-    matching, verdicts = _judged(alerts, question.logged, caller)
-    reached = _reached(question, caller, (alerts, matching, tended))
+    matching, verdicts = _verdicts_on(alerts, question.logged, caller)
+    reached = _recipients_of(question, caller, (alerts, matching, tended))
     is_asked_of = question.subscription is not None
-    named = [one for one in alerts if is_asked_of or one.id in tended or reached.get(one.id)]
-    ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
-    is_cut = question.shown.event is not question.logged.event
-    notified, notified_count = _notified(question, caller, tended)
-    if question.gone is not None and not notified:
-        raise NotFound(f"alert {question.gone} not found")
+    listed = [alert for alert in alerts if is_asked_of or alert.id in tended or reached.get(alert.id)]
+    ordered = sorted(listed, key=lambda alert: (alert.id not in matching, not reached.get(alert.id), alert.name))
+    is_cut = question.visible.event is not question.logged.event
+    notified, notified_count = _visible_records(question, caller, tended)
+    if question.deleted_alert is not None and not notified:
+        raise NotFound(f"alert {question.deleted_alert} not found")
     page = ordered[question.skip : question.skip + question.limit]
-    near = [one for one in ordered if one.id in matching or reached.get(one.id)][:_MOST_SUGGESTED]
-    shown = {one.id: one for one in (*near, *page)}
+    near = [alert for alert in ordered if alert.id in matching or reached.get(alert.id)][:_MOST_SUGGESTED]
+    explained = {alert.id: alert for alert in (*near, *page)}
     traces = {
-        one.id: AlertTrace(
-            subscription=one,
-            match=_traced(one, question.logged, verdicts[one.id], is_open=one.id in tended and not is_cut),
-            reached=reached.get(one.id, ()),
-            is_whole=one.id in tended or question.person is not None,
+        alert.id: AlertTrace(
+            subscription=alert,
+            match=_visible_trace(alert, question.logged, verdicts[alert.id], is_open=alert.id in tended and not is_cut),
+            reached=reached.get(alert.id, ()),
+            is_whole=alert.id in tended or question.person is not None,
         )
-        for one in shown.values()
+        for alert in explained.values()
     }
     explanation = Explanation(
         logged=question.logged,
-        alerts=tuple(traces[one.id] for one in ordered if one.id in traces),
+        alerts=tuple(traces[alert.id] for alert in ordered if alert.id in traces),
         notified=notified,
         notified_count=notified_count,
         pipeline_at=_pipeline_at(question.logged, caller),
         is_pipeline_running=_is_pipeline_running(caller),
-        alert_count=len(named),
-        others_matched=len(matching - {one.id for one in named}),
+        alert_count=len(listed),
+        others_matched=len(matching - {alert.id for alert in listed}),
         person=question.person,
         is_complete=notified_count <= MOST_RECORDS,
         is_narrowed=_is_narrowed(question, caller, tended),
         missing_count=caller.parts.alert_stores.records.missing_relations(question.logged.offset),
     )
-    return PagedExplanation(explanation, tuple(traces[one.id] for one in page), question.shown)
+    return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible)
 
 
 class _Verdicts(NamedTuple):
@@ -131,21 +131,21 @@ class _Verdicts(NamedTuple):
     editor: str | None
 
 
-def _judged(
+def _verdicts_on(
     alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
 ) -> tuple[frozenset[str], dict[str, _Verdicts]]:
     """Return which of these alerts notify of an event, and what decides about each."""
-    triggered, hidden = _triggered(alerts, logged, caller)
+    triggered, hidden = _triggers_of(alerts, logged, caller)
     matching = {one.id: one for one in alerts if one.id in triggered or _matches(one, logged)}
     direct = [one for alert_id, one in matching.items() if alert_id not in triggered]
     hidden |= _withheld([one.id for one in direct if not one.is_of_tocsin], _reads(direct), logged, caller)
     waiting = [one for alert_id, one in matching.items() if one.depends_on and alert_id not in hidden]
-    held = _held_back(waiting, logged, caller)
-    verdicts = {one.id: _Verdicts(triggered.get(one.id), held.get(one.id), hidden.get(one.id)) for one in alerts}
-    return frozenset(matching.keys() - hidden.keys() - held.keys()), verdicts
+    incidents = _holding_incidents(waiting, logged, caller)
+    verdicts = {one.id: _Verdicts(triggered.get(one.id), incidents.get(one.id), hidden.get(one.id)) for one in alerts}
+    return frozenset(matching.keys() - hidden.keys() - incidents.keys()), verdicts
 
 
-def _triggered(
+def _triggers_of(
     alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return which of these alerts another one that matches triggers, by its name if it may be seen; and the withheld.
@@ -153,25 +153,29 @@ def _triggered(
     What decides about the references that a triggered alert may depend on is the condition of the one that matches.
     """
     enabled = _by_names_then(caller.parts.subscriptions.list_enabled(), logged, caller)
-    every = {one.id: one for one in enabled}
-    cascades = cascades_of({one.id: links_of(one) for one in every.values()})
-    matching = [every[one] for one in cascades if _matches(every[one], logged)]
+    alerts_by_id = {one.id: one for one in enabled}
+    cascades = cascades_of({one.id: links_of(one) for one in alerts_by_id.values()})
+    matching = [alerts_by_id[one] for one in cascades if _matches(alerts_by_id[one], logged)]
     reads = _reads(matching)
     hidden = _withheld([one.id for one in matching if not one.is_of_tocsin], reads, logged, caller)
     direct = {one.id: EVERYBODY for one in matching if one.id not in hidden}
-    found, barred = dict[str, str](), dict[str, str]()
+    triggers, barred = dict[str, str](), dict[str, str]()
     while True:
         _, by = with_triggered(direct, logged.offset, cascades, barred)
-        found |= by
+        triggers |= by
         of_these = reads_of_triggered({(logged.offset, one): other for one, other in by.items()}, reads)
-        more = _withheld([one for one in by if not every[one].is_of_tocsin], of_these, logged, caller)
-        if not more:
+        newly_barred = _withheld([one for one in by if not alerts_by_id[one].is_of_tocsin], of_these, logged, caller)
+        if not newly_barred:
             break
-        barred |= more
-    wanted = {one.id for one in alerts if not _matches(one, logged)} & {*by, *barred}
+        barred |= newly_barred
+    indirect = {one.id for one in alerts if not _matches(one, logged)} & {*by, *barred}
     visible = {one.id for one in visible_alerts(caller)}
-    named = {one: every[other].name if other in visible else "" for one, other in found.items() if one in wanted}
-    return named, {one: editor for one, editor in barred.items() if one in wanted}
+    names = {
+        alert: alerts_by_id[trigger].name if trigger in visible else ""
+        for alert, trigger in triggers.items()
+        if alert in indirect
+    }
+    return names, {one: editor for one, editor in barred.items() if one in indirect}
 
 
 def _withheld(alerts: Collection[str], reads: Reads, logged: LoggedEvent, caller: Caller) -> dict[str, str]:
@@ -179,20 +183,20 @@ def _withheld(alerts: Collection[str], reads: Reads, logged: LoggedEvent, caller
 
     What the pipeline has decided counts; where that is not known, rights are those of now.
     """
-    stores, own = caller.parts.alert_stores, set(alerts)
-    decided = stores.match_results.withheld_at(logged.offset, own)
-    now = withheld({logged.offset: own - decided.keys()}, reads, caller.policies, stores.events)
-    found = {alert: editor for (_, alert), editor in now.items()}
-    found |= {alert: editor for alert, editor in decided.items() if editor is not None}
-    return {alert: _name_of(editor, caller) for alert, editor in found.items()}
+    stores, ids = caller.parts.alert_stores, set(alerts)
+    decided = stores.match_results.withheld_at(logged.offset, ids)
+    now = withheld({logged.offset: ids - decided.keys()}, reads, caller.policies, stores.events)
+    editors = {alert: editor for (_, alert), editor in now.items()}
+    editors |= {alert: editor for alert, editor in decided.items() if editor is not None}
+    return {alert: _name_of(editor, caller) for alert, editor in editors.items()}
 
 
 def _reads(alerts: Sequence[EventSubscription]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for one in alerts:
+    reads: dict[str, frozenset[str]] = {}
+    for alert in alerts:
         with suppress(InvalidInput):  # stored by an older Tocsin; its trace says so
-            found[one.id] = plan_of(one).reads
-    return found
+            reads[alert.id] = plan_of(alert).reads
+    return reads
 
 
 def _name_of(editor: str, caller: Caller) -> str:
@@ -200,23 +204,23 @@ def _name_of(editor: str, caller: Caller) -> str:
     return person.name if person else ""
 
 
-def _held_back(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
+def _holding_incidents(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
     """Return which of these alerts, that the event matches, are held back, and the incident if it may be named."""
     at, about = logged.offset, logged.event.entity_id
     waiting = [Waiting(at, about, one.id, tuple(each.id for each in one.depends_on)) for one in alerts]
-    own = {one.id for one in alerts if one.is_of_tocsin}
+    system_alerts = {one.id for one in alerts if one.is_of_tocsin}
 
-    def hidden(assets: AlertAssets) -> AlertAssets:
-        shown = {(alert, asset) for alert, asset in assets if alert not in own}
-        return hidden_assets(shown, caller.policies, caller.parts.alert_stores.events)
+    def assets_out_of_sight(assets: AlertAssets) -> AlertAssets:
+        asked_assets = {(alert, asset) for alert, asset in assets if alert not in system_alerts}
+        return hidden_assets(asked_assets, caller.policies, caller.parts.alert_stores.events)
 
-    found = caller.parts.alert_stores.holding.of(waiting, is_new=False, hidden=hidden) if waiting else {}
-    held = {alert: by.incident for (_, alert), by in found.items() if not by.passes}
-    seen = caller.visibility.sees_incidents(set(held.values()))
-    return {alert: incident if incident in seen else "" for alert, incident in held.items()}
+    holds = caller.parts.alert_stores.holding.of(waiting, is_new=False, hidden=assets_out_of_sight) if waiting else {}
+    incidents = {alert: by.incident for (_, alert), by in holds.items() if not by.passes}
+    visible_incidents = caller.visibility.sees_incidents(set(incidents.values()))
+    return {alert: incident if incident in visible_incidents else "" for alert, incident in incidents.items()}
 
 
-def _traced(alert: EventSubscription, logged: LoggedEvent, verdicts: _Verdicts, *, is_open: bool) -> MatchTrace:
+def _visible_trace(alert: EventSubscription, logged: LoggedEvent, verdicts: _Verdicts, *, is_open: bool) -> MatchTrace:
     trace = match_trace(alert, logged)
     trace = trace if verdicts.trigger is None else trace.triggered_by(verdicts.trigger)
     trace = trace if verdicts.incident is None else trace.held_back_by(verdicts.incident)
@@ -247,7 +251,7 @@ def _is_pipeline_running(caller: Caller) -> bool:
 def _alerts(question: ExplanationScope, caller: Caller) -> list[EventSubscription]:
     if question.subscription is not None:
         return [question.subscription]
-    return [] if question.gone is not None else visible_alerts(caller)
+    return [] if question.deleted_alert is not None else visible_alerts(caller)
 
 
 def _by_names_then(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> list[EventSubscription]:
@@ -257,10 +261,10 @@ def _by_names_then(alerts: Sequence[EventSubscription], logged: LoggedEvent, cal
 
 def visible_alerts(caller: Caller) -> list[EventSubscription]:
     """Return the alerts that the caller may view, switched on or not."""
-    every = caller.parts.subscriptions.list_all()
+    alerts = caller.parts.subscriptions.list_all()
     if caller.actor.is_admin or caller.policies.is_open(_ALERT):
-        return every
-    return [one for one in every if sees(caller, _ALERT, one.to_wire())]
+        return alerts
+    return [one for one in alerts if sees(caller, _ALERT, one.to_wire())]
 
 
 def tends(alert: EventSubscription, caller: Caller) -> bool:
@@ -289,29 +293,31 @@ def _matches(alert: EventSubscription, logged: LoggedEvent) -> bool:
         return False
 
 
-def _reached(
-    question: ExplanationScope, caller: Caller, of: tuple[Sequence[EventSubscription], frozenset[str], frozenset[str]]
+def _recipients_of(
+    question: ExplanationScope,
+    caller: Caller,
+    selection: tuple[Sequence[EventSubscription], frozenset[str], frozenset[str]],
 ) -> dict[str, tuple[PossibleRecipient, ...]]:
     """Return whom the alerts reach: of those that did not match, only whether it is who was asked about."""
-    alerts, matching, tended = of
+    alerts, matching, tended = selection
     logged, parts = question.logged, caller.parts
-    asked = [one for one in alerts if question.person or one.id in matching]
-    rows = [row for one in asked for row in rows_of(one)]
-    audience = audience_of({logged.event.entity_id}, rows, parts.alert_stores.directory, everybody=True)
+    candidates = [alert for alert in alerts if question.person or alert.id in matching]
+    audience_rows = [row for alert in candidates for row in rows_of(alert)]
+    audience = audience_of({logged.event.entity_id}, audience_rows, parts.alert_stores.directory, everybody=True)
     scene = Scene(
         logged=logged,
         audience=audience,
         subjects=parts.alert_stores.events.subjects({logged.offset})[logged.offset],
         policies=caller.policies,
-        editors=parts.alert_stores.events.editors_of([one.id for one in asked]),
+        editors=parts.alert_stores.events.editors_of([alert.id for alert in candidates]),
         records=_records(question, caller),
     )
     everybody = None if question.person is None else question.person.id
     return {
-        one.id: reached_by(
-            one, scene, matched=one.id in matching, only=everybody if one.id in tended else caller.actor.id
+        alert.id: reached_by(
+            alert, scene, matched=alert.id in matching, only=everybody if alert.id in tended else caller.actor.id
         )
-        for one in asked
+        for alert in candidates
     }
 
 
@@ -321,23 +327,25 @@ def _records(question: ExplanationScope, caller: Caller) -> dict[str, Notificati
     if person is None:
         return records.of_event(logged.offset, limit=MOST_RECORDS)
     ways = (Channel.EMAIL, Channel.SLACK) if person.email else ()
-    named = [notification_id(logged.event.id, way, person.email or "") for way in ways]
-    return records.of_user(logged.offset, person.id) | records.by_id(named)
+    ids = [notification_id(logged.event.id, way, person.email or "") for way in ways]
+    return records.of_user(logged.offset, person.id) | records.by_id(ids)
 
 
-def _notified(
+def _visible_records(
     question: ExplanationScope, caller: Caller, tended: frozenset[str]
 ) -> tuple[tuple[NotificationRecord, ...], int]:
     """Return what is stored that the caller may know of, and how much it is."""
-    alert = question.gone if question.subscription is None else question.subscription.id
+    alert = question.deleted_alert if question.subscription is None else question.subscription.id
     me = caller.actor
-    every = _records(question, caller)
+    records = _records(question, caller)
     notified = [
-        one
-        for one in every.values()
-        if (alert is None or one.names(alert))
-        and (me.is_admin or one.notification.recipient_id == me.id or any(one.names(own) for own in tended))
+        record
+        for record in records.values()
+        if (alert is None or record.names(alert))
+        and (me.is_admin or record.notification.recipient_id == me.id or any(record.names(own) for own in tended))
     ]
-    is_whole = len(every) < MOST_RECORDS or alert is not None or not me.is_admin
+    is_whole = len(records) < MOST_RECORDS or alert is not None or not me.is_admin
     count = len(notified) if is_whole else caller.parts.alert_stores.records.count(question.logged.offset)
-    return tuple(sorted(notified, key=lambda one: (one.notification.channel, one.notification.recipient))), count
+    return tuple(
+        sorted(notified, key=lambda record: (record.notification.channel, record.notification.recipient))
+    ), count

@@ -33,9 +33,9 @@ class Filter:
         """Return the names of its arguments, each a list of texts, in the order of the condition."""
         return tuple(_ARGUMENT.findall(self.condition))
 
-    def described(self, name: str) -> Document:
+    def rule_json(self, name: str) -> Document:
         """Return it as upstream's ``events/eventFilterRule.json``."""
-        given: Document = {"arguments": list(self.arguments)} if self.arguments else {}
+        arguments: Document = {"arguments": list(self.arguments)} if self.arguments else {}
         return {
             "name": name,
             "fullyQualifiedName": f"eventSubscription.{name}",
@@ -43,7 +43,7 @@ class Filter:
             "description": self.description,
             "effect": Effect.INCLUDE.value,
             "condition": self.condition,
-            **given,
+            **arguments,
             "inputType": "runtime" if self.arguments else "none",
             "prefixCondition": PrefixCondition.AND.value,
         }
@@ -124,25 +124,25 @@ WITHDRAWN: dict[str, Filter] = {"GetTestSuiteStatusUpdates": _RESULT}
 _INSTEAD = "GetTestCaseStatusUpdatesUnderSuite of the resource testCase notifies of each result in a suite"
 
 
-def rules_of(chosen: list[Document], place: str) -> list[Document]:
+def rules_of(choices: list[Document], place: str) -> list[Document]:
     """Return the rules for these named filters (``name``, ``effect``, ``prefixCondition``, ``arguments``).
 
     Raises
     ------
     InvalidInput : there is no filter of that name, or an argument is missing, unknown or empty; names both
     """
-    return [_rule(one, f"{place}[{index}]") for index, one in enumerate(chosen)]
+    return [_rule(one, f"{place}[{index}]") for index, one in enumerate(choices)]
 
 
-def check_withdrawn(chosen: object, before: object, place: str) -> None:
-    """Refuse a withdrawn action among the ``chosen`` that was not among those ``before``.
+def check_withdrawn(choices: object, before: object, place: str) -> None:
+    """Refuse a withdrawn action among the ``choices`` that was not among those ``before``.
 
     Raises
     ------
     InvalidInput : names the action and what to choose instead
     """
     stored = {rule.get("name") for rule in _objects(before)}
-    for index, rule in enumerate(_objects(chosen)):
+    for index, rule in enumerate(_objects(choices)):
         name = rule.get("name")
         if name in WITHDRAWN and name not in stored:
             says = f"{name} is not available: Tocsin writes no event for a run of a test suite; {_INSTEAD}"
@@ -153,24 +153,24 @@ def _objects(listed: object) -> list[Document]:
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def _rule(chosen: Document, place: str) -> Document:
-    name = chosen.get("name")
-    known = FILTERS | WITHDRAWN
-    if not isinstance(name, str) or name not in known:
+def _rule(choice: Document, place: str) -> Document:
+    name = choice.get("name")
+    filters = FILTERS | WITHDRAWN
+    if not isinstance(name, str) or name not in filters:
         raise InvalidInput(f"unknown filter {name!r}; {meant(name, FILTERS)}", field=f"{place}.name")
-    found = known[name]
-    lists = _lists(name, found, chosen.get("arguments") or [], f"{place}.arguments")
-    condition = _ARGUMENT.sub(lambda one: lists[one[1]], found.condition)
+    named_filter = filters[name]
+    lists = _lists(name, named_filter, choice.get("arguments") or [], f"{place}.arguments")
+    condition = _ARGUMENT.sub(lambda one: lists[one[1]], named_filter.condition)
     _check(condition, f"{place}.arguments")
     rule = {
         "name": name,
-        "displayName": found.label,
-        "description": found.description,
-        "effect": chosen.get("effect") or Effect.INCLUDE.value,
+        "displayName": named_filter.label,
+        "description": named_filter.description,
+        "effect": choice.get("effect") or Effect.INCLUDE.value,
         "condition": condition,
     }
-    if chosen.get("prefixCondition") is not None:
-        rule["prefixCondition"] = chosen["prefixCondition"]
+    if choice.get("prefixCondition") is not None:
+        rule["prefixCondition"] = choice["prefixCondition"]
     return rule
 
 
@@ -183,27 +183,27 @@ def _check(condition: str, place: str) -> None:
         raise InvalidInput(message, field=place) from error
 
 
-def _lists(name: str, found: Filter, given: object, place: str) -> dict[str, str]:
+def _lists(name: str, named_filter: Filter, arguments: object, place: str) -> dict[str, str]:
     """Return the list for each argument, as conditions write it; unnamed ones in their order."""
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if not isinstance(arguments, list) or not all(isinstance(entry, dict) for entry in arguments):
         raise InvalidInput("must be a list of {name, input: [strings]}", field=place)
     lists: dict[str, str] = {}
-    for index, one in enumerate(given):
-        free = [wanted for wanted in found.arguments if wanted not in lists]
-        argument = one.get("name") or (free[0] if free else None)
-        if argument not in found.arguments:
-            raise _unknown(name, found, argument, f"{place}[{index}].name")
-        lists[argument] = _list_text(name, argument, one.get("input"), f"{place}[{index}].input")
-    missing = [wanted for wanted in found.arguments if wanted not in lists]
+    for index, entry in enumerate(arguments):
+        free = [wanted for wanted in named_filter.arguments if wanted not in lists]
+        argument = entry.get("name") or (free[0] if free else None)
+        if argument not in named_filter.arguments:
+            raise _unknown(name, named_filter, argument, f"{place}[{index}].name")
+        lists[argument] = _list_text(name, argument, entry.get("input"), f"{place}[{index}].input")
+    missing = [wanted for wanted in named_filter.arguments if wanted not in lists]
     if missing:
         raise InvalidInput(f"{name} needs the argument {missing[0]}", field=place)
     return lists
 
 
-def _unknown(name: str, found: Filter, argument: object, place: str) -> InvalidInput:
-    if not found.arguments:
+def _unknown(name: str, named_filter: Filter, argument: object, place: str) -> InvalidInput:
+    if not named_filter.arguments:
         return InvalidInput(f"{name} takes no arguments", field=place)
-    return InvalidInput(f"{name} has no argument {argument!r}; {meant(argument, found.arguments)}", field=place)
+    return InvalidInput(f"{name} has no argument {argument!r}; {meant(argument, named_filter.arguments)}", field=place)
 
 
 def _list_text(name: str, argument: str, values: object, place: str) -> str:

@@ -31,13 +31,13 @@ def with_current_names(
     InvalidInput : it would let an alert notify another team or user than before, who has been given the former name
     """
     places = {"destinations": [*receiver_names(request)], "filteringRules": [*_exact(condition_names(request))]}
-    given = [name for many in places.values() for name in many]
+    entity_names = [name for many in places.values() for name in many]
     names = caller.parts.alert_stores.names
-    existing, former = _looked_up(given, names.existing), _looked_up(given, names.formerly)
-    seen = caller.visibility.sees(former.values()) if former else ()
-    former = {key: reference for key, reference in former.items() if reference["id"] in seen}
+    existing, former = _entities_named(entity_names, names.existing), _entities_named(entity_names, names.formerly)
+    visible_ids = caller.visibility.sees(former.values()) if former else ()
+    former = {key: reference for key, reference in former.items() if reference["id"] in visible_ids}
     _check_not_reused(request, before, existing, former)
-    current = {key: _called(reference) for key, reference in former.items() if key not in existing}
+    current = {key: _name_of(reference) for key, reference in former.items() if key not in existing}
     if not current:
         return request, ()
     remarks = {
@@ -51,29 +51,31 @@ def with_current_names(
     return with_names(request, lambda name: current.get((name.types, name.text))), tuple(remarks.values())
 
 
-def _exact(found: Iterable[EntityName]) -> Iterable[EntityName]:
-    return (name for name in found if name.comparing is Comparing.EXACT)
+def _exact(names: Iterable[EntityName]) -> Iterable[EntityName]:
+    return (name for name in names if name.comparing is Comparing.EXACT)
 
 
-def _looked_up(given: Iterable[EntityName], find: Find) -> dict[tuple[Types, str], Document]:
+def _entities_named(names: Iterable[EntityName], find: Find) -> dict[tuple[Types, str], Document]:
     texts: dict[Types, set[str]] = defaultdict(set)
-    for name in given:
+    for name in names:
         texts[name.types].add(name.text)
     return {(types, text): found for types, wanted in texts.items() for text, found in find(types, wanted).items()}
 
 
 def _check_not_reused(request: Document, before: Document | None, existing: _Found, former: _Found) -> None:
     """Refuse a recipient's former name that somebody else has now, where the alert says the current one."""
-    known, given = ({(name.types, name.text) for name in _recipients(alert)} for alert in (before or {}, request))
-    for types, text in sorted(given - known):
+    old_names, new_names = (
+        {(name.types, name.text) for name in _recipients(alert)} for alert in (before or {}, request)
+    )
+    for types, text in sorted(new_names - old_names):
         was, now = former.get((types, text)), existing.get((types, text))
         if was is None or now is None or was["id"] == now["id"]:
             continue
-        if any(said == _called(was) and was["type"] in kinds for kinds, said in known - given):
+        if any(said == _name_of(was) and was["type"] in kinds for kinds, said in old_names - new_names):
             raise InvalidInput(
                 f"{text!r} was the name of the {was['type']} that this alert notifies, which is now called"
-                f" {_called(was)!r}; another {now['type']} has the name now. Write {_called(was)!r}; to notify the"
-                f" other one, save the alert without {_called(was)!r} first",
+                f" {_name_of(was)!r}; another {now['type']} has the name now. Write {_name_of(was)!r}; to notify the"
+                f" other one, save the alert without {_name_of(was)!r} first",
                 field="destinations",
             )
 
@@ -83,5 +85,5 @@ def _recipients(alert: Document) -> Iterable[EntityName]:
     yield from (name for name in condition_names(alert) if name.is_recipient)
 
 
-def _called(reference: Document) -> str:
+def _name_of(reference: Document) -> str:
     return str(reference["name"] if reference["type"] in PEOPLE else reference["fullyQualifiedName"])

@@ -34,8 +34,8 @@ def found_incident(name: str, caller: Caller) -> AlertIncident:
 
 def as_shown(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
     """Return each of these incidents whose alert and asset the caller may see."""
-    seen = caller.visibility.sees(reference for one in incidents for reference in subjects_of(one))
-    return [one if all(each["id"] in seen for each in subjects_of(one)) else None for one in incidents]
+    visible_ids = caller.visibility.sees(reference for one in incidents for reference in subjects_of(one))
+    return [one if all(each["id"] in visible_ids for each in subjects_of(one)) else None for one in incidents]
 
 
 def check_may_change(incident: AlertIncident, caller: Caller) -> None:
@@ -48,13 +48,13 @@ def check_may_change(incident: AlertIncident, caller: Caller) -> None:
     permissions, assignee = caller.permissions, incident.assignee
     if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
         return
-    known = caller.parts.standing.of([incident.subscription_id, incident.entity_id])
+    documents = caller.parts.standing.of([incident.subscription_id, incident.entity_id])
     maker = caller.parts.alert_stores.events.creator_of(incident.subscription_id)
     for entity_id, operations in (
         (incident.subscription_id, (Operation.EDIT_ALL,)),
         (incident.entity_id, (Operation.EDIT_ALL, Operation.EDIT_TESTS)),
     ):
-        kind, document = known.get(entity_id, ("", {}))
+        kind, document = documents.get(entity_id, ("", {}))
         if maker and entity_id == incident.subscription_id:
             document = {**document, "owners": [*(document.get("owners") or ()), {"id": maker, "type": "user"}]}
         if any(permissions.may(operation, kind, document) for operation in operations):

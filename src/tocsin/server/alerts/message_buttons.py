@@ -67,7 +67,7 @@ def actor_of(person: Person | None) -> Actor | None:
     return Actor(person.id, person.name, is_admin=person.is_admin)
 
 
-def checked(name: str, caller: Caller) -> AlertIncident:
+def incident_to_acknowledge(name: str, caller: Caller) -> AlertIncident:
     """Return the incident of that name, which the caller may acknowledge.
 
     Raises
@@ -88,7 +88,7 @@ def acknowledge(name: str, caller: Caller) -> str:
     NotFound : there is none that the caller may see
     Forbidden : the caller may not change it
     """
-    before = checked(name, caller)
+    before = incident_to_acknowledge(name, caller)
     if before.status is not IncidentStatus.OPEN:
         return state_of(before)
     handling = Handling(StepKind.ACKNOWLEDGED)

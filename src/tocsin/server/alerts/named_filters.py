@@ -24,31 +24,31 @@ def with_rules(request: Document, before: Document) -> Document:
     ------
     InvalidInput : the input names an unknown or withdrawn filter, or asks for something else than the rules
     """
-    rules, chosen, resources = request.get("filteringRules"), _input(request), request.get("resources")
+    rules, alert_input, resources = request.get("filteringRules"), _input(request), request.get("resources")
     for _, key in _LISTS:
-        check_withdrawn((chosen or {}).get(key), (before.get("input") or {}).get(key), f"input.{key}")
-    rest = {key: value for key, value in request.items() if key not in _KEYS}
+        check_withdrawn((alert_input or {}).get(key), (before.get("input") or {}).get(key), f"input.{key}")
+    other_keys = {key: value for key, value in request.items() if key not in _KEYS}
     if rules is None:
-        known = (before.get("filteringRules") or {}).get("resources")
-        compiled = _compiled(known if resources is None else resources, chosen or {})
-        return {**rest, "filteringRules": compiled, **({"input": chosen} if chosen else {})}
+        old_resources = (before.get("filteringRules") or {}).get("resources")
+        compiled = _rules_for(old_resources if resources is None else resources, alert_input or {})
+        return {**other_keys, "filteringRules": compiled, **({"input": alert_input} if alert_input else {})}
     if not isinstance(rules, dict):
-        return {**rest, "filteringRules": rules}
+        return {**other_keys, "filteringRules": rules}
     _check_resources(rules, resources)
-    if not chosen:
-        return {**rest, "filteringRules": rules}
-    return {**rest, **_reconciled(rules, chosen, before)}
+    if not alert_input:
+        return {**other_keys, "filteringRules": rules}
+    return {**other_keys, **_rules_and_input(rules, alert_input, before)}
 
 
-def _compiled(resources: object, chosen: Document) -> Document:
+def _rules_for(resources: object, alert_input: Document) -> Document:
     """Return the filtering rules for the named filters and actions of an input."""
     rules: Document = {"resources": resources or []}
-    for key, given in _LISTS:
-        if named := chosen.get(given):
-            if not isinstance(named, list) or not all(isinstance(one, dict) for one in named):
-                raise InvalidInput("must be a list of objects", field=f"input.{given}")
-            check_count(named, f"input.{given}")
-            rules[key] = rules_of(named, f"input.{given}")
+    for key, list_key in _LISTS:
+        if choices := alert_input.get(list_key):
+            if not isinstance(choices, list) or not all(isinstance(one, dict) for one in choices):
+                raise InvalidInput("must be a list of objects", field=f"input.{list_key}")
+            check_count(choices, f"input.{list_key}")
+            rules[key] = rules_of(choices, f"input.{list_key}")
     return rules
 
 
@@ -65,10 +65,10 @@ def check_count(rules: list[Document], place: str) -> None:
 
 def _input(request: Document) -> Document | None:
     """Return the input, if it names any filter or action."""
-    chosen = request.get("input")
-    if chosen is not None and not isinstance(chosen, dict):
+    alert_input = request.get("input")
+    if alert_input is not None and not isinstance(alert_input, dict):
         raise InvalidInput("must be an object with filters and actions", field="input")
-    return chosen if chosen and any(chosen.values()) else None
+    return alert_input if alert_input and any(alert_input.values()) else None
 
 
 def _check_resources(rules: Document, resources: object) -> None:
@@ -76,30 +76,30 @@ def _check_resources(rules: Document, resources: object) -> None:
         raise InvalidInput("differs from filteringRules.resources; send one of them", field="resources")
 
 
-def _reconciled(rules: Document, chosen: Document, before: Document) -> Document:
+def _rules_and_input(rules: Document, alert_input: Document, before: Document) -> Document:
     """Return the rules and the input, or the rules alone, where both are given."""
     was_chosen, were_rules = before.get("input"), before.get("filteringRules")
-    if chosen == was_chosen and rules == were_rules:
-        return {"filteringRules": rules, "input": chosen}
-    compiled = _compiled(rules.get("resources"), chosen)
+    if alert_input == was_chosen and rules == were_rules:
+        return {"filteringRules": rules, "input": alert_input}
+    compiled = _rules_for(rules.get("resources"), alert_input)
     if rules == were_rules or not (rules.get("rules") or rules.get("actions")):
-        return {"filteringRules": compiled, "input": chosen}
-    if all(_asked(rules.get(key)) == _asked(compiled.get(key)) for key, _ in _LISTS):
-        return {"filteringRules": rules, "input": chosen}
-    if chosen == was_chosen:
+        return {"filteringRules": compiled, "input": alert_input}
+    if all(_demands_of(rules.get(key)) == _demands_of(compiled.get(key)) for key, _ in _LISTS):
+        return {"filteringRules": rules, "input": alert_input}
+    if alert_input == was_chosen:
         return {"filteringRules": rules}
     raise InvalidInput("asks for something else than filteringRules; send one of them", field="input")
 
 
-def _asked(rules: object) -> list[tuple[object, ...]]:
+def _demands_of(rules: object) -> list[tuple[object, ...]]:
     """Return what rules ask for: condition, effect and how each joins the one before."""
     listed = rules if isinstance(rules, list) else []
     return [
         (
-            str(one.get("condition")).strip(),
-            one.get("effect") or Effect.INCLUDE,
-            one.get("prefixCondition") or PrefixCondition.AND,
+            str(rule.get("condition")).strip(),
+            rule.get("effect") or Effect.INCLUDE,
+            rule.get("prefixCondition") or PrefixCondition.AND,
         )
-        for one in listed
-        if isinstance(one, dict)
+        for rule in listed
+        if isinstance(rule, dict)
     ]

@@ -16,7 +16,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import as_shown
-from tocsin.server.access.permissions import seen
+from tocsin.server.access.permissions import visible_references
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.firings import Tally
@@ -38,18 +38,18 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
     start = stores.firings.start_of(since)
     tallies = _tallies([one.id for one in alerts], start, caller)
-    named = [one for one in alerts if one.id in tallies]
-    ordered = sorted(named, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].notified_count, one.name))
+    noisy = [one for one in alerts if one.id in tallies]
+    ordered = sorted(noisy, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].notified_count, one.name))
     listed = ordered[:limit]
     people = stores.firings.people(_countable(listed, tallies), start) if listed and caller.visibility.is_whole else {}
     mutes = stores.mutes.counts([one.id for one in listed], now_ms)
-    rows = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed]
+    reports = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed]
     return {
         "since": since,
         "until": now_ms,
         "formula": FORMULA,
-        "data": rows,
-        "paging": {"total": len(named)},
+        "data": reports,
+        "paging": {"total": len(noisy)},
     }
 
 
@@ -61,7 +61,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
     is_counted = caller.visibility.is_whole and tally.notified_count <= _MOST_NOTIFIED
     people = stores.firings.people([alert.id], start).get(alert.id, 0) if is_counted else None
     muted = stores.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
-    fired = _examined(stores.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
+    fired = _fired_events(stores.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
     (by_names_then,) = caller.parts.subscriptions.with_past_names([alert], after=start - 1)
     return {
         "since": since,
@@ -80,50 +80,50 @@ def _tallies(alert_ids: Sequence[str], start: int, caller: Caller) -> dict[str, 
     firings = caller.parts.alert_stores.firings
     if caller.visibility.is_whole:
         return firings.tallies(start)
-    found = [one for one in firings.per_asset(alert_ids, start) if one[1]["type"] in ENTITY_TYPES]
-    seen = caller.visibility.sees(reference for _, reference, _ in found)
+    asset_tallies = [one for one in firings.per_asset(alert_ids, start) if one[1]["type"] in ENTITY_TYPES]
+    visible_ids = caller.visibility.sees(reference for _, reference, _ in asset_tallies)
     sums: dict[str, Tally] = {}
-    for alert, reference, tally in found:
-        if reference["id"] in seen:
+    for alert, reference, tally in asset_tallies:
+        if reference["id"] in visible_ids:
             sums[alert] = sums.get(alert, Tally()) + tally
     return sums
 
 
 def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]) -> list[str]:
     """Return the alerts whose people are counted: the quietest ones, up to a total number of notifications."""
-    found, notified = [], 0
-    for one in sorted(alerts, key=lambda one: tallies[one.id].notified_count):
-        notified += tallies[one.id].notified_count
+    quiet_ids, notified = [], 0
+    for alert in sorted(alerts, key=lambda alert: tallies[alert.id].notified_count):
+        notified += tallies[alert.id].notified_count
         if notified <= _MOST_NOTIFIED:
-            found.append(one.id)
-    return found
+            quiet_ids.append(alert.id)
+    return quiet_ids
 
 
-def _examined(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
+def _fired_events(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
     """Return the recorded events of these firings; of the newest reports with what earlier ones make of them."""
-    recorded = list(caller.parts.log.at([one.log_offset for one in firings]).values())
-    found = {one.offset: one for one in as_shown(caller.visibility, recorded) if one is not None}
+    recorded = list(caller.parts.log.at([firing.log_offset for firing in firings]).values())
+    events_by_offset = {event.offset: event for event in as_shown(caller.visibility, recorded) if event is not None}
     fired: list[Fired] = []
     reports = 0
-    for one in firings:
-        logged = found.get(one.log_offset)
+    for firing in firings:
+        logged = events_by_offset.get(firing.log_offset)
         if logged is None:
             continue
         if report_of(logged) is not None and reports < _MOST_REPORTS:
             reports += 1
             logged = with_streaks(logged, caller.parts.alert_stores)
-        fired.append((logged, one))
+        fired.append((logged, firing))
     return fired
 
 
 def _assets(alert_id: str, start: int, caller: Caller) -> list[Document]:
-    found = caller.parts.alert_stores.firings.by_asset(alert_id, start, limit=_MOST_ASSETS_LOOKED_AT)
-    references = [{"id": entity_id, "type": kind} for entity_id, kind, _, _ in found]
-    visible = {one["id"] for one in seen(caller, references)}
-    shown = (one for one in found if one[0] in visible)
+    asset_tallies = caller.parts.alert_stores.firings.by_asset(alert_id, start, limit=_MOST_ASSETS_LOOKED_AT)
+    references = [{"id": entity_id, "type": kind} for entity_id, kind, _, _ in asset_tallies]
+    visible = {one["id"] for one in visible_references(caller, references)}
+    visible_tallies = (one for one in asset_tallies if one[0] in visible)
     return [
         {"id": entity_id, "type": kind, "fullyQualifiedName": name, **_counts(tally)}
-        for entity_id, kind, name, tally in islice(shown, _MOST_ASSETS)
+        for entity_id, kind, name, tally in islice(visible_tallies, _MOST_ASSETS)
     ]
 
 

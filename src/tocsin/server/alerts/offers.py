@@ -42,7 +42,7 @@ _OBSERVED = ("filterByFqn", "filterByDomain", "filterByOwner", "filterByUpdaterI
 def offers(alert_type: AlertType) -> list[Document]:
     """Return upstream's ``events/filterResourceDescriptor.json`` for each resource an alert of this type can have."""
     if alert_type is AlertType.OBSERVABILITY:
-        return [_offer(name, _observed(name), (*ACTIONS[name], *ANY_ACTIONS)) for name in OBSERVED]
+        return [_offer(name, _observability_filters(name), (*ACTIONS[name], *ANY_ACTIONS)) for name in OBSERVED]
     resources = RESOURCES_OF.get(alert_type, RESOURCES)
     return [_offer(name, _NOTIFIED.get(name, (*_GENERAL, *_OURS)), ()) for name in resources]
 
@@ -59,15 +59,15 @@ def remarks_on(subscription: EventSubscription) -> tuple[Remark, ...]:
 
 def _not_offered(subscription: EventSubscription) -> Iterator[Remark]:
     """Yield each filter and action that is asked for by name and that no resource of the alert offers."""
-    filtering, chosen = subscription.filtering_rules, subscription.input or {}
+    filtering, alert_input = subscription.filtering_rules, subscription.input or {}
     resources = filtering.resources if filtering else ()
-    offered = [one for one in offers(subscription.alert_type) if one["name"] in resources]
+    offered = [offer for offer in offers(subscription.alert_type) if offer["name"] in resources]
     for key, supported in (("filters", "supportedFilters"), ("actions", "supportedActions")):
-        known = {row["name"] for one in offered for row in one[supported]}
-        given = chosen.get(key)
-        for index, one in enumerate(given if isinstance(given, list) else ()):
-            name = one.get("name") if isinstance(one, dict) else None
-            if name in FILTERS and name not in known and resources:
+        offered_names = {row["name"] for offer in offered for row in offer[supported]}
+        entries = alert_input.get(key)
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+            name = entry.get("name") if isinstance(entry, dict) else None
+            if name in FILTERS and name not in offered_names and resources:
                 says = (
                     f"{key[:-1]} {name} is not available for {', '.join(resources)}, so the condition may never be true"
                 )
@@ -76,15 +76,15 @@ def _not_offered(subscription: EventSubscription) -> Iterator[Remark]:
 
 def functions() -> list[Document]:
     """Return every filter and action there is."""
-    return [row.described(name) for name, row in FILTERS.items()]
+    return [row.rule_json(name) for name, row in FILTERS.items()]
 
 
-def _observed(name: str) -> tuple[str, ...]:
+def _observability_filters(name: str) -> tuple[str, ...]:
     return (*_OBSERVED, "filterByTableNameTestCaseBelongsTo") if name == "testCase" else _OBSERVED
 
 
 def _offer(name: str, filters: tuple[str, ...], actions: tuple[str, ...]) -> Document:
-    described = {key: FILTERS[key].described(key) for key in (*filters, *actions)}
+    described = {key: FILTERS[key].rule_json(key) for key in (*filters, *actions)}
     return {
         "name": name,
         "supportedFilters": [described[key] for key in filters],

@@ -25,7 +25,7 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import as_shown
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Caller
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 from tocsin.store.alerts.deliveries import EventCounts, FailedEvent, LogEntry
 
 MOST_UNREAD = 1_000
@@ -52,9 +52,9 @@ class PageAsked:
     limit: int
     skip: int
 
-    def of(self, rows: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    def of(self, events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
         """Return the page of these."""
-        return list(islice(rows, self.skip, self.skip + self.limit))
+        return list(islice(events, self.skip, self.skip + self.limit))
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ def alert_at(key: Key, caller: Caller) -> EventSubscription:
     ------
     NotFound : there is none
     """
-    alert = caller.parts.subscriptions.find(found(ROW, key, caller)["id"])
+    alert = caller.parts.subscriptions.find(visible_document(ROW, key, caller)["id"])
     if alert is None:
         raise NotFound(f"alert {key} not found")
     return alert
 
 
-def reached(alert: EventSubscription, caller: Caller) -> tuple[int, int]:
+def progress_of(alert: EventSubscription, caller: Caller) -> tuple[int, int]:
     """Return up to which offset an alert's events are processed, and the last offset of the log.
 
     The query that reads only reports has passed everything before the next report.
@@ -97,7 +97,7 @@ def reached(alert: EventSubscription, caller: Caller) -> tuple[int, int]:
 
 def unread(alert: EventSubscription, caller: Caller) -> Unread:
     """Return what is to be processed yet, at most ``MOST_UNREAD`` events of it."""
-    current, latest = reached(alert, caller)
+    current, latest = progress_of(alert, caller)
     events = [one for one in caller.parts.log.read(current, MOST_UNREAD) if one.offset <= latest]
     (by_names_then,) = caller.parts.subscriptions.with_past_names([alert], after=current)
     plan, stores = plan_of(by_names_then), caller.parts.alert_stores
@@ -111,10 +111,10 @@ def withheld_for(alert: EventSubscription, log_offset: int, caller: Caller) -> s
     """Return the editor because of whom the alert does not match this event, as rights are now; None if nobody is."""
     if alert.is_of_tocsin:
         return None
-    found = withheld(
+    editors = withheld(
         {log_offset: [alert.id]}, {alert.id: plan_of(alert).reads}, caller.policies, caller.parts.alert_stores.events
     )
-    return found.get((log_offset, alert.id))
+    return editors.get((log_offset, alert.id))
 
 
 def record_json(alert: EventSubscription, caller: Caller) -> Document:
@@ -133,7 +133,7 @@ def record_json(alert: EventSubscription, caller: Caller) -> Document:
 def diagnosis_json(alert: EventSubscription, page: PageAsked, caller: Caller, *, counts_only: bool) -> Document:
     """Return upstream's ``eventSubscriptionDiagnosticInfo``; with lists of unread events unless ``counts_only``."""
     ahead, counts = unread(alert, caller), _counts(alert, caller)
-    said: Document = {
+    document: Document = {
         "latestOffset": ahead.latest,
         "currentOffset": ahead.current,
         "startingOffset": alert.since_offset,
@@ -144,9 +144,9 @@ def diagnosis_json(alert: EventSubscription, page: PageAsked, caller: Caller, *,
         "totalUnprocessedEventsCount": max(len(ahead.looked_at), ahead.latest - ahead.current),
     }
     if counts_only:
-        return said
+        return document
     return {
-        **said,
+        **document,
         "relevantUnprocessedEventsList": _events(page.of(ahead.relevant), caller),
         "totalUnprocessedEventsList": _events(page.of(ahead.looked_at), caller),
     }
@@ -154,16 +154,16 @@ def diagnosis_json(alert: EventSubscription, page: PageAsked, caller: Caller, *,
 
 def failed_json(failed: Sequence[FailedEvent], caller: Caller) -> list[Document]:
     """Return upstream's ``failedEventResponse`` of each failure whose event the caller may view."""
-    events = caller.visibility.shown([one.event for one in failed])
+    events = caller.visibility.shown([failure.event for failure in failed])
     return [
         {
-            "failingSubscriptionId": one.subscription_id,
+            "failingSubscriptionId": failure.subscription_id,
             "changeEvent": as_upstream(event, caller.root),
-            "reason": one.reason if one.status_code is None else f"{one.reason} ({one.status_code})",
+            "reason": failure.reason if failure.status_code is None else f"{failure.reason} ({failure.status_code})",
             "source": TO_SUBSCRIBER,
-            "timestamp": one.updated_at_ms,
+            "timestamp": failure.updated_at_ms,
         }
-        for one, event in zip(failed, events, strict=True)
+        for failure, event in zip(failed, events, strict=True)
         if event is not None
     ]
 
@@ -202,22 +202,22 @@ def log_json(entry: LogEntry) -> Document:
 
 def shown_page(
     read: Callable[[PageAsked], Sequence[T]],
-    shown: Callable[[Sequence[T]], list[Document]],
+    render: Callable[[Sequence[T]], list[Document]],
     page: PageAsked,
     caller: Caller,
 ) -> list[Document]:
     """Return a page of what the caller may view: what is hidden takes no place in it."""
     if caller.visibility.is_whole:
-        return shown(read(page))
-    found: list[Document] = []
-    skipped, wanted = 0, page.skip + page.limit
-    while len(found) < wanted and skipped < _MOST_SKIPPED:
-        some = read(PageAsked(_AT_ONCE, skipped))
-        found += shown(some)
-        skipped += len(some)
-        if len(some) < _AT_ONCE:
+        return render(read(page))
+    documents: list[Document] = []
+    skipped, end = 0, page.skip + page.limit
+    while len(documents) < end and skipped < _MOST_SKIPPED:
+        portion = read(PageAsked(_AT_ONCE, skipped))
+        documents += render(portion)
+        skipped += len(portion)
+        if len(portion) < _AT_ONCE:
             break
-    return found[page.skip : wanted]
+    return documents[page.skip : end]
 
 
 def _counts(alert: EventSubscription, caller: Caller) -> EventCounts:

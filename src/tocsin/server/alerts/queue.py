@@ -52,72 +52,75 @@ def claim(alert_id: str, limit: int, lease_s: int, caller: Caller) -> Document:
     routes, items, has_more = stores.routes.of(alert_id), list[Document](), False
     for _ in range(_PORTIONS):
         now_ms, room = caller.parts.clock.now_ms(), limit - len(items)
-        taken = stores.queue.claim(alert_id, lease, room, now_ms=now_ms, lease_ms=lease_s * 1000)
+        messages = stores.queue.claim(alert_id, lease, room, now_ms=now_ms, lease_ms=lease_s * 1000)
         expires_at_ms = now_ms + lease_s * 1000
-        for dispatch, route in _open(taken, routes, lease, caller):
+        for dispatch, route in _open(messages, routes, lease, caller):
             items.append({**_claimed_event(dispatch, route, caller), "lease": lease, "leaseExpiresAt": expires_at_ms})
-        has_more = len(taken) == room
-        if not taken or len(items) == limit:
+        has_more = len(messages) == room
+        if not messages or len(items) == limit:
             break
     return {"data": items, "hasMore": has_more}
 
 
-def acknowledge(alert_id: str, held: Sequence[Held], caller: Caller) -> Document:
+def acknowledge(alert_id: str, claims: Sequence[Held], caller: Caller) -> Document:
     """Record what consumers have dealt with; saying it again changes nothing."""
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
-    found, detail = stores.queue.find(alert_id, {one.id for one in held}), f"acknowledged by {caller.actor.name}"
-    done: dict[str, dict[str, Finished]] = {}
-    for one in held:
-        queued = found.get(one.id)
-        if queued is not None and queued.status is MessageStatus.QUEUED and queued.lease == one.lease:
-            finished = _finished(queued.message, Delivered(detail=detail), queued.updated_at_ms, now_ms)
-            done.setdefault(one.lease, {})[one.id] = finished
-    for lease, these in sorted(done.items()):
-        stores.messages.record(lease, list(these.values()), now_ms=now_ms)
-    found = stores.queue.find(alert_id, {one.id for one in held})
+    queued_by_id, detail = (
+        stores.queue.find(alert_id, {claim.id for claim in claims}),
+        f"acknowledged by {caller.actor.name}",
+    )
+    finished_by_lease: dict[str, dict[str, Finished]] = {}
+    for claim in claims:
+        queued = queued_by_id.get(claim.id)
+        if queued is not None and queued.status is MessageStatus.QUEUED and queued.lease == claim.lease:
+            finished = _finished_message(queued.message, Delivered(detail=detail), queued.updated_at_ms, now_ms)
+            finished_by_lease.setdefault(claim.lease, {})[claim.id] = finished
+    for lease, ended in sorted(finished_by_lease.items()):
+        stores.messages.record(lease, list(ended.values()), now_ms=now_ms)
+    queued_by_id = stores.queue.find(alert_id, {claim.id for claim in claims})
 
-    def state(one: Held) -> str:
-        queued = found.get(one.id)
+    def state(claim: Held) -> str:
+        queued = queued_by_id.get(claim.id)
         if queued is None:
             return "notFound"
         return "acknowledged" if queued.status is MessageStatus.DELIVERED else "leaseLost"
 
-    return {"data": [{"id": one.id, "state": state(one)} for one in held]}
+    return {"data": [{"id": claim.id, "state": state(claim)} for claim in claims]}
 
 
-def release(alert_id: str, held: Sequence[Held], caller: Caller) -> Document:
+def release(alert_id: str, claims: Sequence[Held], caller: Caller) -> Document:
     """Give claimed events back before their lease ends."""
     queue, now_ms = caller.parts.alert_stores.queue, caller.parts.clock.now_ms()
     changed = {
-        (lease, one)
-        for lease, ids in _by_lease(held).items()
-        for one in queue.release(alert_id, lease, ids, now_ms=now_ms)
+        (lease, message_id)
+        for lease, ids in _by_lease(claims).items()
+        for message_id in queue.release(alert_id, lease, ids, now_ms=now_ms)
     }
-    return _changed(alert_id, held, changed, {"state": "released"}, caller)
+    return _outcomes_json(alert_id, claims, changed, {"state": "released"}, caller)
 
 
-def extend(alert_id: str, held: Sequence[Held], lease_s: int, caller: Caller) -> Document:
+def extend(alert_id: str, claims: Sequence[Held], lease_s: int, caller: Caller) -> Document:
     """Let the leases of claimed events end ``lease_s`` seconds from now."""
     queue, now_ms, lease_ms = caller.parts.alert_stores.queue, caller.parts.clock.now_ms(), lease_s * 1000
     changed = {
-        (lease, one)
-        for lease, ids in _by_lease(held).items()
-        for one in queue.extend(alert_id, lease, ids, now_ms=now_ms, lease_ms=lease_ms)
+        (lease, message_id)
+        for lease, ids in _by_lease(claims).items()
+        for message_id in queue.extend(alert_id, lease, ids, now_ms=now_ms, lease_ms=lease_ms)
     }
-    return _changed(alert_id, held, changed, {"state": "extended", "leaseExpiresAt": now_ms + lease_ms}, caller)
+    return _outcomes_json(alert_id, claims, changed, {"state": "extended", "leaseExpiresAt": now_ms + lease_ms}, caller)
 
 
-def held_in(body: Document) -> list[Held]:
+def parse_claims(body: Document) -> list[Held]:
     """Return the ``items`` of a request.
 
     Raises
     ------
     InvalidInput : with the place of what is wrong
     """
-    given = body.get("items")
-    if not isinstance(given, list) or not 0 < len(given) <= MOST_ITEMS:
+    entries = body.get("items")
+    if not isinstance(entries, list) or not 0 < len(entries) <= MOST_ITEMS:
         raise InvalidInput(f"must be a list of 1 to {MOST_ITEMS} objects with id and lease", field="items")
-    return [_held(one, f"items[{index}]") for index, one in enumerate(given)]
+    return [_parse_claim(one, f"items[{index}]") for index, one in enumerate(entries)]
 
 
 def whole_number(body: Document, key: str, bounds: tuple[int, int], default: int) -> int:
@@ -127,65 +130,65 @@ def whole_number(body: Document, key: str, bounds: tuple[int, int], default: int
     ------
     InvalidInput : it is no whole number within its bounds
     """
-    given = body.get(key, default)
-    if not isinstance(given, int) or isinstance(given, bool) or not bounds[0] <= given <= bounds[1]:
+    value = body.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not bounds[0] <= value <= bounds[1]:
         raise InvalidInput(f"must be a whole number from {bounds[0]} to {bounds[1]}", field=key)
-    return given
+    return value
 
 
-def check_keys(given: Document, known: Sequence[str], place: str = "") -> None:
+def check_keys(document: Document, known_keys: Sequence[str], place: str = "") -> None:
     """Refuse keys that are unknown.
 
     Raises
     ------
     InvalidInput : names the first of them
     """
-    if unknown := sorted(given.keys() - set(known)):
-        raise InvalidInput(f"is unknown; known keys: {', '.join(known)}", field=f"{place}{unknown[0]}")
+    if unknown := sorted(document.keys() - set(known_keys)):
+        raise InvalidInput(f"is unknown; known keys: {', '.join(known_keys)}", field=f"{place}{unknown[0]}")
 
 
-def _held(given: object, place: str) -> Held:
-    if not isinstance(given, dict):
+def _parse_claim(entry: object, place: str) -> Held:
+    if not isinstance(entry, dict):
         raise InvalidInput("must be an object with id and lease", field=place)
-    check_keys(given, ("id", "lease"), f"{place}.")
+    check_keys(entry, ("id", "lease"), f"{place}.")
     try:
-        identity = str(UUID(given["id"] if isinstance(given.get("id"), str) else ""))
+        identity = str(UUID(entry["id"] if isinstance(entry.get("id"), str) else ""))
     except ValueError:
         raise InvalidInput("must be the id of a claimed item", field=f"{place}.id") from None
     try:
-        lease = str(UUID(given["lease"] if isinstance(given.get("lease"), str) else ""))
+        lease = str(UUID(entry["lease"] if isinstance(entry.get("lease"), str) else ""))
     except ValueError:
         raise InvalidInput("must be the lease of a claimed item", field=f"{place}.lease") from None
     return Held(identity, lease)
 
 
 def _open(
-    taken: Sequence[Message], routes: dict[str, Route], lease: str, caller: Caller
+    messages: Sequence[Message], routes: dict[str, Route], lease: str, caller: Caller
 ) -> list[tuple[Dispatch, Route]]:
     """Return those of these messages that may be seen now; the others end."""
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
-    dispatches = {one.message.id: one for one in stores.messages.dispatches(taken)} if taken else {}
-    shown: list[tuple[Dispatch, Route]] = []
+    dispatches = {one.message.id: one for one in stores.messages.dispatches(messages)} if messages else {}
+    visible: list[tuple[Dispatch, Route]] = []
     ended: list[Finished] = []
-    for message in taken:
+    for message in messages:
         dispatch, route = dispatches.get(message.id), routes.get(message.destination_id)
-        closed = _closed(dispatch, route)
+        closed = _obstacle_of(dispatch, route)
         dropped: tuple[DroppedReason, ...] = ()
         if closed is None and dispatch is not None and route is not None:
             permitted, dropped = stores.permitted.now(dispatch, now_ms=now_ms)
             if permitted is not None:
-                shown.append((permitted, route))
+                visible.append((permitted, route))
                 continue
             says = "; ".join(dict.fromkeys(one.says for one in dropped))
             closed = Rejected(dropped[-1].because if dropped else OutcomeReason.DISABLED, detail=f"not sent: {says}")
         outcome = closed or Rejected(OutcomeReason.INTERNAL_ERROR)
-        ended.append(_finished(message, outcome, now_ms, now_ms, dropped))
+        ended.append(_finished_message(message, outcome, now_ms, now_ms, dropped))
     if ended:
         stores.messages.record(lease, ended, now_ms=now_ms)
-    return shown
+    return visible
 
 
-def _closed(dispatch: Dispatch | None, route: Route | None) -> Rejected | None:
+def _obstacle_of(dispatch: Dispatch | None, route: Route | None) -> Rejected | None:
     """Return what keeps a message from anybody; None if nothing does."""
     if dispatch is None:
         return Rejected(OutcomeReason.INTERNAL_ERROR, detail="its event is no longer stored")
@@ -203,32 +206,32 @@ def _claimed_event(dispatch: Dispatch, route: Route, caller: Caller) -> Document
     return {"id": dispatch.message.id, "event": form(entry.event, settings.base_url()), "reasons": reasons}
 
 
-def _finished(
+def _finished_message(
     message: Message, outcome: Outcome, started_at_ms: int, now_ms: int, dropped: tuple[DroppedReason, ...] = ()
 ) -> Finished:
     duration_ms = max(0, min(now_ms - started_at_ms, 2**31 - 1))
-    made = Attempt(message.id, message.attempt_count + 1, started_at_ms, duration_ms, outcome, dropped)
-    return Finished(message, made, next_step(made, retries=0, wait_s=0.0))
+    attempt = Attempt(message.id, message.attempt_count + 1, started_at_ms, duration_ms, outcome, dropped)
+    return Finished(message, attempt, next_step(attempt, retries=0, wait_s=0.0))
 
 
-def _by_lease(held: Sequence[Held]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for one in held:
-        found.setdefault(one.lease, []).append(one.id)
-    return found
+def _by_lease(claims: Sequence[Held]) -> dict[str, list[str]]:
+    ids_by_lease: dict[str, list[str]] = {}
+    for claim in claims:
+        ids_by_lease.setdefault(claim.lease, []).append(claim.id)
+    return ids_by_lease
 
 
-def _changed(
-    alert_id: str, held: Sequence[Held], changed: set[tuple[str, str]], done: Document, caller: Caller
+def _outcomes_json(
+    alert_id: str, claims: Sequence[Held], changed: set[tuple[str, str]], change: Document, caller: Caller
 ) -> Document:
-    known = caller.parts.alert_stores.queue.find(alert_id, {one.id for one in held})
+    queued_by_id = caller.parts.alert_stores.queue.find(alert_id, {one.id for one in claims})
 
-    def outcome(one: Held) -> Document:
-        if (one.lease, one.id) in changed:
-            return done
-        if one.id not in known:
+    def outcome(claim: Held) -> Document:
+        if (claim.lease, claim.id) in changed:
+            return change
+        if claim.id not in queued_by_id:
             return {"state": "notFound"}
-        is_done = known[one.id].status is MessageStatus.DELIVERED
+        is_done = queued_by_id[claim.id].status is MessageStatus.DELIVERED
         return {"state": "acknowledged" if is_done else "leaseLost"}
 
-    return {"data": [{"id": one.id, **outcome(one)} for one in held]}
+    return {"data": [{"id": one.id, **outcome(one)} for one in claims]}

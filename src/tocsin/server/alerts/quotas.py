@@ -38,9 +38,9 @@ def count_alert(caller: Caller) -> None:
     """
     if caller.actor.is_admin:
         return
-    most = caller.parts.settings.alerts_per_person
-    if len(caller.parts.subscriptions.alerts_made_by(caller.actor.id)) >= most:
-        raise Forbidden(f"You have created {most} alerts, the maximum (alerts_per_person); delete one first.")
+    limit = caller.parts.settings.alerts_per_person
+    if len(caller.parts.subscriptions.alerts_made_by(caller.actor.id)) >= limit:
+        raise Forbidden(f"You have created {limit} alerts, the maximum (alerts_per_person); delete one first.")
     _take(caller, "alert", 1, caller.parts.settings.alerts_per_hour)
 
 
@@ -80,30 +80,32 @@ def check_quotas(document: Document, before: Document | None, caller: Caller) ->
     """
     if caller.actor.is_admin:
         return
-    settings, known = caller.parts.settings, (before or {}).get("destinations") or []
-    found = document.get("destinations") or []
-    if len(found) > max(settings.destinations_per_alert, len(known)):
-        most = settings.destinations_per_alert
+    settings, old_destinations = caller.parts.settings, (before or {}).get("destinations") or []
+    destinations = document.get("destinations") or []
+    if len(destinations) > max(settings.destinations_per_alert, len(old_destinations)):
+        limit = settings.destinations_per_alert
         raise InvalidInput(
-            f"must have at most {most} entries (destinations_per_alert); ask an administrator", field="destinations"
+            f"must have at most {limit} entries (destinations_per_alert); ask an administrator", field="destinations"
         )
-    _check_external(found, before or {}, caller)
-    stood = {receiver.lower() for one in known for receiver in _receivers(one)}
-    for index, destination in enumerate(found):
+    _check_external(destinations, before or {}, caller)
+    stood = {receiver.lower() for one in old_destinations for receiver in _receivers(one)}
+    for index, destination in enumerate(destinations):
         new = [one for one in _receivers(destination) if one.lower() not in stood]
         _check_receivers(new, _receivers(destination), f"destinations[{index}].config.receivers", caller)
 
 
-def _check_external(found: Sequence[Document], before: Document, caller: Caller) -> None:
+def _check_external(destinations: Sequence[Document], before: Document, caller: Caller) -> None:
     """Refuse more destinations outside, over all alerts that the caller has made, than one person may have."""
-    if _external_count(found) <= _external_count(before.get("destinations") or ()):
+    if _external_count(destinations) <= _external_count(before.get("destinations") or ()):
         return
-    most = caller.parts.settings.external_destinations_per_person
-    made = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
-    others = sum(_external_count(one.get("destinations") or ()) for key, one in made.items() if key != before.get("id"))
-    if others + _external_count(found) > most:
+    limit = caller.parts.settings.external_destinations_per_person
+    own_alerts = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
+    other_count = sum(
+        _external_count(alert.get("destinations") or ()) for key, alert in own_alerts.items() if key != before.get("id")
+    )
+    if other_count + _external_count(destinations) > limit:
         raise InvalidInput(
-            f"{others} of your other destinations are already External; the maximum per person is {most}"
+            f"{other_count} of your other destinations are already External; the maximum per person is {limit}"
             " (external_destinations_per_person); ask an administrator",
             field="destinations",
         )
@@ -118,13 +120,13 @@ def check_cost_quota(document: Document, cost: PlanCost, before: Document | None
     ------
     InvalidInput : with the amount and the way out
     """
-    known = before or {}
-    is_old = known.get("enabled") and _conditions(document) == _conditions(known)
+    stored = before or {}
+    is_old = stored.get("enabled") and _conditions(document) == _conditions(stored)
     if caller.actor.is_admin or is_old or not document.get("enabled"):
         return
-    made = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
-    others = (_cost(one) for key, one in made.items() if key != known.get("id") and one.get("enabled"))
-    excess = PER_PERSON.excess(total([*filter(None, others), cost]))
+    own_alerts = caller.parts.subscriptions.alerts_made_by(caller.actor.id)
+    other_costs = (_cost(one) for key, one in own_alerts.items() if key != stored.get("id") and one.get("enabled"))
+    excess = PER_PERSON.excess(total([*filter(None, other_costs), cost]))
     if excess is not None:
         raise InvalidInput(f"{excess} Or disable one of them, or ask an administrator.", field="filteringRules")
 
@@ -156,11 +158,11 @@ def check_trial(destination: Destination, caller: Caller) -> None:
         _check_receivers(receivers, receivers, "destination.config.receivers", caller)
 
 
-def _check_receivers(new: Sequence[str], whole: Sequence[str], place: str, caller: Caller) -> None:
-    most = caller.parts.settings.receivers_per_destination
-    if new and len(whole) > most:
+def _check_receivers(new: Sequence[str], receivers: Sequence[str], place: str, caller: Caller) -> None:
+    limit = caller.parts.settings.receivers_per_destination
+    if new and len(receivers) > limit:
         raise InvalidInput(
-            f"must have at most {most} entries (receivers_per_destination); ask an administrator", field=place
+            f"must have at most {limit} entries (receivers_per_destination); ask an administrator", field=place
         )
     for address in (one for one in new if "@" in one):
         if not _is_allowed(address, caller):
@@ -183,10 +185,10 @@ def _receivers(destination: Document) -> list[str]:
     return list((destination.get("config") or {}).get("receivers") or ())
 
 
-def _take(caller: Caller, kind: str, amount: int, most: int) -> None:
+def _take(caller: Caller, kind: str, amount: int, limit: int) -> None:
     now_ms = caller.parts.clock.now_ms()
-    wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, limit=most, now_ms=now_ms)
+    wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, limit=limit, now_ms=now_ms)
     if wait_s is not None:
         minutes = -(-wait_s // _SECONDS_PER_MINUTE)
-        said = f"At most {most} {_QUOTAS[kind]} per hour; try again in {minutes} min."
-        raise TooManyRequests(said, retry_after_s=wait_s)
+        message = f"At most {limit} {_QUOTAS[kind]} per hour; try again in {minutes} min."
+        raise TooManyRequests(message, retry_after_s=wait_s)

@@ -31,76 +31,78 @@ def check_related(document: Document, before: Document | None, caller: Caller) -
     Forbidden : the caller may not edit one that is to be triggered: it would notify others' recipients
     """
     for key, check in ((_TRIGGERS, _check_rights), (_DEPENDS_ON, _check_incidents)):
-        given = document.get(key)
-        if given is None:
+        value = document.get(key)
+        if value is None:
             continue
-        if not isinstance(given, list) or len(given) > MOST_RELATED:
+        if not isinstance(value, list) or len(value) > MOST_RELATED:
             raise InvalidInput(f"must be a list of at most {MOST_RELATED} alerts", field=key)
         old = {one["id"] for one in (before or {}).get(key) or ()}
-        known = {one.id: one for one in visible_alerts(caller)} if given else {}
-        kept = {one.id: one for one in _kept(old - known.keys(), caller)} if given else {}
-        found = [_found(one, f"{key}[{number}]", known, kept) for number, one in enumerate(given)]
-        _check_loops((document, before), (key, found), (known, caller))
-        check(found, old, caller)
-        document[key] = list({one.id: _reference(one) for one in found}.values())
+        visible = {one.id: one for one in visible_alerts(caller)} if value else {}
+        hidden = {one.id: one for one in _hidden_alerts(old - visible.keys(), caller)} if value else {}
+        alerts = [_alert_of(one, f"{key}[{number}]", visible, hidden) for number, one in enumerate(value)]
+        _check_loops((document, before), (key, alerts), (visible, caller))
+        check(alerts, old, caller)
+        document[key] = list({one.id: _reference(one) for one in alerts}.values())
 
 
-def _check_rights(found: list[EventSubscription], old: set[str], caller: Caller) -> None:
-    new = [one for one in found if one.id not in old]
-    allowed = {one.id for one in tended_alerts(new, caller)}
-    for one in new:
-        if one.id not in allowed:
-            raise Forbidden(f"Only editors of alert {one.name} may let other alerts trigger it.")
+def _check_rights(alerts: list[EventSubscription], old: set[str], caller: Caller) -> None:
+    new = [alert for alert in alerts if alert.id not in old]
+    editable_ids = {alert.id for alert in tended_alerts(new, caller)}
+    for alert in new:
+        if alert.id not in editable_ids:
+            raise Forbidden(f"Only editors of alert {alert.name} may let other alerts trigger it.")
 
 
-def _check_incidents(found: list[EventSubscription], old: set[str], _caller: Caller) -> None:
-    for number, one in enumerate(found):
-        if one.id not in old and not plan_of(one).opens_incidents:
+def _check_incidents(alerts: list[EventSubscription], old: set[str], _caller: Caller) -> None:
+    for number, alert in enumerate(alerts):
+        if alert.id not in old and not plan_of(alert).opens_incidents:
             raise InvalidInput(
-                f"alert {one.name} opens no incidents: it needs alertType Observability or a condition on results",
+                f"alert {alert.name} opens no incidents: it needs alertType Observability or a condition on results",
                 field=f"{_DEPENDS_ON}[{number}]",
             )
 
 
-def _kept(hidden: Collection[str], caller: Caller) -> list[EventSubscription]:
+def _hidden_alerts(hidden: Collection[str], caller: Caller) -> list[EventSubscription]:
     """Return alerts that the caller may not see and that the alert named before: whoever changes it keeps them."""
     return [one for one in map(caller.parts.subscriptions.find, sorted(hidden)) if one is not None]
 
 
-def _found(
-    given: object, place: str, known: Mapping[str, EventSubscription], kept: Mapping[str, EventSubscription]
+def _alert_of(
+    value: object, place: str, visible: Mapping[str, EventSubscription], hidden: Mapping[str, EventSubscription]
 ) -> EventSubscription:
     """Return the alert of a reference: its id, or its name or full name, also as a plain text."""
-    asked = {"name": given} if isinstance(given, str) else given
-    if not isinstance(asked, dict) or asked.get("type", "eventsubscription") != "eventsubscription":
+    reference = {"name": value} if isinstance(value, str) else value
+    if not isinstance(reference, dict) or reference.get("type", "eventsubscription") != "eventsubscription":
         raise InvalidInput("must be a reference to an alert: its id or name", field=place)
-    name = next((one for key in ("id", "fullyQualifiedName", "name") if isinstance(one := asked.get(key), str)), "")
-    by_name = {one.name: one for one in known.values()}
-    alert = known.get(name) or kept.get(name) or by_name.get(name)
+    name = next((one for key in ("id", "fullyQualifiedName", "name") if isinstance(one := reference.get(key), str)), "")
+    by_name = {one.name: one for one in visible.values()}
+    alert = visible.get(name) or hidden.get(name) or by_name.get(name)
     if alert is None:
         raise InvalidInput(f"unknown alert {name!r}; {meant(name, sorted(by_name))}", field=place)
     return alert
 
 
 def _check_loops(
-    of: tuple[Document, Document | None],
-    asked: tuple[str, list[EventSubscription]],
+    documents: tuple[Document, Document | None],
+    relation: tuple[str, list[EventSubscription]],
     by: tuple[Mapping[str, EventSubscription], Caller],
 ) -> None:
     """Refuse what one of the alerts that it names leads back to, through alerts that one may not see as well."""
-    (document, before), (key, found), (known, caller) = of, asked, by
-    if before is None or not found:
+    (document, before), (key, alerts), (visible, caller) = documents, relation, by
+    if before is None or not alerts:
         return
-    every = caller.parts.subscriptions.list_all()
-    links = {one.id: [each.id for each in _named(one, key)] for one in every if one.id != before["id"]}
-    for number, one in enumerate(found):
-        if way := path_between(one.id, before["id"], links):
-            names = [known[step].name if step in known else "another alert" for step in way[:-1]]
-            said = " -> ".join((str(document["name"]), *names, str(document["name"])))
-            raise InvalidInput(f"makes a loop: {said}", field=f"{key}[{number}]")
+    all_alerts = caller.parts.subscriptions.list_all()
+    links = {
+        alert.id: [each.id for each in _related_alerts(alert, key)] for alert in all_alerts if alert.id != before["id"]
+    }
+    for number, alert in enumerate(alerts):
+        if way := path_between(alert.id, before["id"], links):
+            names = [visible[step].name if step in visible else "another alert" for step in way[:-1]]
+            loop = " -> ".join((str(document["name"]), *names, str(document["name"])))
+            raise InvalidInput(f"makes a loop: {loop}", field=f"{key}[{number}]")
 
 
-def _named(alert: EventSubscription, key: str) -> tuple[EntityReference, ...]:
+def _related_alerts(alert: EventSubscription, key: str) -> tuple[EntityReference, ...]:
     return alert.triggers if key == _TRIGGERS else alert.depends_on
 
 

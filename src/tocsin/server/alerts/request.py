@@ -99,28 +99,28 @@ def checked_alert(
     InvalidInput : something cannot work; the message says where and what would
     """
     document = _settable(request, before or {})
-    known = (before or {}).get("destinations", [])
-    document["destinations"] = _with_ids(document["destinations"], known, new_id)
-    kept: dict[str, Document] = {}
+    stored = (before or {}).get("destinations", [])
+    document["destinations"] = _with_ids(document["destinations"], stored, new_id)
+    secrets_by_id: dict[str, Document] = {}
     for index, destination in enumerate(document["destinations"]):
-        kept[destination["id"]] = _mask(destination, secrets, index)
-    _check_distinct(list(kept.values()))
+        secrets_by_id[destination["id"]] = _mask(destination, secrets, index)
+    _check_distinct(list(secrets_by_id.values()))
     subscription = _check(document, names)
     _check_timing(subscription, before or {})
     plan = plan_of(subscription)
     unused = unused_parts(subscription, document, is_personal=bool(plan.questions))
     needs_owner = _needs_owner(subscription, document)
-    return Alert(document, kept, (*remarks_on(subscription), *unused), needs_owner, cost_of(plan))
+    return Alert(document, secrets_by_id, (*remarks_on(subscription), *unused), needs_owner, cost_of(plan))
 
 
-def changed_secrets(alert: Alert, before: Document, known: Mapping[str, Document]) -> dict[str, str]:
-    """Return where secrets in ``alert`` differ from the ``known`` ones of a destination it had before, with its id."""
+def changed_secrets(alert: Alert, before: Document, stored: Mapping[str, Document]) -> dict[str, str]:
+    """Return where secrets in ``alert`` differ from the ``stored`` ones of a destination it had before, with its id."""
     had = {destination["id"] for destination in before.get("destinations", ())}
     return {
         f"destinations[{index}].config.{'.'.join(place)}": destination["id"]
         for index, destination in enumerate(alert.document["destinations"])
         if destination["id"] in had
-        for place in differing(alert.secrets.get(destination["id"], {}), known.get(destination["id"], {}))
+        for place in differing(alert.secrets.get(destination["id"], {}), stored.get(destination["id"], {}))
     }
 
 
@@ -129,16 +129,16 @@ def _needs_owner(subscription: EventSubscription, document: Document) -> bool:
     return not document.get("owners") and any(one.questions and one.relation is ReasonKind.EXTERNAL for one in rules)
 
 
-def checked_destination(given: object, names: Names) -> Destination:
+def checked_destination(document: object, names: Names) -> Destination:
     """Return one destination that is to be tried, its secrets in clear, if it can work.
 
     Raises
     ------
     InvalidInput : it cannot; the message says why
     """
-    if not isinstance(given, dict):
+    if not isinstance(document, dict):
         raise InvalidInput("must be an object", field="destination")
-    plain = {key: value for key, value in given.items() if key not in ("statusDetails", "id") and value is not None}
+    plain = {key: value for key, value in document.items() if key not in ("statusDetails", "id") and value is not None}
     if isinstance(plain.get("config"), dict):
         split_secrets(plain["config"], {})  # refuses a mask: nothing is stored for a trial
     try:
@@ -191,8 +191,8 @@ def _settable(request: Document, before: Document) -> Document:
 def _check_provider(request: Document, before: Document) -> None:
     provider = before.get("provider", "user")
     if request.get("provider") not in (None, provider):
-        known = ", ".join(shapes.enumeration("eventsubscription", "provider"))
-        raise InvalidInput(f"is {provider} and cannot be changed (of {known})", field="provider")
+        providers = ", ".join(shapes.enumeration("eventsubscription", "provider"))
+        raise InvalidInput(f"is {provider} and cannot be changed (of {providers})", field="provider")
 
 
 def _check_rules(subscription: EventSubscription) -> None:
@@ -202,8 +202,8 @@ def _check_rules(subscription: EventSubscription) -> None:
         for index, rule in enumerate(getattr(rules, key)):
             place = f"filteringRules.{key}[{index}]"
             if rule.arguments:
-                said = "write them into the condition, or send a named filter as input"
-                raise InvalidInput(said, field=f"{place}.arguments")
+                message = "write them into the condition, or send a named filter as input"
+                raise InvalidInput(message, field=f"{place}.arguments")
             if rule.input_type == "runtime":
                 raise InvalidInput("must be static or none: a rule's condition is whole", field=f"{place}.inputType")
             if rule.fully_qualified_name not in (None, f"eventSubscription.{rule.name}"):
@@ -212,10 +212,10 @@ def _check_rules(subscription: EventSubscription) -> None:
                 )
 
 
-def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id: Callable[[], str]) -> list[Document]:
+def _with_ids(destinations: Sequence[object], stored: Sequence[Document], new_id: Callable[[], str]) -> list[Document]:
     """Give every destination an id: its own, that of the stored one it repeats, or a new one."""
-    free = list(known)
-    named: list[Document] = []
+    free = list(stored)
+    completed: list[Document] = []
     for index, destination in enumerate(destinations):
         if not isinstance(destination, dict):
             raise InvalidInput("must be an object", field=f"destinations[{index}]")
@@ -225,9 +225,9 @@ def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id:
         if same is not None:
             free.remove(same)
         plain = without_defaults(plain, same)
-        named.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
-    _check_ids([one["id"] for one in named])
-    return named
+        completed.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
+    _check_ids([one["id"] for one in completed])
+    return completed
 
 
 def _with_plain_receivers(destination: Document) -> Document:
@@ -240,8 +240,8 @@ def _with_plain_receivers(destination: Document) -> Document:
 
 
 def _check_ids(ids: Sequence[object]) -> None:
-    for index, given in enumerate(ids):
-        if not isinstance(given, str) or not _ID.fullmatch(given):
+    for index, destination_id in enumerate(ids):
+        if not isinstance(destination_id, str) or not _ID.fullmatch(destination_id):
             raise InvalidInput("must be a UUID; omit it to have one assigned", field=f"destinations[{index}].id")
     if len(set(ids)) < len(ids):
         raise InvalidInput("two destinations have the same id", field="destinations")
@@ -257,8 +257,14 @@ def _goal(destination: Document) -> tuple[object, ...]:
     config = destination.get("config")
     config = config if isinstance(config, dict) else {}
     endpoint = config.get("endpoint")
-    shown = masked_url(endpoint, with_path=True) if isinstance(endpoint, str) else endpoint
-    return (destination.get("category"), destination.get("type"), shown, config.get("channel"), config.get("receivers"))
+    masked_endpoint = masked_url(endpoint, with_path=True) if isinstance(endpoint, str) else endpoint
+    return (
+        destination.get("category"),
+        destination.get("type"),
+        masked_endpoint,
+        config.get("channel"),
+        config.get("receivers"),
+    )
 
 
 def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], index: int) -> Document:
@@ -266,26 +272,26 @@ def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], 
     config = destination.get("config")
     if not isinstance(config, dict):
         return {}
-    known = secrets().get(str(destination["id"]), {}) if holds_mask(config) else {}
+    stored_secrets = secrets().get(str(destination["id"]), {}) if holds_mask(config) else {}
     try:
-        destination["config"], kept = split_secrets(config, known)
+        destination["config"], new_secrets = split_secrets(config, stored_secrets)
     except InvalidInput as error:
         raise InvalidInput(error.message, field=f"destinations[{index}].config.{error.field}") from error
-    check_secrets(kept, f"destinations[{index}].config")
-    return kept
+    check_secrets(new_secrets, f"destinations[{index}].config")
+    return new_secrets
 
 
 def _check_distinct(secrets: Sequence[Document]) -> None:
     """Reject two webhooks with the same visible part of the address: nothing else could distinguish them."""
-    seen: dict[str, int] = {}
-    for index, kept in enumerate(secrets):
-        endpoint = kept.get("endpoint")
+    index_by_endpoint: dict[str, int] = {}
+    for index, own_secrets in enumerate(secrets):
+        endpoint = own_secrets.get("endpoint")
         if endpoint is None or masked_url(endpoint, with_path=True) == endpoint:
             continue
-        if endpoint in seen:
-            said = f"has the same endpoint as destinations[{seen[endpoint]}]; remove one of them"
-            raise InvalidInput(said, field=f"destinations[{index}].config.endpoint")
-        seen[endpoint] = index
+        if endpoint in index_by_endpoint:
+            message = f"has the same endpoint as destinations[{index_by_endpoint[endpoint]}]; remove one of them"
+            raise InvalidInput(message, field=f"destinations[{index}].config.endpoint")
+        index_by_endpoint[endpoint] = index
 
 
 def _check(document: Document, names: Names) -> EventSubscription:
@@ -295,9 +301,9 @@ def _check(document: Document, names: Names) -> EventSubscription:
         raise InvalidInput(f"an alert needs a name of 1 to {_LONGEST_NAME} characters", field="name")
     _check_amount(document["filteringRules"])
     subscription = _model(document, name)
-    for key, (least, most) in _BOUNDS.items():
-        if not least <= document[key] <= most:
-            raise InvalidInput(f"must be between {least} and {most}", field=key)
+    for key, (least, greatest) in _BOUNDS.items():
+        if not least <= document[key] <= greatest:
+            raise InvalidInput(f"must be between {least} and {greatest}", field=key)
     _check_trigger(subscription.trigger)
     _check_resources(subscription)
     check_alert_type(subscription)
@@ -332,10 +338,10 @@ def _check_interval(subscription: EventSubscription, before: Document) -> None:
     if subscription.trigger.trigger_type is not TriggerType.SCHEDULED:
         return
     was_scheduled = before.get("trigger", {}).get("triggerType") == TriggerType.SCHEDULED.value
-    known = {*_UPSTREAMS_INTERVALS, *([before.get("pollInterval")] if was_scheduled else [])}
-    if subscription.poll_interval not in known:
-        said = "is only for RealTime triggers; omit it (the defaults 60 and 10 are accepted)"
-        raise InvalidInput(said, field="pollInterval")
+    accepted = {*_UPSTREAMS_INTERVALS, *([before.get("pollInterval")] if was_scheduled else [])}
+    if subscription.poll_interval not in accepted:
+        message = "is only for RealTime triggers; omit it (the defaults 60 and 10 are accepted)"
+        raise InvalidInput(message, field="pollInterval")
 
 
 def _check_grouping(trigger: Trigger, plan: Plan) -> None:
@@ -350,10 +356,10 @@ def _check_amount(rules: object) -> None:
     """Reject more rules and conditions than can be planned in a moment."""
     size = 0
     for key in ("rules", "actions"):
-        given = rules.get(key) if isinstance(rules, dict) else None
-        if isinstance(given, list):
-            check_count(given, f"filteringRules.{key}")
-            size += sum(len(str(one.get("condition"))) for one in given if isinstance(one, dict))
+        entries = rules.get(key) if isinstance(rules, dict) else None
+        if isinstance(entries, list):
+            check_count(entries, f"filteringRules.{key}")
+            size += sum(len(str(one.get("condition"))) for one in entries if isinstance(one, dict))
     if size > _MOST_CONDITION_BYTES:
         raise InvalidInput(
             f"the conditions have {size} characters; an alert may have at most {_MOST_CONDITION_BYTES}",
@@ -363,12 +369,12 @@ def _check_amount(rules: object) -> None:
 
 def _model(document: Document, name: str) -> EventSubscription:
     """Return the document as the pipeline will read it; references may still lack what the catalogue fills in."""
-    kept = {
+    fields = {
         key: value
         for key, value in document.items()
         if key not in _PASSED_ON | {"owners", "domains", "triggers", "dependsOn"}
     }
-    written = json.dumps({**kept, "id": _PLACEHOLDER_ID, "fullyQualifiedName": name})
+    written = json.dumps({**fields, "id": _PLACEHOLDER_ID, "fullyQualifiedName": name})
     try:
         return EventSubscription.model_validate_json(written, strict=True)  # strict: "yes" is not true, "5" no number
     except ValidationError as error:

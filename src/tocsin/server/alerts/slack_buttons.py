@@ -66,10 +66,10 @@ def pressed_button(press: Press, signed: Signed, parts: Parts) -> SlackButton:
     }
     if not signing:
         raise Unauthenticated(_NOT_SIGNED)
-    known = {alert: one for alert, one in signing.items() if _is_administrators(alert, one, parts)}
-    if not known:
+    trusted = {alert: one for alert, one in signing.items() if _is_administrators(alert, one, parts)}
+    if not trusted:
         raise Forbidden(_UNKNOWN_BOT)
-    return SlackButton(press.token, request, record.notification, next(iter(known.values())), frozenset(known))
+    return SlackButton(press.token, request, record.notification, next(iter(trusted.values())), frozenset(trusted))
 
 
 def _is_administrators(alert_id: str, destination: Destination, parts: Parts) -> bool:
@@ -78,22 +78,22 @@ def _is_administrators(alert_id: str, destination: Destination, parts: Parts) ->
     if alert is not None and alert.is_of_administrators:
         return True
     config = destination.config
-    others = parts.subscriptions.of_administrators_by(bot_of(config.bot_token or ""))
-    routes = (route for other in others for route in parts.alert_stores.routes.of(other.id).values())
-    known = (one.destination.config for one in routes if one.waits_because is None)
-    return any((one.bot_token, one.signing_secret) == (config.bot_token, config.signing_secret) for one in known)
+    alerts = parts.subscriptions.of_administrators_by(bot_of(config.bot_token or ""))
+    routes = (route for other in alerts for route in parts.alert_stores.routes.of(other.id).values())
+    configs = (one.destination.config for one in routes if one.waits_because is None)
+    return any((one.bot_token, one.signing_secret) == (config.bot_token, config.signing_secret) for one in configs)
 
 
 def _bots(notification: Notification, parts: Parts) -> list[tuple[str, Destination]]:
     """Return the interactive bots that a notification is sent by, each with its alert."""
-    found: list[tuple[str, Destination]] = []
+    bots: list[tuple[str, Destination]] = []
     for alert, identity in sorted({reason.destination_key for reason in notification.reasons}):
         route = parts.alert_stores.routes.of(alert).get(identity)
         if route is None or route.waits_because is not None or route.destination.type is not Channel.SLACK:
             continue
         if route.destination.config.bot_token and route.destination.config.signing_secret:
-            found.append((alert, route.destination))
-    return found
+            bots.append((alert, route.destination))
+    return bots
 
 
 async def press_as(address: str | None, button: SlackButton, parts: Parts, root: str) -> str:
@@ -103,13 +103,13 @@ async def press_as(address: str | None, button: SlackButton, parts: Parts, root:
     if actor is None:
         return _NOBODY
     try:
-        async with parts.shares.taken(actor) as place:
-            return await run_in_threadpool(_done, button, Caller(actor, parts, root, place))
+        async with parts.shares.place_for(actor) as place:
+            return await run_in_threadpool(_carry_out, button, Caller(actor, parts, root, place))
     except TocsinError as refused:
         return refused.message
 
 
-def _done(button: SlackButton, caller: Caller) -> str:
+def _carry_out(button: SlackButton, caller: Caller) -> str:
     if caller.parts.clock.now_ms() >= button.request.until_ms:
         raise NotFound("This button has expired.")
     link, recipient = button.request, button.notification.recipient_id

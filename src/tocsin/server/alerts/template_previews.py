@@ -33,22 +33,22 @@ MOST_DESTINATIONS = 20
 
 def template_of(request: Document) -> Template:
     """Return the template of a request, unread; raise ``InvalidInput`` where a text is missing or too long."""
-    for key, most in _TEXTS.items():
+    for key, longest in _TEXTS.items():
         text = request.get(key)
-        if not isinstance(text, str) or not 0 < len(text) <= most:
-            raise InvalidInput(f"must be a text of 1 to {most:,} characters", field=key)
+        if not isinstance(text, str) or not 0 < len(text) <= longest:
+            raise InvalidInput(f"must be a text of 1 to {longest:,} characters", field=key)
     return Template(_NEW, request["templateSubject"], request["templateBody"])
 
 
-def validated(template: Template) -> Document:
+def validation_json(template: Template) -> Document:
     """Return upstream's ``notificationTemplateValidationResponse``."""
     return _validation(_error(template.subject), _error(template.body))
 
 
-def failed(error: InvalidTemplate) -> Document:
+def failure_json(error: InvalidTemplate) -> Document:
     """Return the validation of a template that can be read and fails on an event."""
-    said = {error.field: error.message}
-    return _validation(said.get("templateSubject"), said.get("templateBody"))
+    messages = {error.field: error.message}
+    return _validation(messages.get("templateSubject"), messages.get("templateBody"))
 
 
 def entry_of(request: Document, caller: Caller) -> Entry:
@@ -64,13 +64,13 @@ def entry_of(request: Document, caller: Caller) -> Entry:
 
 def preview(template: Template, entry: Entry, place: MessagePlace) -> tuple[Document, RichText | None]:
     """Return upstream's ``notificationTemplateRenderResponse``, with the rendered texts if the template is valid."""
-    validation = validated(template)
+    validation = validation_json(template)
     if not validation["isValid"]:
         return {"validation": validation}, None
     try:
         text = rendered(template, entry, place)
     except InvalidTemplate as error:
-        return {"validation": failed(error)}, None
+        return {"validation": failure_json(error)}, None
     return {"validation": validation, "render": {"subject": text.subject, "body": to_html(text.body)}}, text
 
 
@@ -97,19 +97,19 @@ def destinations_of(request: Document, caller: Caller) -> list[Destination]:
     ------
     InvalidInput : one of them cannot work, or is not External; the message says which
     """
-    given = request.get("destinations")
-    if given is None:
+    requested = request.get("destinations")
+    if requested is None:
         person = caller.parts.people.by_id(caller.actor.id)
         if person is None or not person.email:
             raise InvalidInput("is missing, and you have no e-mail address to send to", field="destinations")
-        given = [{"category": "External", "type": "Email", "config": {"receivers": [person.email]}}]
-    if not isinstance(given, list) or not 0 < len(given) <= MOST_DESTINATIONS:
+        requested = [{"category": "External", "type": "Email", "config": {"receivers": [person.email]}}]
+    if not isinstance(requested, list) or not 0 < len(requested) <= MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of 1 to {MOST_DESTINATIONS}", field="destinations")
-    found = [checked_destination(one, caller.parts.people) for one in given]
-    for index, one in enumerate(found):
-        if one.category is not Category.EXTERNAL:
+    destinations = [checked_destination(destination, caller.parts.people) for destination in requested]
+    for index, destination in enumerate(destinations):
+        if destination.category is not Category.EXTERNAL:
             raise InvalidInput("must be External: others have no address of their own", field=f"destinations[{index}]")
-    return found
+    return destinations
 
 
 def _event_of(request: Document, caller: Caller) -> ChangeEvent:
@@ -117,8 +117,8 @@ def _event_of(request: Document, caller: Caller) -> ChangeEvent:
     if event_id is not None:
         return shown_event(_id(event_id), caller).event
     if not isinstance(resource, str) or not 0 < len(resource) <= _LONGEST_RESOURCE:
-        said = f"must be a type of entity, of at most {_LONGEST_RESOURCE} characters, unless eventId names an event"
-        raise InvalidInput(said, field="resource")
+        message = f"must be a type of entity, of at most {_LONGEST_RESOURCE} characters, unless eventId names an event"
+        raise InvalidInput(message, field="resource")
     kind = request.get("eventType")
     if kind is not None and kind not in tuple(EventType):
         raise InvalidInput(f"unknown event type {kind!r}; {meant(kind, tuple(EventType))}", field="eventType")
@@ -126,9 +126,9 @@ def _event_of(request: Document, caller: Caller) -> ChangeEvent:
     return sample_event(resource, None if kind is None else EventType(kind), caller.actor, now_ms)
 
 
-def _id(given: object) -> str:
+def _id(value: object) -> str:
     try:
-        return str(UUID(given if isinstance(given, str) else ""))
+        return str(UUID(value if isinstance(value, str) else ""))
     except ValueError as error:
         raise InvalidInput("must be the id of a change event, a UUID", field="eventId") from error
 

@@ -17,33 +17,33 @@ _EPOCH_MS = re.compile(r"\d{9,16}", re.ASCII)
 """Fewer digits are a date as ISO 8601 also writes them: 20260131."""
 
 
-def moment(given: object, field: str, now_ms: int) -> int:
-    """Return the moment that ``given`` names, in epoch milliseconds: those, an ISO date or time, or ``90d`` ago.
+def moment(value: object, field: str, now_ms: int) -> int:
+    """Return the moment that ``value`` names, in epoch milliseconds: those, an ISO date or time, or ``90d`` ago.
 
     Raises
     ------
     InvalidInput : it names none
     """
-    found = _milliseconds(given, now_ms)
-    if found is None or not 0 <= found <= LATEST_MS:
+    moment_ms = _milliseconds(value, now_ms)
+    if moment_ms is None or not 0 <= moment_ms <= LATEST_MS:
         raise InvalidInput(
             "must be epoch milliseconds, a date such as 2026-01-31, or a duration back from now such as 90d",
             field=field,
         )
-    return found
+    return moment_ms
 
 
-def _milliseconds(given: object, now_ms: int) -> int | None:
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
-    if not isinstance(given, str):
+def _milliseconds(value: object, now_ms: int) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
         return None
-    if ago := _AGO.fullmatch(given):
+    if ago := _AGO.fullmatch(value):
         return max(0, now_ms - int(ago["count"]) * _UNITS_MS[ago["unit"]])
-    if _EPOCH_MS.fullmatch(given):
-        return int(given)
+    if _EPOCH_MS.fullmatch(value):
+        return int(value)
     try:
-        at = datetime.fromisoformat(given)
+        at = datetime.fromisoformat(value)
         return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None

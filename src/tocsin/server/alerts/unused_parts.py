@@ -47,8 +47,8 @@ def _of_destination(destination: Destination, place: str, *, is_personal: bool) 
         if destination.downstream_depth is not None:
             yield _remark(f"{place}.downstreamDepth", "it needs notifyDownstream: true")
     elif not _notifies_downstream(destination, is_personal=is_personal):
-        wanted = "it is for owners and followers: category Owners or Followers, sendToOwners or sendToFollowers"
-        yield _remark(f"{place}.notifyDownstream", wanted)
+        why = "it is for owners and followers: category Owners or Followers, sendToOwners or sendToFollowers"
+        yield _remark(f"{place}.notifyDownstream", why)
 
 
 def _notifies_downstream(destination: Destination, *, is_personal: bool) -> bool:

@@ -17,8 +17,8 @@ def outcome_of(request: object, error: TocsinError | None = None, message: str |
     """Return the result of one request: success, or the error, for which ``message`` may be another text."""
     if error is not None:
         return {"request": request, "message": message or error.message, "status": int(status_of(error))}
-    done: Document = {"request": request, "status": int(HTTPStatus.OK)}
-    return done if message is None else done | {"message": message}
+    outcome: Document = {"request": request, "status": int(HTTPStatus.OK)}
+    return outcome if message is None else outcome | {"message": message}
 
 
 def bulk_result(outcomes: Sequence[Document], *, is_dry: bool | None = None) -> Document:

@@ -31,10 +31,12 @@ Values = dict[str, object]
 Field = Callable[[Parts, Sequence[Document]], Values]
 
 
-def included(row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]) -> list[Document]:
+def included_values(
+    row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]
+) -> list[Document]:
     """Return for each entity the requested optional fields but those that depend on the requester.
 
-    Those are ``SUMMARY`` (see ``summaries``) and ``OBSERVABILITY`` (see ``observed``).
+    Those are ``SUMMARY`` (see ``summaries``) and ``OBSERVABILITY`` (see ``pipeline_observability``).
     """
     extras: list[Document] = [{} for _ in documents]
     if not documents:
@@ -59,20 +61,22 @@ def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[
     return parts.suites.summaries([suite["id"] for suite in suites], scopes)
 
 
-def observed(parts: Parts, tables: Sequence[Document], visibility: Visibility) -> dict[str, list[Document]]:
+def pipeline_observability(
+    parts: Parts, tables: Sequence[Document], visibility: Visibility
+) -> dict[str, list[Document]]:
     """Return what is known of the pipelines of each table, by table id, counting those that may be seen."""
-    found = parts.observations.attachments([table["id"] for table in tables], OBSERVABILITY)
-    named = sorted({pipeline for kept in found.values() for pipeline in kept})
-    live = parts.catalogue.live(named) if named else []
+    observations = parts.observations.attachments([table["id"] for table in tables], OBSERVABILITY)
+    pipeline_ids = sorted({pipeline for kept in observations.values() for pipeline in kept})
+    live = parts.catalogue.live(pipeline_ids) if pipeline_ids else []
     visible = visibility.sees(live)
     pipelines = {one["id"]: one for one in live if one["id"] in visible}
-    return {table_id: entries_of(kept, pipelines) for table_id, kept in found.items()}
+    return {table_id: entries_of(kept, pipelines) for table_id, kept in observations.items()}
 
 
 def _suite(parts: Parts, tables: Sequence[Document]) -> Values:
     by_fqn = {table["fullyQualifiedName"]: table["id"] for table in tables}
-    found = parts.suites.of_tables(list(by_fqn))
-    return {by_fqn[fqn]: suite for fqn, suite in found.items()}
+    suites = parts.suites.of_tables(list(by_fqn))
+    return {by_fqn[fqn]: suite for fqn, suite in suites.items()}
 
 
 def _profile(parts: Parts, tables: Sequence[Document]) -> Values:
@@ -84,8 +88,8 @@ def _config(parts: Parts, tables: Sequence[Document]) -> Values:
 
 
 def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
-    found = parts.observations.attachments([table["id"] for table in tables], JOINS)
-    return {table_id: summary(kept, _today(parts)) for table_id, kept in found.items()}
+    joins = parts.observations.attachments([table["id"] for table in tables], JOINS)
+    return {table_id: summary(kept, _today(parts)) for table_id, kept in joins.items()}
 
 
 def _usage(parts: Parts, used: Sequence[Document]) -> Values:
@@ -94,29 +98,32 @@ def _usage(parts: Parts, used: Sequence[Document]) -> Values:
 
 def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
     """Return the metrics of tables; those of columns are part of the column."""
-    found = parts.observations.attachments([table["id"] for table in tables], METRICS)
-    return {one: [metric for metric in kept["metrics"] if "columnName" not in metric] for one, kept in found.items()}
+    metrics_by_table = parts.observations.attachments([table["id"] for table in tables], METRICS)
+    return {
+        table_id: [metric for metric in stored["metrics"] if "columnName" not in metric]
+        for table_id, stored in metrics_by_table.items()
+    }
 
 
 def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
     """Return the columns of each table with their metrics; none of a table that has no metrics."""
-    found = parts.observations.attachments([table["id"] for table in tables], METRICS)
+    metrics_by_table = parts.observations.attachments([table["id"] for table in tables], METRICS)
     return [
-        [_measured(column, found[table["id"]]["metrics"]) for column in table.get("columns") or ()]
-        if table["id"] in found
+        [_with_metrics(column, metrics_by_table[table["id"]]["metrics"]) for column in table.get("columns") or ()]
+        if table["id"] in metrics_by_table
         else []
         for table in tables
     ]
 
 
-def _measured(column: Document, metrics: Sequence[Document]) -> Document:
-    own = [metric for metric in metrics if metric.get("columnName") == column["name"]]
-    return column | ({METRICS: own} if own else {})
+def _with_metrics(column: Document, metrics: Sequence[Document]) -> Document:
+    column_metrics = [metric for metric in metrics if metric.get("columnName") == column["name"]]
+    return column | ({METRICS: column_metrics} if column_metrics else {})
 
 
 def _query(parts: Parts, cases: Sequence[Document]) -> Values:
-    found = parts.observations.attachments([case["id"] for case in cases], QUERY)
-    return {case_id: kept[QUERY] for case_id, kept in found.items()}
+    queries = parts.observations.attachments([case["id"] for case in cases], QUERY)
+    return {case_id: kept[QUERY] for case_id, kept in queries.items()}
 
 
 def _incident(parts: Parts, cases: Sequence[Document]) -> Values:
@@ -125,14 +132,16 @@ def _incident(parts: Parts, cases: Sequence[Document]) -> Values:
 
 
 def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
-    found = parts.observations.attachments([asset["id"] for asset in assets], votes.KIND)
-    voters = {user for kept in found.values() for side in kept.values() for user in side}
-    known = {user["id"]: user for user in parts.catalogue.live(sorted(voters))} if voters else {}
-    return {asset["id"]: _vote(found.get(asset["id"], {}), known) for asset in assets}
+    votes_by_asset = parts.observations.attachments([asset["id"] for asset in assets], votes.KIND)
+    voters = {user for kept in votes_by_asset.values() for side in kept.values() for user in side}
+    users = {user["id"]: user for user in parts.catalogue.live(sorted(voters))} if voters else {}
+    return {asset["id"]: _vote(votes_by_asset.get(asset["id"], {}), users) for asset in assets}
 
 
-def _vote(kept: Document, known: Document) -> Document:
-    sides = {side: [known[user] for user in kept.get(side, ()) if user in known] for side in ("upVoters", "downVoters")}
+def _vote(voter_ids: Document, users: Document) -> Document:
+    sides = {
+        side: [users[user] for user in voter_ids.get(side, ()) if user in users] for side in ("upVoters", "downVoters")
+    }
     return votes.counted(sides) | sides
 
 

@@ -21,7 +21,7 @@ MOST_READ = 10_000
 """Reports on one page."""
 
 
-def permitted(
+def permitted_document(
     entity_type: str,
     key: Key,
     caller: Caller,
@@ -45,7 +45,7 @@ async def window_of(
     return ReportWindow(start, end, limit, after or None)
 
 
-def paged(page: ReportPage) -> Response:
+def page_answer(page: ReportPage) -> Response:
     """Return a page of reports as an answer."""
     paging: Document = {"total": page.total} | ({"after": page.after} if page.after else {})
     return answer({"data": page.documents, "paging": paging})

@@ -54,14 +54,14 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
     ------
     InvalidInput : one of them is no field of this type
     """
-    asked = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
-    if ALL in asked:
-        return row.keys - (row.added.keys() & _ONLY_BY_NAME) | (asked & row.keys)
-    unknown = sorted(asked - row.keys)
+    names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
+    if ALL in names:
+        return row.keys - (row.added.keys() & _ONLY_BY_NAME) | (names & row.keys)
+    unknown = sorted(names - row.keys)
     if unknown:
-        said = f"{with_article(row.name)} has no field {unknown[0]!r}; {meant(unknown[0], sorted(row.keys))}"
-        raise InvalidInput(said, field="fields")
-    return asked
+        message = f"{with_article(row.name)} has no field {unknown[0]!r}; {meant(unknown[0], sorted(row.keys))}"
+        raise InvalidInput(message, field="fields")
+    return names
 
 
 _ON_WRITES = frozenset({"owners", "domains", "tags", "dataProducts", "reviewers"})
@@ -74,10 +74,10 @@ _WITHOUT_REFERENCES = frozenset(
 """Keys of an entity whose values are not searched for references: what they hold stays as it was sent."""
 
 
-def shown(row: EntityType, document: Document, root: str, *, fields: frozenset[str] | None = None) -> Document:
+def view_of(row: EntityType, document: Document, root: str, *, fields: frozenset[str] | None = None) -> Document:
     """Return the document as it is answered; ``root`` is the server's address, ``fields`` None shows everything."""
-    allowed = row.keys if fields is None else row.keys - (ON_REQUEST - fields)
-    view = {key: value for key, value in with_member_names(row, document).items() if key in allowed}
+    keys = row.keys if fields is None else row.keys - (ON_REQUEST - fields)
+    view = {key: value for key, value in with_member_names(row, document).items() if key in keys}
     for key in (fields or frozenset()) & (row.keys - row.added.keys()) & ON_REQUEST & _LISTS:
         view.setdefault(key, [])
     for key in _ON_WRITES & (row.keys - row.added.keys()) if fields is None else ():
@@ -101,21 +101,22 @@ def shown_references(view: Document) -> Iterator[Document]:
             yield from references_in(value)
 
 
-def with_addresses(view: Document, root: str, gone: Collection[str]) -> Document:
+def with_addresses(view: Document, root: str, deleted_ids: Collection[str]) -> Document:
     """Return a view whose references have an address and say whether they point to what is deleted softly."""
     return {
-        key: value if key in _WITHOUT_REFERENCES else _with_addresses(value, root, gone) for key, value in view.items()
+        key: value if key in _WITHOUT_REFERENCES else _with_addresses(value, root, deleted_ids)
+        for key, value in view.items()
     }
 
 
-def _with_addresses(value: Any, root: str, gone: Collection[str]) -> Any:  # Any: whatever an entity holds
+def _with_addresses(value: Any, root: str, deleted_ids: Collection[str]) -> Any:  # Any: whatever an entity holds
     if isinstance(value, list):
-        return [_with_addresses(one, root, gone) for one in value]
+        return [_with_addresses(one, root, deleted_ids) for one in value]
     if not isinstance(value, dict):
         return value
     if is_reference(value):
-        return addressed(value, root) | {"deleted": value["id"] in gone}
-    return {key: _with_addresses(inner, root, gone) for key, inner in value.items()}
+        return with_address(value, root) | {"deleted": value["id"] in deleted_ids}
+    return {key: _with_addresses(inner, root, deleted_ids) for key, inner in value.items()}
 
 
 def with_change_texts(view: Document) -> Document:
@@ -128,7 +129,7 @@ def href(row: EntityType, entity_id: str, root: str) -> str:
     return f"{root}{API}/{row.collection}/{entity_id}"
 
 
-def addressed(reference: Document, root: str) -> Document:
+def with_address(reference: Document, root: str) -> Document:
     """Return a reference with the absolute address of what it points to."""
     return {**reference, "href": href(ENTITY_TYPES[reference["type"]], reference["id"], root)}
 

@@ -19,16 +19,16 @@ from tocsin.model.inheritance import INHERITED_KEYS, lacks, place_of, with_inher
 from tocsin.model.labels import CERTIFICATION, certifying, label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import SEALED, without_secrets
-from tocsin.server.access.permissions import scopes_of, seen
-from tocsin.server.entities.included_fields import SUMMARY, included, observed, summaries
-from tocsin.server.entities.response import shown, shown_references, with_addresses, with_change_texts
+from tocsin.server.access.permissions import scopes_of, visible_references
+from tocsin.server.entities.included_fields import SUMMARY, included_values, pipeline_observability, summaries
+from tocsin.server.entities.response import shown_references, view_of, with_addresses, with_change_texts
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
 
 _LISTED_RUNS = 5
 
 
-def presented(
+def views_of(
     row: EntityType,
     documents: Sequence[Document],
     caller: Caller,
@@ -41,14 +41,14 @@ def presented(
     Without ``with_heritage`` inherited values are not looked up: the entities hold them already.
     """
     is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
-    whole = _with_heritage(row, documents, caller) if is_asked else documents
-    whole = in_tree(row, whole, caller, fields) if row.name in IN_TREE else whole
-    extras = caller.visibility.trimmed(with_relations(row, whole, caller, fields or frozenset()))
-    whole = caller.visibility.trimmed(whole)
-    views = [shown(row, one, caller.root, fields=fields) | extra for one, extra in zip(whole, extras, strict=True)]
+    entities = _with_heritage(row, documents, caller) if is_asked else documents
+    entities = in_tree(row, entities, caller, fields) if row.name in IN_TREE else entities
+    extras = caller.visibility.trimmed(with_relations(row, entities, caller, fields or frozenset()))
+    entities = caller.visibility.trimmed(entities)
+    views = [view_of(row, one, caller.root, fields=fields) | extra for one, extra in zip(entities, extras, strict=True)]
     _describe(views, caller)
     _list_runs(row, views, caller)
-    views = _finished(views, caller)
+    views = _completed_views(views, caller)
     if caller.actor.is_bot and secrets.parts_of(row):
         return _with_secrets(row, views, caller)
     return [as_permitted(row, view, caller, document) for view, document in zip(views, documents, strict=True)]
@@ -57,9 +57,9 @@ def presented(
 def past(row: EntityType, document: Document, caller: Caller) -> Document:
     """Return a current or past state of an entity for a response, without optional fields."""
     (trimmed,) = caller.visibility.trimmed([document])
-    views = [shown(row, trimmed, caller.root)]
+    views = [view_of(row, trimmed, caller.root)]
     _list_runs(row, views, caller, with_earlier=False)
-    (view,) = _finished(views, caller)
+    (view,) = _completed_views(views, caller)
     return as_permitted(row, view, caller, document)
 
 
@@ -76,8 +76,8 @@ def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
     """
     if caller.actor.is_admin or (row.name == "user" and document["id"] == caller.actor.id):
         return True
-    asked = caller.parts.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
-    if caller.permissions.may(Operation.EDIT_ALL, row.name, asked):
+    subject_document = caller.parts.standing.as_asked(caller.permissions, Operation.EDIT_ALL, row.name, document)
+    if caller.permissions.may(Operation.EDIT_ALL, row.name, subject_document):
         return True
     return row.name == ALERT and caller.actor.id == caller.parts.alert_stores.events.creator_of(document["id"])
 
@@ -86,25 +86,25 @@ def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> lis
     """Return connections in clear: bots have to connect."""
     if not views:
         return views
-    known = caller.parts.observations.attachments([view["id"] for view in views], secrets.KIND)
-    return [secrets.in_clear(row, view, known.get(view["id"], {})) for view in views]
+    stored_secrets = caller.parts.observations.attachments([view["id"] for view in views], secrets.KIND)
+    return [secrets.in_clear(row, view, stored_secrets.get(view["id"], {})) for view in views]
 
 
 def with_relations(
     row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str]
 ) -> list[Document]:
     """Return for each document its requested relations: followers, followed assets, and more."""
-    extras = included(row, documents, caller.parts, fields)
+    extras = included_values(row, documents, caller.parts, fields)
     ids = [document["id"] for document in documents]
     for key, values in _of_requester(documents, caller, fields & row.separate_keys).items():
         _add(extras, ids, key, values)
     if "followers" in fields and row.is_followable:
         followers = caller.parts.catalogue.followers_of(ids)
-        for extra, one in zip(extras, ids, strict=True):
-            extra["followers"] = followers.get(one, [])
+        for extra, entity_id in zip(extras, ids, strict=True):
+            extra["followers"] = followers.get(entity_id, [])
     if "follows" in fields and row.name == "user":
-        for extra, one in zip(extras, ids, strict=True):
-            extra["follows"] = caller.parts.catalogue.follows(one)
+        for extra, entity_id in zip(extras, ids, strict=True):
+            extra["follows"] = caller.parts.catalogue.follows(entity_id)
     for key, relation in RELATIONS.get(row.name, {}).items():
         if key in fields:
             _relate(key, relation, documents, extras, caller)
@@ -115,21 +115,21 @@ def with_relations(
 
 
 def _add(extras: Sequence[Document], ids: Sequence[str], key: str, values: Mapping[str, object]) -> None:
-    for extra, one in zip(extras, ids, strict=True):
-        if one in values:
-            extra[key] = values[one]
+    for extra, entity_id in zip(extras, ids, strict=True):
+        if entity_id in values:
+            extra[key] = values[entity_id]
 
 
 def _of_requester(
     documents: Sequence[Document], caller: Caller, fields: frozenset[str]
 ) -> dict[str, Mapping[str, object]]:
     """Return the values, by entity id, of the optional fields that depend on what the caller may see."""
-    found: dict[str, Mapping[str, object]] = {}
+    values_by_field: dict[str, Mapping[str, object]] = {}
     if SUMMARY in fields:
-        found[SUMMARY] = summaries(caller.parts, documents, scopes_of(caller))
+        values_by_field[SUMMARY] = summaries(caller.parts, documents, scopes_of(caller))
     if OBSERVABILITY in fields:
-        found[OBSERVABILITY] = observed(caller.parts, documents, caller.visibility)
-    return found
+        values_by_field[OBSERVABILITY] = pipeline_observability(caller.parts, documents, caller.visibility)
+    return values_by_field
 
 
 def _relate(
@@ -137,28 +137,31 @@ def _relate(
 ) -> None:
     """Add to each document its related entities, as far as the caller may see them."""
     scopes = scopes_of(caller) if relation.counted else {}
-    found = caller.parts.catalogue.related_entities(relation, documents, scopes=scopes)
+    related = caller.parts.catalogue.related_entities(relation, documents, scopes=scopes)
     if relation.counted:
         for extra, document in zip(extras, documents, strict=True):
-            extra[key] = found.get(document["id"], 0)
+            extra[key] = related.get(document["id"], 0)
         return
-    lists = {one: many for one, many in found.items() if isinstance(many, list)}
-    visible = {one["id"] for one in seen(caller, [reference for many in lists.values() for reference in many])}
+    lists = {one: many for one, many in related.items() if isinstance(many, list)}
+    references = [reference for many in lists.values() for reference in many]
+    visible = {reference["id"] for reference in visible_references(caller, references)}
     for extra, document in zip(extras, documents, strict=True):
-        own = document.get(key) or []
-        known = {reference.get("id") for reference in own}
-        others = (one for one in lists.get(document["id"], ()) if one["id"] in visible and one["id"] not in known)
-        extra[key] = [*own, *others]
+        own_references = document.get(key) or []
+        own_ids = {reference.get("id") for reference in own_references}
+        further = (one for one in lists.get(document["id"], ()) if one["id"] in visible and one["id"] not in own_ids)
+        extra[key] = [*own_references, *further]
 
 
 def _with_heritage(row: EntityType, documents: Sequence[Document], caller: Caller) -> list[Document]:
     if row.name == ALERT:
         return _with_owners_domains(documents, caller)
-    entries = {one["id"]: place_of(row.name, one) for one in documents if lacks(row, one)}
-    found = caller.parts.catalogue.heritage(entries.values()) if entries else {}
+    entries = {document["id"]: place_of(row.name, document) for document in documents if lacks(row, document)}
+    heritage = caller.parts.catalogue.heritage(entries.values()) if entries else {}
     return [
-        with_inherited(row, one, found.get(entries[one["id"]], {})) if one["id"] in entries else one
-        for one in documents
+        with_inherited(row, document, heritage.get(entries[document["id"]], {}))
+        if document["id"] in entries
+        else document
+        for document in documents
     ]
 
 
@@ -167,22 +170,22 @@ def _with_owners_domains(alerts: Sequence[Document], caller: Caller) -> list[Doc
     owners = {
         alert["id"]: [one["id"] for one in alert.get("owners") or ()] for alert in alerts if not alert.get("domains")
     }
-    named = sorted({owner for many in owners.values() for owner in many})
-    domains = caller.parts.catalogue.domains_of(named) if named else {}
-    found: list[Document] = []
+    owner_ids = sorted({owner for many in owners.values() for owner in many})
+    domains = caller.parts.catalogue.domains_of(owner_ids) if owner_ids else {}
+    completed: list[Document] = []
     for alert in alerts:
-        every = {one["id"]: one for owner in owners.get(alert["id"], ()) for one in domains.get(owner, ())}
-        inherited = [{**one, "inherited": True} for _, one in sorted(every.items())]
-        found.append({**alert, "domains": inherited} if inherited else alert)
-    return found
+        domains_by_id = {one["id"]: one for owner in owners.get(alert["id"], ()) for one in domains.get(owner, ())}
+        inherited = [{**one, "inherited": True} for _, one in sorted(domains_by_id.items())]
+        completed.append({**alert, "domains": inherited} if inherited else alert)
+    return completed
 
 
 def mark_deleted(lists: Sequence[list[Document]], caller: Caller) -> None:
     """Say of those who are deleted softly that they are, in lists of references."""
-    named = {one["id"] for references in lists for one in references if isinstance(one, dict) and "id" in one}
-    gone = caller.parts.catalogue.deleted_ids_among(named) if named else frozenset()
-    for references in lists if gone else ():
-        references[:] = [{**one, "deleted": True} if one.get("id") in gone else one for one in references]
+    reference_ids = {one["id"] for references in lists for one in references if isinstance(one, dict) and "id" in one}
+    deleted_ids = caller.parts.catalogue.deleted_ids_among(reference_ids) if reference_ids else frozenset()
+    for references in lists if deleted_ids else ():
+        references[:] = [{**one, "deleted": True} if one.get("id") in deleted_ids else one for one in references]
 
 
 def _list_runs(row: EntityType, views: Sequence[Document], caller: Caller, *, with_earlier: bool = True) -> None:
@@ -197,11 +200,11 @@ def _list_runs(row: EntityType, views: Sequence[Document], caller: Caller, *, wi
         view[kind.held_as] = runs.get(view["id"]) or [view[kind.held_as]]
 
 
-def _finished(views: Sequence[Document], caller: Caller) -> list[Document]:
+def _completed_views(views: Sequence[Document], caller: Caller) -> list[Document]:
     """Return views as they are answered: references with an address and whether they point to what is deleted."""
-    named = {reference["id"] for view in views for reference in shown_references(view)}
-    gone = caller.parts.catalogue.deleted_ids_among(named) if named else frozenset()
-    finished = [with_addresses(view, caller.root, gone) for view in views]
+    reference_ids = {reference["id"] for view in views for reference in shown_references(view)}
+    deleted_ids = caller.parts.catalogue.deleted_ids_among(reference_ids) if reference_ids else frozenset()
+    finished = [with_addresses(view, caller.root, deleted_ids) for view in views]
     if caller.parts.settings.event_format != "openmetadata":
         return finished
     return [with_change_texts(view) for view in finished]
@@ -214,29 +217,29 @@ def _describe(views: Sequence[Document], caller: Caller) -> None:
     names = {name_of(label) for labels in lists for label in labels} | {name_of(label) for _, label in certified}
     if not names:
         return
-    known = caller.parts.catalogue.labels(names)
-    brought = {name_of(label) for labels in lists for label in _brought(labels, known)}
-    known |= caller.parts.catalogue.labels(brought - known.keys()) if brought - known.keys() else {}
+    tags = caller.parts.catalogue.labels(names)
+    brought = {name_of(label) for labels in lists for label in _derived_labels(labels, tags)}
+    tags |= caller.parts.catalogue.labels(brought - tags.keys()) if brought - tags.keys() else {}
     for labels in lists:
-        given = [label for label in labels if label.get("labelType") != "Derived"]
-        labels[:] = [_described(label, known) for label in (*given, *_brought(given, known))]
+        own_labels = [label for label in labels if label.get("labelType") != "Derived"]
+        labels[:] = [_with_tag_details(label, tags) for label in (*own_labels, *_derived_labels(own_labels, tags))]
     for view, label in certified:
-        view[CERTIFICATION] = view[CERTIFICATION] | {"tagLabel": _described(label, known)}
+        view[CERTIFICATION] = view[CERTIFICATION] | {"tagLabel": _with_tag_details(label, tags)}
 
 
-def _brought(labels: Sequence[Document], known: Mapping[Name, Document]) -> list[Document]:
-    given = {label["tagFQN"] for label in labels if label.get("labelType") != "Derived"}
-    found = {
-        one["tagFQN"]: one
+def _derived_labels(labels: Sequence[Document], tags: Mapping[Name, Document]) -> list[Document]:
+    given_fqns = {label["tagFQN"] for label in labels if label.get("labelType") != "Derived"}
+    labels_by_fqn = {
+        derived_label["tagFQN"]: derived_label
         for label in labels
         if label.get("source") == "Glossary" and label.get("labelType") != "Derived"
-        for one in derived_from(label, known.get(name_of(label), {}), given)
+        for derived_label in derived_from(label, tags.get(name_of(label), {}), given_fqns)
     }
-    return list(found.values())
+    return list(labels_by_fqn.values())
 
 
-def _described(label: Document, known: Mapping[Name, Document]) -> Document:
-    tag = known.get(name_of(label), {})
+def _with_tag_details(label: Document, tags: Mapping[Name, Document]) -> Document:
+    tag = tags.get(name_of(label), {})
     return label | {key: tag[key] for key in OF_THE_TAG if key in tag}
 
 
@@ -249,21 +252,21 @@ def in_tree(
     row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str] | None
 ) -> list[Document]:
     """Return teams or people with the domains of their teams, and those that are in no team with the Organization."""
-    whole = list(documents)
+    entities = list(documents)
     if fields is None or "domains" in fields:
-        bare = [one["id"] for one in whole if not one.get("domains")]
-        found = caller.parts.catalogue.team_domains(bare) if bare else {}
-        whole = [one | _inherited(found[one["id"]]) if one["id"] in found else one for one in whole]
+        bare = [one["id"] for one in entities if not one.get("domains")]
+        domains = caller.parts.catalogue.team_domains(bare) if bare else {}
+        entities = [one | _inherited_domains(domains[one["id"]]) if one["id"] in domains else one for one in entities]
     above = _ABOVE[row.name]
-    if (fields is None or above in fields) and any(_is_top(one, above) for one in whole):
+    if (fields is None or above in fields) and any(_is_top(one, above) for one in entities):
         root = caller.parts.catalogue.root_team()
-        whole = [one | {above: [root]} if root and _is_top(one, above) else one for one in whole]
-    return whole
+        entities = [one | {above: [root]} if root and _is_top(one, above) else one for one in entities]
+    return entities
 
 
-def _inherited(domains: Sequence[Document]) -> Document:
+def _inherited_domains(domains: Sequence[Document]) -> Document:
     return {"domains": [{**domain, "inherited": True} for domain in domains]}
 
 
-def _is_top(one: Document, above: str) -> bool:
-    return not one.get(above) and not (above == "parents" and one["name"] == ORGANIZATION)
+def _is_top(entity: Document, above: str) -> bool:
+    return not entity.get(above) and not (above == "parents" and entity["name"] == ORGANIZATION)

@@ -26,8 +26,8 @@ class Acceptable:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         is_api = scope["type"] == "http" and scope["path"].startswith(f"{API}/")
-        wanted = ",".join(Headers(scope=scope).getlist("accept")) if is_api else ""
-        if is_acceptable(wanted):
+        accepted_types = ",".join(Headers(scope=scope).getlist("accept")) if is_api else ""
+        if is_acceptable(accepted_types):
             await self._app(scope, receive, send)
             return
         message = f"Accept: none of the requested media types is served; served are {', '.join(SERVED)}."
@@ -43,10 +43,10 @@ def is_acceptable(accept: str) -> bool:
 def _allows(media_range: str) -> bool:
     name, _, _ = media_range.partition(";")
     main, _, sub = name.strip().lower().partition("/")
-    named = (main, sub) in (("*", "*"), ("*", "")) or any(
+    is_served = (main, sub) in (("*", "*"), ("*", "")) or any(
         served == f"{main}/{sub}" or (sub == "*" and served.startswith(f"{main}/")) for served in SERVED
     )
-    return named and _quality(media_range) > 0
+    return is_served and _quality(media_range) > 0
 
 
 def _quality(media_range: str) -> float:

@@ -50,36 +50,36 @@ class Bodies:
         finally:
             self._held -= len(read)
 
-    async def parsed(self, text: bytes, parse: Callable[[bytes], T]) -> T:
+    async def parse(self, text: bytes, parse: Callable[[bytes], T]) -> T:
         """Return the parsed body; a large one is parsed in a thread."""
         if len(text) <= _SMALL:
             return parse(text)
         return await anyio.to_thread.run_sync(parse, text, limiter=self._lane)
 
     async def _read_into(self, read: bytearray, request: Request) -> None:
-        most = self._most(request)
-        if int(request.headers.get("content-length") or 0) > most:
-            raise _too_large(most)
+        limit = self._most(request)
+        if int(request.headers.get("content-length") or 0) > limit:
+            raise _too_large(limit)
         began_s = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout_at(began_s + min(_GRACE_S, self._settings.body_timeout_s)) as patience:
                 async for chunk in request.stream():
-                    self._hold(read, chunk, most)
+                    self._hold(read, chunk, limit)
                     patience.reschedule(began_s + self._may_take_s(len(read)))
         except TimeoutError:
-            said = f"The body arrived too slowly; the limit is {self._settings.body_timeout_s:g} s."
-            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, said, {"Connection": "close"}) from None
+            message = f"The body arrived too slowly; the limit is {self._settings.body_timeout_s:g} s."
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, message, {"Connection": "close"}) from None
 
     def _may_take_s(self, count: int) -> float:
         return min(_GRACE_S + count / self._settings.body_bytes_per_s, self._settings.body_timeout_s)
 
-    def _hold(self, read: bytearray, chunk: bytes, most: int) -> None:
+    def _hold(self, read: bytearray, chunk: bytes, limit: int) -> None:
         if self._held + len(chunk) > self._settings.body_memory_bytes:
             raise TooManyRequests("Too many large bodies at once; try again in a moment.", retry_after_s=2)
         self._held += len(chunk)
         read += chunk
-        if len(read) > most:
-            raise _too_large(most)
+        if len(read) > limit:
+            raise _too_large(limit)
 
     def _most(self, request: Request) -> int:
         if getattr(request.state, "caller", None) is None:
@@ -87,5 +87,5 @@ class Bodies:
         return self._settings.body_bytes_bulk if request.url.path.endswith(_IN_BULK) else self._settings.body_bytes
 
 
-def _too_large(most: int) -> HTTPException:
-    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {most} bytes.")
+def _too_large(limit: int) -> HTTPException:
+    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {limit} bytes.")

@@ -39,9 +39,9 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 from tocsin.model.stored import Key
 from tocsin.model.validation_errors import SchemaError, keys_at, message_of, place_of
-from tocsin.server.access.permissions import seen
+from tocsin.server.access.permissions import visible_references
 from tocsin.server.http.request import Caller
-from tocsin.server.http.unserved import unserved
+from tocsin.server.http.unserved import unserved_hint
 from tocsin.store.entities.write import lookups
 from tocsin.store.faults import failure_for
 
@@ -76,14 +76,14 @@ def status_of(error: TocsinError) -> HTTPStatus:
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     """Return the one shape that every error is answered in; a long message, such as one that quotes, is cut."""
-    said = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
-    body = orjson.dumps({"code": int(status), "message": said})
+    text = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+    body = orjson.dumps({"code": int(status), "message": text})
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
 def install_errors(app: FastAPI) -> None:
     """Make ``app`` answer every failure in that shape."""
-    app.add_exception_handler(TocsinError, _expected)
+    app.add_exception_handler(TocsinError, _tocsin_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
@@ -105,7 +105,7 @@ class Boundary:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = _guarded(message["headers"])
+                message["headers"] = _with_guards(message["headers"])
             await send(message)
 
         try:
@@ -117,7 +117,7 @@ class Boundary:
                 path, reason = logged_path(scope), failure.message
                 _log.warning("request_unavailable", method=scope["method"], path=path, reason=reason)
                 if not started:
-                    await _failed(failure, explain(failure))(scope, receive, watch)
+                    await _failure_answer(failure, explain(failure))(scope, receive, watch)
                 return
             incident = str(uuid4())
             _log.exception("request_failed", incident=incident, method=scope["method"], path=logged_path(scope))
@@ -126,10 +126,10 @@ class Boundary:
                 await answer(scope, receive, watch)
 
 
-def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    said = list(headers)
-    names = {name.lower() for name, _ in said}
-    return said + [guard for guard in _GUARDS if guard[0] not in names]
+def _with_guards(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    own_headers = list(headers)
+    names = {name.lower() for name, _ in own_headers}
+    return own_headers + [guard for guard in _GUARDS if guard[0] not in names]
 
 
 def logged_path(scope: Scope) -> str:
@@ -137,21 +137,21 @@ def logged_path(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", scope["path"]))
 
 
-def _expected(request: Request, error: Exception) -> Response:
+def _tocsin_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
-    said = explain(error)
+    message = explain(error)
     if isinstance(error, NotFound) and error.fqn:
-        said += did_you_mean(request, error.entity_type, error.fqn)
-    return _failed(error, said)
+        message += did_you_mean(request, error.entity_type, error.fqn)
+    return _failure_answer(error, message)
 
 
-def _failed(error: TocsinError, said: str) -> Response:
+def _failure_answer(error: TocsinError, message: str) -> Response:
     status, headers = status_of(error), {}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, Unavailable) and error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
-    return error_answer(status, said, headers)
+    return error_answer(status, message, headers)
 
 
 def explain(error: TocsinError) -> str:
@@ -189,7 +189,7 @@ def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  as above
     message = str(error.detail)
     if error.status_code == HTTPStatus.NOT_FOUND:
-        message = unserved(request.url.path) or "Unknown path; see docs/api.md."
+        message = unserved_hint(request.url.path) or "Unknown path; see docs/api.md."
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         message = f"{request.method} is not allowed on this path; see docs/api.md."
     return error_answer(error.status_code, message, dict(error.headers or {}))
@@ -200,12 +200,12 @@ def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | 
 
     ``model`` is the validated model; an unknown key is reported with the nearest known one.
     """
-    found: dict[str, list[str]] = {}
-    for one in errors:
-        found.setdefault(_place(one["loc"]), []).append(message_of(one, keys_at(model, one["loc"][:-1])))
-    lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in found.items()]
-    more = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
-    return "; ".join(lines[:5] + more)
+    messages: dict[str, list[str]] = {}
+    for error in errors:
+        messages.setdefault(_place(error["loc"]), []).append(message_of(error, keys_at(model, error["loc"][:-1])))
+    lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in messages.items()]
+    remainder = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
+    return "; ".join(lines[:5] + remainder)
 
 
 def _place(path: Sequence[str | int]) -> str:
@@ -220,7 +220,7 @@ def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
     if caller is None or entity_type not in ENTITY_TYPES:
         return ""
     typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
-    neighbours = seen(caller, caller.parts.catalogue.neighbours(entity_type, typed))
+    neighbours = visible_references(caller, caller.parts.catalogue.neighbours(entity_type, typed))
     near = nearest(typed, [name for one in neighbours if _is_similar(name := one["fullyQualifiedName"], typed)])
     if near is None:
         return ""
@@ -230,7 +230,9 @@ def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
 def _is_similar(fqn: str, typed: str) -> bool:
     """Return whether every name in one FQN is like that in the other: what they share must not make up for the rest."""
     try:
-        parts, others = names.split(fqn), names.split(typed)
+        parts, typed_parts = names.split(fqn), names.split(typed)
     except InvalidInput:
         return False
-    return len(parts) == len(others) and all(nearest(other, [part]) for part, other in zip(parts, others, strict=True))
+    return len(parts) == len(typed_parts) and all(
+        nearest(typed_part, [part]) for part, typed_part in zip(parts, typed_parts, strict=True)
+    )

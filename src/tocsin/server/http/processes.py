@@ -140,25 +140,25 @@ def listening(host: str, port: int, count: int) -> list[list[socket.socket]]:
     ------
     Conflict : something else listens there
     """
-    made: list[list[socket.socket]] = []
+    groups: list[list[socket.socket]] = []
     try:
         for _ in range(count if _TOGETHER else 1):
-            made.append([_listening(address, together=count > 1 and _TOGETHER) for address in _addresses(host, port)])
-            port = port or made[0][0].getsockname()[1]
+            groups.append([_listening(address, together=count > 1 and _TOGETHER) for address in _addresses(host, port)])
+            port = port or groups[0][0].getsockname()[1]
     except OSError as error:
-        for one in (one for sockets in made for one in sockets):
-            one.close()
+        for listener in (listener for sockets in groups for listener in sockets):
+            listener.close()
         raise Conflict(f"Cannot listen on port {port} of {host}: {error.strerror or error}.") from error
-    return made if _TOGETHER else made * count
+    return groups if _TOGETHER else groups * count
 
 
 def _addresses(host: str, port: int) -> list[Address]:
-    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+    resolved = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in resolved))
 
 
 def _listening(address: Address, *, together: bool) -> socket.socket:
     family, place = address
-    made = socket.create_server(place, family=family, backlog=_WAITING, reuse_port=together)
-    made.setblocking(False)
-    return made
+    listener = socket.create_server(place, family=family, backlog=_WAITING, reuse_port=together)
+    listener.setblocking(False)
+    return listener

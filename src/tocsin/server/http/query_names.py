@@ -43,20 +43,20 @@ async def check_query_names(request: Request) -> None:
     if not request.scope["query_string"]:
         return
     route: APIRoute = request.scope["route"]
-    known = query_names(route)
+    known_names = query_names(route)
     if route.path == _LIST and request.method == "GET":
-        known |= frozenset(filters_of(BY_COLLECTION[request.path_params["collection"]].name))
+        known_names |= frozenset(filters_of(BY_COLLECTION[request.path_params["collection"]].name))
     for name in request.query_params:
-        if name not in known and name not in WITHOUT_EFFECT:
-            hint = meant(name, sorted(known)) if known else "this route takes none"
+        if name not in known_names and name not in WITHOUT_EFFECT:
+            hint = meant(name, sorted(known_names)) if known_names else "this route takes none"
             raise InvalidInput(f"unknown query parameter; {hint}", field=name)
 
 
 def query_names(route: APIRoute) -> frozenset[str]:
     """Return the names of the query parameters that a route declares; worked out once for each endpoint."""
-    known = _NAMES.get(route.endpoint)
-    if known is None:
+    names = _NAMES.get(route.endpoint)
+    if names is None:
         declared = get_flat_params(route.dependant)
-        known = frozenset(field.alias for field in declared if not isinstance(field.field_info, _ELSEWHERE))
-        _NAMES[route.endpoint] = known
-    return known
+        names = frozenset(field.alias for field in declared if not isinstance(field.field_info, _ELSEWHERE))
+        _NAMES[route.endpoint] = names
+    return names

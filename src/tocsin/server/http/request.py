@@ -80,10 +80,10 @@ async def caller_of(request: Request) -> AsyncIterator[Caller]:
     """
     parts = await parts_of(request)
     header = request.headers.get("authorization")
-    actor = parts.tokens.remembered(header)
+    actor = parts.tokens.cached_actor(header)
     if actor is None:
         actor = await run_in_threadpool(parts.tokens.actor, header)
-    async with parts.shares.taken(actor) as place:
+    async with parts.shares.place_for(actor) as place:
         caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
         request.state.caller = caller
         yield caller
@@ -108,7 +108,7 @@ async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
     """Return the body's JSON, refused when it is malformed, too deep, too full, or holds a NUL character."""
     bodies = (await parts_of(request)).bodies
     async with bodies.reading(request) as text:
-        return await bodies.parsed(text, _json)
+        return await bodies.parse(text, _json)
 
 
 def _json(text: bytes) -> Any:  # Any: whatever JSON was sent
@@ -203,12 +203,12 @@ def _check_texts(body: object) -> None:
     """Refuse NUL, which PostgreSQL cannot hold."""
     waiting: list[object] = [body]
     while waiting:
-        whole = waiting.pop()
-        if isinstance(whole, dict):
-            waiting += (*whole.keys(), *whole.values())
-        elif isinstance(whole, list):
-            waiting += whole
-        elif isinstance(whole, str) and "\0" in whole:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += (*value.keys(), *value.values())
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and "\0" in value:
             raise InvalidInput("The body contains a NUL character (\\u0000); remove it.")
 
 

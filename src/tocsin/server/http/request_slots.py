@@ -49,7 +49,7 @@ class Shares:
         self._lines: dict[str, _Line] = {}
 
     @asynccontextmanager
-    async def taken(self, actor: Actor) -> AsyncIterator[Taken]:
+    async def place_for(self, actor: Actor) -> AsyncIterator[Taken]:
         """Hold a place for as long as a request is answered.
 
         Raises

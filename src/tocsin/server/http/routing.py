@@ -61,9 +61,9 @@ class IndexedRouter(APIRouter):
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request by the first route that fits it."""
         for route in self._index.get(_place(scope.get("path", "")), ()):
-            match, found = route.matches(scope)
+            match, child_scope = route.matches(scope)
             if match is Match.FULL:
-                scope.update(found)
+                scope.update(child_scope)
                 await route.handle(scope, receive, send)
                 return
         await super().app(scope, receive, send)
@@ -80,9 +80,9 @@ def lay_out(into: APIRouter, routes: APIRouter, prefix: str, dependencies: Seque
     for route in routes.routes:
         if not isinstance(route, APIRoute):
             raise TypeError(f"{prefix}: only plain routes can be laid out, not {route!r}")
-        kept = {name: getattr(route, name) for name in _KEPT}
+        options = {name: getattr(route, name) for name in _KEPT}
         into.add_api_route(
-            prefix + route.path, route.endpoint, dependencies=[*dependencies, *route.dependencies], **kept
+            prefix + route.path, route.endpoint, dependencies=[*dependencies, *route.dependencies], **options
         )
 
 

@@ -35,9 +35,9 @@ UNSERVED: dict[str, str] = {
 """By the first word of the path under ``/api/v1``, what is used instead."""
 
 
-def unserved(path: str) -> str | None:
+def unserved_hint(path: str) -> str | None:
     """Return what to tell whoever asks for this path, if OpenMetadata serves it and Tocsin does not."""
-    found = _PATH.fullmatch(path)
-    if found is None or found[1] not in UNSERVED:
+    match = _PATH.fullmatch(path)
+    if match is None or match[1] not in UNSERVED:
         return None
-    return f"/{found[1]} of OpenMetadata is not served: {UNSERVED[found[1]]}. See {_PAGE}."
+    return f"/{match[1]} of OpenMetadata is not served: {UNSERVED[match[1]]}. See {_PAGE}."

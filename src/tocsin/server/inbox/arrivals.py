@@ -69,14 +69,14 @@ class Arriving:
             raise LogDiverged(
                 f"People were notified up to offset {self.read_to}, but this store ends at {reach.newest}."
             )
-        found: list[Arrival] = []
+        late_arrivals: list[Arrival] = []
         while self.passed < min(reach.processed_through, self.read_to):
             through = min(reach.processed_through, self.read_to)
             page = self._inbox.arrivals(self.passed, limit=PAGE, through=through)
-            found += [one for one in page if _place(one) not in self._noted]
+            late_arrivals += [one for one in page if _place(one) not in self._noted]
             self.passed = page[-1].log_offset if len(page) >= PAGE else through
         self._noted = {one for one in self._noted if one[0] > self.passed}
-        return found
+        return late_arrivals
 
     def _note_what_is_there(self, after: int) -> None:
         self.passed, place = after, after
@@ -92,5 +92,5 @@ class Arriving:
             self.passed = self.read_to
 
 
-def _place(one: Arrival) -> _Place:
-    return one.log_offset, one.recipient_id
+def _place(arrival: Arrival) -> _Place:
+    return arrival.log_offset, arrival.recipient_id

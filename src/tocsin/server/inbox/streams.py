@@ -122,18 +122,18 @@ class Streams:
     async def _entries(self, user_id: str, last_seen: int | None, listener: _Listener) -> AsyncIterator[InboxEntry]:
         await self._ensure_running()
         start, passed = self._arriving.read_to, self._arriving.passed
-        seen = start if last_seen is None else last_seen
+        position = start if last_seen is None else last_seen
         sent: set[str] = set()  # what the loop may hand on once more
-        if passed < seen:  # rows that came late, while nobody listened, precede what was seen
-            for entry in await self._missed(user_id, passed):
+        if passed < position:  # rows that came late, while nobody listened, precede what was seen
+            for entry in await self._missed_entries(user_id, passed):
                 sent.add(entry.id)
-                if last_seen is not None and entry.log_offset <= seen and not entry.read:
+                if last_seen is not None and entry.log_offset <= position and not entry.read:
                     yield entry
-        while missed := await self._missed(user_id, seen):
+        while missed := await self._missed_entries(user_id, position):
             for entry in missed:
                 yield entry
             sent |= {entry.id for entry in missed if entry.log_offset > min(start, passed)}
-            seen = missed[-1].log_offset
+            position = missed[-1].log_offset
         while (arrived := await listener.queue.get()) is not None:
             if arrived.id not in sent:
                 yield arrived
@@ -154,9 +154,9 @@ class Streams:
             if self._loop is None or self._loop.done():  # nobody else started it meanwhile
                 await _in_thread(self._arriving.begin)
                 self._loop = asyncio.create_task(self._run())
-                self._loop.add_done_callback(self._ended)
+                self._loop.add_done_callback(self._on_loop_end)
 
-    def _ended(self, loop: asyncio.Task[None]) -> None:
+    def _on_loop_end(self, loop: asyncio.Task[None]) -> None:
         """Let the listeners of a loop that failed go: each comes back and starts the next one."""
         if not loop.cancelled() and (error := loop.exception()) is not None:
             _say(error)
@@ -180,8 +180,8 @@ class Streams:
         if not self._listeners[user_id]:
             del self._listeners[user_id]
 
-    async def _missed(self, user_id: str, seen: int) -> list[InboxEntry]:
-        return await _in_thread(lambda: self._inbox.entries_after(user_id, seen, self._clock.now_ms(), limit=PAGE))
+    async def _missed_entries(self, user_id: str, offset: int) -> list[InboxEntry]:
+        return await _in_thread(lambda: self._inbox.entries_after(user_id, offset, self._clock.now_ms(), limit=PAGE))
 
     async def _run(self) -> None:
         check_at_s = 0.0
@@ -202,16 +202,16 @@ class Streams:
         """
         now_ms, revision = self._clock.now_ms(), await self._in_lane(self._sessions.access_revision)
         listeners = [listener for group in self._listeners.values() for listener in group]
-        asked = [one for one in listeners if revision != self._revision or not one.checked]
-        ids = {one.session.token_id for one in asked}
+        unchecked = [listener for listener in listeners if revision != self._revision or not listener.checked]
+        ids = {listener.session.token_id for listener in unchecked}
         holders = await self._in_lane(lambda: self._sessions.holders(ids)) if ids else {}
-        for one in asked:
-            one.checked = True
-            if holders.get(one.session.token_id) != one.session.actor:
-                one.end()
-        for one in listeners:
-            if one.is_over(now_ms):
-                one.end()
+        for listener in unchecked:
+            listener.checked = True
+            if holders.get(listener.session.token_id) != listener.session.actor:
+                listener.end()
+        for listener in listeners:
+            if listener.is_over(now_ms):
+                listener.end()
         self._revision = revision
 
     async def _hand_on(self, arrived: list[Arrival]) -> None:

@@ -31,8 +31,8 @@ class HandOver:
     def code_for(self, person: Person, browser: str) -> str:
         """Return a new code with which ``browser``, a secret of that browser, logs in as this person."""
         code, now_ms = secrets.token_urlsafe(32), self._clock.now_ms()
-        kept = IssuedToken(_id(code, browser), person.id, TokenKind.LOG_IN, "", now_ms, now_ms + WITHIN_S * 1000)
-        self._people.tokens.add(kept)
+        issued = IssuedToken(_id(code, browser), person.id, TokenKind.LOG_IN, "", now_ms, now_ms + WITHIN_S * 1000)
+        self._people.tokens.add(issued)
         return code
 
     def redeem(self, code: str, browser: str) -> Person:
@@ -42,8 +42,8 @@ class HandOver:
         ------
         Unauthenticated : the code was used, is too old, or was made for another browser
         """
-        taken = self._people.tokens.take(_id(code, browser), TokenKind.LOG_IN, now_ms=self._clock.now_ms())
-        person = None if taken is None else self._people.by_id(taken)
+        person_id = self._people.tokens.take(_id(code, browser), TokenKind.LOG_IN, now_ms=self._clock.now_ms())
+        person = None if person_id is None else self._people.by_id(person_id)
         if person is None or person.deleted:
             raise Unauthenticated("This log-in was completed, took too long, or began in another browser; start again.")
         return person

@@ -93,8 +93,8 @@ class OpenIdConnect:
             nonce=remembered["nonce"],
             code_verifier=remembered["verifier"],
         )
-        kept = {**remembered, "callback": callback, "until_s": self._clock.now_ms() // 1000 + WITHIN_S}
-        return Started(location, jwt.encode({"alg": _OURS}, kept, self._key))
+        claims = {**remembered, "callback": callback, "until_s": self._clock.now_ms() // 1000 + WITHIN_S}
+        return Started(location, jwt.encode({"alg": _OURS}, claims, self._key))
 
     def finish(self, code: str, state: str, cookie: str | None) -> Person:
         """Return who came back with this code; the first time, they are made a user.
@@ -104,10 +104,10 @@ class OpenIdConnect:
         Unauthenticated : the answer does not belong to a log-in that began here, or the identity cannot be believed
         Forbidden : they are no user here, and nobody is made one by logging in
         """
-        remembered = self._remembered(cookie)
+        remembered = self._login_state(cookie)
         if not secrets.compare_digest(state.encode(), str(remembered["state"]).encode()):
             raise Unauthenticated("This response does not belong to the log-in started here; start again.")
-        claims = self._identity(self._exchanged(code, remembered), str(remembered["nonce"]))
+        claims = self._identity(self._id_token(code, remembered), str(remembered["nonce"]))
         return self._person(claims)
 
     def browser_of(self, cookie: str | None) -> str:
@@ -117,18 +117,18 @@ class OpenIdConnect:
         ------
         Unauthenticated : none was started there, or too long ago
         """
-        return str(self._remembered(cookie)["state"])
+        return str(self._login_state(cookie)["state"])
 
-    def _remembered(self, cookie: str | None) -> Document:
+    def _login_state(self, cookie: str | None) -> Document:
         try:
-            kept: Document = jwt.decode(cookie or "", self._key, [_OURS]).claims
+            state: Document = jwt.decode(cookie or "", self._key, [_OURS]).claims
         except (JoseError, UnicodeError) as error:
             raise Unauthenticated("No log-in was started in this browser; start again.") from error
-        if kept["until_s"] < self._clock.now_ms() // 1000:
+        if state["until_s"] < self._clock.now_ms() // 1000:
             raise Unauthenticated("The log-in took too long; start again.")
-        return kept
+        return state
 
-    def _exchanged(self, code: str, remembered: Document) -> str:
+    def _id_token(self, code: str, remembered: Document) -> str:
         """Return the identity token that the provider gives for a code."""
         secret = self._settings.oidc_client_secret
         form = {
@@ -139,10 +139,10 @@ class OpenIdConnect:
             "code_verifier": str(remembered["verifier"]),
             **({"client_secret": secret.get_secret_value()} if secret else {}),
         }
-        found = ask_provider(self._provider()["token_endpoint"], form)
-        if not isinstance(found.get("id_token"), str):
+        token_answer = ask_provider(self._provider()["token_endpoint"], form)
+        if not isinstance(token_answer.get("id_token"), str):
             raise Unauthenticated("The provider returned no ID token.")
-        return str(found["id_token"])
+        return str(token_answer["id_token"])
 
     def _identity(self, token: str, nonce: str) -> Document:
         """Return the claims of an identity token after verifying it."""
@@ -163,14 +163,14 @@ class OpenIdConnect:
         """Return the provider's metadata, read once."""
         with self._lock:
             if self._metadata is None:
-                found = ask_provider(f"{self.issuer}/.well-known/openid-configuration")
-                is_whole = all(origin_of(found.get(key)) for key in _ENDPOINTS)
-                if str(found.get("issuer", "")).rstrip("/") != self.issuer or not is_whole:
+                metadata = ask_provider(f"{self.issuer}/.well-known/openid-configuration")
+                is_whole = all(origin_of(metadata.get(key)) for key in _ENDPOINTS)
+                if str(metadata.get("issuer", "")).rstrip("/") != self.issuer or not is_whole:
                     raise Unavailable(
                         "The discovery document of the OpenID Connect provider is incomplete or belongs to another"
                         " issuer."
                     )
-                self._metadata = found
+                self._metadata = metadata
             return self._metadata
 
     def _person(self, claims: Document) -> Person:
@@ -190,10 +190,10 @@ class OpenIdConnect:
                 "The provider does not say that the e-mail address is verified (`email_verified`). If it never"
                 " does, and verifies all addresses, an administrator can set oidc_trust_email."
             )
-        known = self._people.by_email(email)
-        if known is None and not self._settings.oidc_create_users:
+        user = self._people.by_email(email)
+        if user is None and not self._settings.oidc_create_users:
             raise Forbidden(f"There is no user with the address {email}; an administrator can create one.")
-        person = self._made(email.strip().lower(), claims) if known is None else _present(known)
+        person = self._create_person(email.strip().lower(), claims) if user is None else _present(user)
         if not self._people.bind(identity, person.id):
             raise Forbidden(
                 f"{email} belongs to a user with another identity at the provider; if it is the same person, an"
@@ -207,34 +207,34 @@ class OpenIdConnect:
             return self._settings.oidc_trust_email
         return claims["email_verified"] in (True, "true")
 
-    def _made(self, email: str, claims: Document) -> Person:
+    def _create_person(self, email: str, claims: Document) -> Person:
         request: Document = {"name": email.partition("@")[0], "email": email, "isEmailVerified": True}
-        shown = claims.get("name")
-        if isinstance(shown, str) and shown.strip() and invisible_character(shown.strip()) is None:
-            request["displayName"] = shown.strip()
+        display_name = claims.get("name")
+        if isinstance(display_name, str) and display_name.strip() and invisible_character(display_name.strip()) is None:
+            request["displayName"] = display_name.strip()
         try:
             self._writes.create("user", request, actor=SYSTEM)
         except (Conflict, InvalidInput):  # the name belongs to somebody else, or looks as if it did
             if self._people.by_email(email) is None:  # else they have logged in elsewhere at the same time
                 self._writes.ensure("user", {**request, "name": email}, actor=SYSTEM)
-        made = self._people.by_email(email)
-        if made is None:
+        person = self._people.by_email(email)
+        if person is None:
             raise InvalidInput(f"no user can be created for {email}")
-        return made
+        return person
 
 
 def _usable(keys: Json) -> Iterator[Key]:
     """Yield the keys of a provider that are understood; others may stand beside them (RFC 7517, section 5)."""
-    for one in keys if isinstance(keys, list) else ():
+    for entry in keys if isinstance(keys, list) else ():
         with suppress(JoseError, ValueError, KeyError, TypeError):
-            key = JWKRegistry.import_key(one)
+            key = JWKRegistry.import_key(entry)
             key.ensure_kid()
             yield key
 
 
-def _is_text(value: object, most: int) -> bool:
+def _is_text(value: object, longest: int) -> bool:
     """Return whether a claim is a text of Unicode characters, and not too long."""
-    if not isinstance(value, str) or len(value) > most:
+    if not isinstance(value, str) or len(value) > longest:
         return False
     return not any("\ud800" <= sign <= "\udfff" for sign in value)
 
@@ -263,12 +263,12 @@ def ask_provider(address: str, form: Mapping[str, str] | None = None) -> Json:
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     try:
         with httpx.stream(method, address, data=form, headers=headers, timeout=_TIMEOUT_S) as answer:
-            status, found = answer.status_code, _object(answer)
+            status, document = answer.status_code, _object(answer)
     except (httpx.HTTPError, httpx.InvalidURL, orjson.JSONDecodeError) as error:
         raise Unavailable("The OpenID Connect provider does not respond.") from error
-    if not httpx.codes.is_success(status) or not isinstance(found, dict):
+    if not httpx.codes.is_success(status) or not isinstance(document, dict):
         raise Unauthenticated(f"The OpenID Connect provider returned an error: {status}.")
-    return found
+    return document
 
 
 def _object(answer: httpx.Response) -> Json:

@@ -119,14 +119,14 @@ class Tokens:
 
     def id_of(self, authorization: str | None) -> str:
         """Return the id of the token in a header that ``actor`` has accepted."""
-        return str(self._accepted(authorization)["jti"])
+        return str(self._accepted_claims(authorization)["jti"])
 
     def session(self, authorization: str | None, actor: Actor) -> StreamSession:
         """Return what has to be rechecked for as long as the response to this header is streamed."""
-        claims = self._accepted(authorization)
+        claims = self._accepted_claims(authorization)
         return StreamSession(str(claims["jti"]), actor, _expires_at_ms(claims))
 
-    def _accepted(self, authorization: str | None) -> dict[str, Any]:  # Any: a claim's value
+    def _accepted_claims(self, authorization: str | None) -> dict[str, Any]:  # Any: a claim's value
         return self._claims((authorization or "").partition(" ")[2].strip())
 
     def actor(self, authorization: str | None) -> Actor:
@@ -155,7 +155,7 @@ class Tokens:
         self._cache.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
         return actor
 
-    def remembered(self, authorization: str | None) -> Actor | None:
+    def cached_actor(self, authorization: str | None) -> Actor | None:
         """Return what ``actor`` answered for this header a moment ago; None if it has to be asked again."""
         return self._cache.find(authorization, self._clock.now_ms())
 
@@ -185,8 +185,8 @@ def matches_password(people: People, person: Person | None, password: str) -> bo
     ``password`` may be base64, as OpenMetadata's client sends it, or plain. Nobody's password costs the same time as a
     wrong one.
     """
-    known = people.password_hash(person.id) if person is not None and not person.deleted else None
-    return len(password) <= _LONGEST_PASSWORD and _fits(known or _decoy(), password) and known is not None
+    stored_hash = people.password_hash(person.id) if person is not None and not person.deleted else None
+    return len(password) <= _LONGEST_PASSWORD and _fits(stored_hash or _decoy(), password) and stored_hash is not None
 
 
 def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -> Token:
@@ -207,17 +207,17 @@ def new_password() -> str:
     return secrets.token_urlsafe(15)
 
 
-def _fits(known: str, password: str) -> bool:
+def _fits(stored_hash: str, password: str) -> bool:
     candidates = [password]
     with contextlib.suppress(binascii.Error, ValueError):  # not base64: a plain password
         candidates.insert(0, base64.b64decode(password, validate=True).decode())
-    return any(_verify(known, candidate) for candidate in candidates)
+    return any(_verify(stored_hash, candidate) for candidate in candidates)
 
 
-def _verify(known: str, candidate: str) -> bool:
+def _verify(stored_hash: str, candidate: str) -> bool:
     try:
         with _HASHING:
-            return _HASHER.verify(known, candidate)
+            return _HASHER.verify(stored_hash, candidate)
     except (VerifyMismatchError, VerificationError, InvalidHashError):
         return False
 

@@ -61,7 +61,7 @@ def openapi_document(app: FastAPI) -> Document:
     paths, operations = _Paths(), list(_operations(app))
     for path, method, route, row in operations:
         described = document["paths"][route.path_format][method.lower()]
-        paths.add(path, method, _described(described, enums, route, method, row))
+        paths.add(path, method, _operation(described, enums, route, method, row))
     return {
         **{key: document[key] for key in ("openapi", "info")},
         "paths": paths.found,
@@ -89,12 +89,12 @@ class _Paths:
 
     def add(self, path: str, method: str, operation: Document) -> None:
         """Add an operation, unless there is one that answers before it."""
-        known = self._known.setdefault(_NAME.sub("{}", path), path)
-        methods = self.found.setdefault(known, {})
-        renamed = dict(zip(_NAME.findall(path), _NAME.findall(known), strict=True))
-        for one in operation["parameters"]:
-            if one["in"] == "path":
-                one["name"] = renamed[one["name"]]
+        first_path = self._known.setdefault(_NAME.sub("{}", path), path)
+        methods = self.found.setdefault(first_path, {})
+        renamed = dict(zip(_NAME.findall(path), _NAME.findall(first_path), strict=True))
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "path":
+                parameter["name"] = renamed[parameter["name"]]
         methods.setdefault(method.lower(), operation)
 
 
@@ -119,10 +119,10 @@ def _places(route: APIRoute) -> Iterator[tuple[str, EntityType | None]]:
             yield route.path_format.replace(_COLLECTION, collection), row
 
 
-def _described(described: Document, enums: Document, route: APIRoute, method: str, row: EntityType | None) -> Document:
+def _operation(described: Document, enums: Document, route: APIRoute, method: str, row: EntityType | None) -> Document:
     name = name_of(route)
     table = _for(OPERATIONS[name], row)
-    made = {
+    operation = {
         "tags": [row.collection] if row else described["tags"],
         "operationId": _operation_id(name, row),
         "summary": _summary(described["description"]),
@@ -136,8 +136,8 @@ def _described(described: Document, enums: Document, route: APIRoute, method: st
     }
     if table.body is not None:
         media = {_BODY_MEDIA.get(table.body, "application/json"): {"schema": ref(table.body)}}
-        made["requestBody"] = {"required": table.body not in _OPTIONAL_BODIES, "content": media}
-    return made if asks_for_token(route) else made | {"security": []}
+        operation["requestBody"] = {"required": table.body not in _OPTIONAL_BODIES, "content": media}
+    return operation if asks_for_token(route) else operation | {"security": []}
 
 
 def _operation_id(name: str, row: EntityType | None) -> str:
@@ -169,11 +169,11 @@ def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
     statuses = table.also or (str(route.status_code or 200),)
     content = {} if table.answer is None else {"content": {table.media: {"schema": ref(table.answer)}}}
     headers = {"headers": _ETAG} if name in _TAGGED else {"headers": _LOCATION} if "302" in statuses else {}
-    made = {status: {"description": _SUCCESS[status], **content, **headers} for status in statuses}
+    answers = {status: {"description": _SUCCESS[status], **content, **headers} for status in statuses}
     if table.or_accepted:
         job = {"application/json": {"schema": ref(table.or_accepted)}}
-        made["202"] = {"description": _SUCCESS["202"], "content": job}
-    return made | ({"204": {"description": table.or_nothing}} if table.or_nothing else {})
+        answers["202"] = {"description": _SUCCESS["202"], "content": job}
+    return answers | ({"204": {"description": table.or_nothing}} if table.or_nothing else {})
 
 
 def _unavailable(table: OpenApiOperation) -> Document:

@@ -14,7 +14,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.relations import RELATIONS
 from tocsin.model.shapes import Shape, named_shape, required_keys, shapes_of
-from tocsin.server.openapi.json_schema import array, closed, ref
+from tocsin.server.openapi.json_schema import array, closed_object, ref
 
 _WORDS: dict[str, Document] = {
     "any": {},
@@ -59,73 +59,78 @@ class EntitySchemas:
                 ],
                 "examples": ["warehouse.shop"],
             },
-            "SuiteReference": closed(self._reference_keys()),
+            "SuiteReference": closed_object(self._reference_keys()),
         }
         for row in ENTITY_TYPES.values():
             self.named[schema_name(row)] = self._entity(row)
             self.named[f"Create{schema_name(row)}"] = self._request(row)
 
-    def shape(self, name: str, *, asked: bool = False) -> Document:
-        """Return the schema that stands for a shape in an answer, or, if ``asked``, in a request."""
-        if asked and name == _REFERENCE:
+    def shape(self, name: str, *, is_request: bool = False) -> Document:
+        """Return the schema that stands for a shape in an answer, or, if ``is_request``, in a request."""
+        if is_request and name == _REFERENCE:
             return ref("ReferenceRequest")
-        found = named_shape(name)
-        if isinstance(found, dict) and "text" in found:
-            return _text(found["text"])
-        differs = asked and _is_lenient(name)
+        definition = named_shape(name)
+        if isinstance(definition, dict) and "text" in definition:
+            return _text(definition["text"])
+        differs = is_request and _is_lenient(name)
         title = f"{_title(name)}Request" if differs else _title(name)
         if title not in self.named:
             self.named[title] = {}  # so that a shape that holds itself ends
-            self.named[title] = self._schema(found, asked=differs)
+            self.named[title] = self._schema(definition, is_request=differs)
             if differs and name == _LABEL:
                 self.named[title]["required"] = ["tagFQN"]
         return ref(title)
 
     def _reference_keys(self) -> Document:
-        found: Document = self._schema(named_shape(_REFERENCE), asked=False)["properties"]
-        return found
+        properties: Document = self._schema(named_shape(_REFERENCE), is_request=False)["properties"]
+        return properties
 
     def _entity(self, row: EntityType) -> Document:
         shapes, required = shapes_of(row.name), (*_ALWAYS, *required_keys(row.name))
-        found = {key: self._schema(shapes[key], asked=False) for key in sorted(row.keys)}
-        if "testSuites" in found:
-            found["testSuites"] = array(ref("SuiteReference"))
-        said = f"A {row.name}. Which keys an answer holds depends on `fields`."
-        return closed(found, required=[key for key in required if key in row.keys]) | {"description": said}
+        properties = {key: self._schema(shapes[key], is_request=False) for key in sorted(row.keys)}
+        if "testSuites" in properties:
+            properties["testSuites"] = array(ref("SuiteReference"))
+        description = f"A {row.name}. Which keys an answer holds depends on `fields`."
+        return closed_object(properties, required=[key for key in required if key in row.keys]) | {
+            "description": description
+        }
 
     def _request(self, row: EntityType) -> Document:
         shapes = shapes_of(row.name)
-        kept = (SERVER_KEPT | row.separate_keys | RELATIONS.get(row.name, {}).keys()) - _ATTACHED
-        found = {key: self._schema(shapes[key], asked=True) for key in sorted((row.keys - kept) | set(row.required))}
-        found |= {key: {"description": "Understood, and not stored."} for key in row.ignored}
-        found |= _ONLY_ASKED.get(row.name, {})
-        said = f"Request for a {row.name}. A PUT leaves what is not named as it is."
-        return closed(found, required=list(row.required)) | {"description": said}
+        server_keys = (SERVER_KEPT | row.separate_keys | RELATIONS.get(row.name, {}).keys()) - _ATTACHED
+        properties = {
+            key: self._schema(shapes[key], is_request=True)
+            for key in sorted((row.keys - server_keys) | set(row.required))
+        }
+        properties |= {key: {"description": "Understood, and not stored."} for key in row.ignored}
+        properties |= _ONLY_ASKED.get(row.name, {})
+        description = f"Request for a {row.name}. A PUT leaves what is not named as it is."
+        return closed_object(properties, required=list(row.required)) | {"description": description}
 
-    def _schema(self, shape: Shape, *, asked: bool) -> Document:
+    def _schema(self, shape: Shape, *, is_request: bool) -> Document:
         if isinstance(shape, str):
             return dict(_WORDS[shape])
         kind = next(key for key in ("use", "enum", "text", "list", "map", "either", "fields") if key in shape)
         inner = shape[kind]
         match kind:
             case "use":
-                return self.shape(inner, asked=asked)
+                return self.shape(inner, is_request=is_request)
             case "enum":
                 return {"enum": inner}
             case "text":
                 return _text(inner)
             case "list":
-                return array(self._schema(inner, asked=asked))
+                return array(self._schema(inner, is_request=is_request))
             case "map":
-                return {"type": "object", "additionalProperties": self._schema(inner, asked=asked)}
+                return {"type": "object", "additionalProperties": self._schema(inner, is_request=is_request)}
             case "either":
-                return {"anyOf": [self._schema(one, asked=asked) for one in inner]}
-        return self._fields(shape, asked=asked)
+                return {"anyOf": [self._schema(one, is_request=is_request) for one in inner]}
+        return self._fields(shape, is_request=is_request)
 
-    def _fields(self, shape: Document, *, asked: bool) -> Document:
-        properties = {key: self._schema(inner, asked=asked) for key, inner in shape["fields"].items()}
-        made = closed(properties, required=shape.get("required", ()))
-        return {**made, "additionalProperties": True} if shape.get("open") else made
+    def _fields(self, shape: Document, *, is_request: bool) -> Document:
+        properties = {key: self._schema(inner, is_request=is_request) for key, inner in shape["fields"].items()}
+        schema = closed_object(properties, required=shape.get("required", ()))
+        return {**schema, "additionalProperties": True} if shape.get("open") else schema
 
 
 def schema_name(row: EntityType) -> str:
@@ -137,8 +142,8 @@ def _title(name: str) -> str:
     """Return the name of the schema of a shape; ``entity/data/pipeline#pipelineStatus`` is PipelinePipelineStatus."""
     place, _, inside = name.rpartition("#")
     title = _capital(place.rpartition("/")[2]) + _capital(inside)
-    taken = {schema_name(row) for row in ENTITY_TYPES.values()}
-    return f"{title}Shape" if title in taken else title
+    entity_titles = {schema_name(row) for row in ENTITY_TYPES.values()}
+    return f"{title}Shape" if title in entity_titles else title
 
 
 def _capital(name: str) -> str:
@@ -153,13 +158,13 @@ def _text(limits: Document) -> Document:
 @cache
 def _is_lenient(name: str) -> bool:
     """Return whether a shape holds, at whatever depth, one that a request may give in brief."""
-    waiting, known = [name], set[str]()
+    waiting, visited = [name], set[str]()
     while waiting:
-        one = waiting.pop()
-        if one in _LENIENT:
+        shape_name = waiting.pop()
+        if shape_name in _LENIENT:
             return True
-        known.add(one)
-        waiting += [used for used in _uses(named_shape(one)) if used not in known]
+        visited.add(shape_name)
+        waiting += [used for used in _uses(named_shape(shape_name)) if used not in visited]
     return False
 
 

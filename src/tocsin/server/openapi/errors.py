@@ -124,7 +124,7 @@ def _statuses(name: str, module: str, route: APIRoute, method: str, *, is_read: 
 
 def _calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:  # Any: a dependency returns what its routes take
     """Yield every dependency of a route, those of its dependencies included."""
-    for one in dependant.dependencies:
-        if one.call is not None:
-            yield one.call
-        yield from _calls(one)
+    for child in dependant.dependencies:
+        if child.call is not None:
+            yield child.call
+        yield from _calls(child)

@@ -15,7 +15,7 @@ from tocsin.server.openapi.json_schema import (
     URL,
     WHOLE,
     array,
-    closed,
+    closed_object,
     either,
     ref,
     whole,
@@ -57,7 +57,7 @@ EVENTS: dict[str, Document] = {
             "message": {"type": "string", "description": "What is wrong, where, and what to do."},
         }
     ),
-    "Paging": closed(
+    "Paging": closed_object(
         {
             "total": {"type": "integer", "minimum": 0, "description": "Entries of all pages."},
             "after": {"type": "string", "description": "Cursor of the next page."},

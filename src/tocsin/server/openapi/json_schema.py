@@ -44,15 +44,15 @@ def nullable(schema: Document) -> Document:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def closed(properties: Mapping[str, Document], *, required: Sequence[str] = ()) -> Document:
+def closed_object(properties: Mapping[str, Document], *, required: Sequence[str] = ()) -> Document:
     """Return the schema of an object with these keys and no others."""
-    made: Document = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    return made | ({"required": list(dict.fromkeys(required))} if required else {})
+    schema: Document = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return schema | ({"required": list(dict.fromkeys(required))} if required else {})
 
 
 def whole(required: Mapping[str, Document], optional: Mapping[str, Document] | None = None) -> Document:
     """Return the schema of an object that has the first keys, may have the others, and has no more."""
-    return closed({**required, **(optional or {})}, required=tuple(required))
+    return closed_object({**required, **(optional or {})}, required=tuple(required))
 
 
 def page(items: Document) -> Document:

@@ -102,29 +102,29 @@ _FILTER = "Only entities with this value; see docs/entities.md."
 
 def parameters_of(declared: list[Document], enums: Document, route: str, row: EntityType | None) -> list[Document]:
     """Return the parameters of a route, each described; ``declared`` are FastAPI's."""
-    found = [_plain(one, enums) for one in declared]
-    known = {one["name"] for one in found}
+    parameters = [_plain(one, enums) for one in declared]
+    names = {one["name"] for one in parameters}
     filters = sorted(filters_of(row.name)) if row and route == "listing.list_entities" else ()
-    return found + [
+    return parameters + [
         {"name": name, "in": "query", "required": False, "description": _FILTER, "schema": dict(TEXT)}
         for name in filters
-        if name not in known
+        if name not in names
     ]
 
 
 def _plain(parameter: Document, enums: Document) -> Document:
     schema, name = _without_null(parameter["schema"], enums), parameter["name"]
-    said = parameter.get("description") or schema.pop("description", None)
+    description = parameter.get("description") or schema.pop("description", None)
     return {
         "name": name,
         "in": parameter["in"],
         "required": parameter.get("required", False),
-        "description": said or _described(name),
+        "description": description or _description(name),
         "schema": {key: value for key, value in schema.items() if key != "title"},
     }
 
 
-def _described(name: str) -> str:
+def _description(name: str) -> str:
     if name in _DESCRIPTIONS:
         return _DESCRIPTIONS[name]
     kind = name.removesuffix("_id").removesuffix("_fqn").removesuffix("_type").replace("_", " ")
@@ -137,8 +137,8 @@ def _without_null(schema: Document, enums: Document) -> Document:
     """Return a parameter's schema without null, which no query can say, and without references."""
     if "$ref" in schema:
         return {key: value for key, value in enums[schema["$ref"].rpartition("/")[2]].items() if key != "description"}
-    kept = [_without_null(one, enums) for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    alternatives = [_without_null(one, enums) for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     beside = {key: value for key, value in schema.items() if key != "anyOf"}
-    if not kept:
+    if not alternatives:
         return beside
-    return {**beside, **kept[0]} if len(kept) == 1 else {**beside, "anyOf": kept}
+    return {**beside, **alternatives[0]} if len(alternatives) == 1 else {**beside, "anyOf": alternatives}

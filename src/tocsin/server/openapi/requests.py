@@ -30,7 +30,7 @@ from tocsin.server.openapi.json_schema import (
     TIME,
     WHOLE,
     array,
-    closed,
+    closed_object,
     either,
     mapping,
     ref,
@@ -54,7 +54,7 @@ _LEASE: Document = {
     "description": f"How long nobody else gets them; default: {DEFAULT_LEASE_S}.",
 }
 _HELD: Document = {
-    **array(closed({"id": ID, "lease": ID}, required=["id", "lease"])),
+    **array(closed_object({"id": ID, "lease": ID}, required=["id", "lease"])),
     "minItems": 1,
     "maxItems": MOST_ITEMS,
 }
@@ -96,14 +96,18 @@ REQUESTS: dict[str, Document] = {
         {"scopeEntityType": TEXT, "scopeFqn": TEXT, "seenFqns": array(TEXT)},
         {"recursive": {"type": "boolean", "default": True}, "dryRun": FLAG},
     ),
-    "AssetsRequest": closed({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
-    "FollowsRequest": closed({"entities": array(_TYPED)}, required=["entities"]),
+    "AssetsRequest": closed_object({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
+    "FollowsRequest": closed_object({"entities": array(_TYPED)}, required=["entities"]),
     "FollowerId": {"type": "string", "format": "uuid", "description": "The id of a user."},
-    "VoteRequest": closed({"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]),
+    "VoteRequest": closed_object(
+        {"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]
+    ),
     "SlackInteraction": whole({"payload": {"type": "string", "description": "The interaction as JSON."}}),
     "Markdown": {"type": "string", "description": "A document in markdown."},
-    "SettingRequest": closed({"config_type": TEXT, "config_value": OPEN}, required=["config_type", "config_value"]),
-    "ColumnChange": closed(
+    "SettingRequest": closed_object(
+        {"config_type": TEXT, "config_value": OPEN}, required=["config_type", "config_value"]
+    ),
+    "ColumnChange": closed_object(
         {
             **dict.fromkeys(("displayName", "description", "constraint"), TEXT),
             "removeConstraint": FLAG,
@@ -112,17 +116,17 @@ REQUESTS: dict[str, Document] = {
     ),
     "Csv": {"type": "string", "description": "A sheet as CSV, with a line of headers."},
     "QueryText": {"type": "string", "description": "A query in SQL."},
-    "AlertSelection": closed(
+    "AlertSelection": closed_object(
         {"alertType": either(*AlertType), "sources": array(TEXT), "input": OPEN}, required=["alertType"]
     ),
-    "ConditionRequest": closed({"condition": TEXT}, required=["condition"]),
+    "ConditionRequest": closed_object({"condition": TEXT}, required=["condition"]),
     "BacktestRequest": {
         "type": "object",
         "description": "The id of an alert, or the fields of a new one; other fields replace those of the alert.",
         "properties": {"id": ID, **_ALERT_WINDOW, "condition": TEXT, "resources": array(TEXT), "filteringRules": OPEN},
     },
-    "TemplateTexts": closed(_TEMPLATE, required=list(_TEMPLATE)),
-    "TemplateRenderRequest": closed(
+    "TemplateTexts": closed_object(_TEMPLATE, required=list(_TEMPLATE)),
+    "TemplateRenderRequest": closed_object(
         {
             **_TEMPLATE,
             "resource": {"type": "string", "description": "The type of a made-up asset.", "examples": ["table"]},
@@ -132,7 +136,7 @@ REQUESTS: dict[str, Document] = {
         },
         required=list(_TEMPLATE),
     ),
-    "ReplayRequest": closed(
+    "ReplayRequest": closed_object(
         {
             "message": ID,
             "delivered": FLAG,
@@ -142,7 +146,7 @@ REQUESTS: dict[str, Document] = {
             **_ALERT_WINDOW,
         },
     ),
-    "TemplateSendRequest": closed(
+    "TemplateSendRequest": closed_object(
         {
             "renderRequest": ref("TemplateRenderRequest"),
             "destinations": {
@@ -153,14 +157,14 @@ REQUESTS: dict[str, Document] = {
         },
         required=["renderRequest"],
     ),
-    "Resumption": closed({"status": {"const": "active"}}, required=["status"]),
-    "QueueClaim": closed({"limit": {**WHOLE, "minimum": 1, "maximum": MOST_ITEMS}, "leaseSeconds": _LEASE}),
-    "QueueHeld": closed({"items": _HELD}, required=["items"]),
-    "QueueExtension": closed({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
-    "IncidentComment": closed({"comment": TEXT}),
-    "IncidentAssignment": closed({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),
-    "TrialRequest": closed({"destination": ref("DestinationRequest")}, required=["destination"]),
-    "TrialsRequest": closed(
+    "Resumption": closed_object({"status": {"const": "active"}}, required=["status"]),
+    "QueueClaim": closed_object({"limit": {**WHOLE, "minimum": 1, "maximum": MOST_ITEMS}, "leaseSeconds": _LEASE}),
+    "QueueHeld": closed_object({"items": _HELD}, required=["items"]),
+    "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
+    "IncidentComment": closed_object({"comment": TEXT}),
+    "IncidentAssignment": closed_object({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),
+    "TrialRequest": closed_object({"destination": ref("DestinationRequest")}, required=["destination"]),
+    "TrialsRequest": closed_object(
         {"destinations": {**array(ref("DestinationRequest")), "minItems": 1}}, required=["destinations"]
     ),
     "DestinationRequest": {
@@ -168,7 +172,7 @@ REQUESTS: dict[str, Document] = {
         "required": ["category", "type"],
         "properties": {"category": TEXT, "type": either(*Channel), "config": OPEN, "enabled": FLAG},
     },
-    "MuteRequest": closed(
+    "MuteRequest": closed_object(
         {
             "kind": either(*MuteKind),
             "id": ID,
@@ -178,21 +182,21 @@ REQUESTS: dict[str, Document] = {
         },
         required=["kind", "id"],
     ),
-    "PreferencesRequest": closed(
+    "PreferencesRequest": closed_object(
         {
             "timezone": {**TEXT, "description": "An IANA name; default: UTC."},
-            "quietHours": closed({"start": CLOCK, "end": CLOCK}, required=["start", "end"]),
+            "quietHours": closed_object({"start": CLOCK, "end": CLOCK}, required=["start", "end"]),
             "digestAt": CLOCK,
             "frequency": either(*Frequency),
-            "categories": closed({one: either(*Frequency) for one in KNOWN_CATEGORIES}),
+            "categories": closed_object({one: either(*Frequency) for one in KNOWN_CATEGORIES}),
         }
     ),
-    "ThreadRequest": closed(
+    "ThreadRequest": closed_object(
         {
             "about": _LINK,
             "message": _MESSAGE,
             "type": either(*ThreadType),
-            "taskDetails": closed(
+            "taskDetails": closed_object(
                 {
                     "type": either(*TaskType),
                     "assignees": array(_TYPED),
@@ -201,20 +205,20 @@ REQUESTS: dict[str, Document] = {
                 },
                 required=["type", "assignees"],
             ),
-            "announcementDetails": closed(
+            "announcementDetails": closed_object(
                 {"description": TEXT, "startTime": TIME, "endTime": TIME}, required=["startTime", "endTime"]
             ),
-            "chatbotDetails": closed({"query": TEXT}),
+            "chatbotDetails": closed_object({"query": TEXT}),
             "addressedTo": _LINK,
             "domains": array({}),
         },
         required=["about", "message"],
     ),
-    "PostRequest": closed({"message": _MESSAGE}, required=["message"]),
-    "ResolveRequest": closed({"newValue": TEXT}, required=["newValue"]),
-    "CloseRequest": closed({"comment": TEXT, "testCaseFQN": TEXT}, required=["comment"]),
+    "PostRequest": closed_object({"message": _MESSAGE}, required=["message"]),
+    "ResolveRequest": closed_object({"newValue": TEXT}, required=["newValue"]),
+    "CloseRequest": closed_object({"comment": TEXT, "testCaseFQN": TEXT}, required=["comment"]),
     "ReactionRequest": whole({"reactionType": either(*sorted(REACTIONS)), "user": _TYPED}),
-    "LineageRequest": closed({"edge": ref("EdgeRequest")}, required=["edge"]),
+    "LineageRequest": closed_object({"edge": ref("EdgeRequest")}, required=["edge"]),
     "EdgeRequest": {
         "type": "object",
         "required": ["fromEntity", "toEntity"],
@@ -229,7 +233,7 @@ REQUESTS: dict[str, Document] = {
         "type": "object",
         "properties": {
             "sqlQuery": TEXT,
-            "columnsLineage": array(closed({"fromColumns": array(TEXT), "toColumn": TEXT, "function": TEXT})),
+            "columnsLineage": array(closed_object({"fromColumns": array(TEXT), "toColumn": TEXT, "function": TEXT})),
             "pipeline": _TYPED,
             "description": TEXT,
             "source": either(*LineageSource),
@@ -241,7 +245,7 @@ REQUESTS: dict[str, Document] = {
     },
     "References": array(_REFERENCE),
     "Names": array(TEXT),
-    "QueryCostRequest": closed(
+    "QueryCostRequest": closed_object(
         {
             "queryReference": {"type": "object", "properties": {"id": ID, "fullyQualifiedName": TEXT, "type": TEXT}},
             "timestamp": TIME,
@@ -252,7 +256,7 @@ REQUESTS: dict[str, Document] = {
         },
         required=["queryReference", "timestamp", "cost", "count"],
     ),
-    "ProfileRequest": closed(
+    "ProfileRequest": closed_object(
         {
             "tableProfile": ref("TableProfile"),
             "columnProfile": array({"allOf": [ref("ColumnProfile"), {"required": ["name"]}]}),
@@ -260,7 +264,7 @@ REQUESTS: dict[str, Document] = {
         },
         required=["tableProfile"],
     ),
-    "PipelineObservabilityRequest": closed(
+    "PipelineObservabilityRequest": closed_object(
         {
             "pipeline": {
                 "type": "object",
@@ -283,11 +287,13 @@ REQUESTS: dict[str, Document] = {
     },
     "SampleRequest": {
         "description": "Rows of a table or container, or messages of a topic or search index.",
-        "anyOf": [ref("FailedRowsRequest"), closed({"messages": array(TEXT)}, required=["messages"])],
+        "anyOf": [ref("FailedRowsRequest"), closed_object({"messages": array(TEXT)}, required=["messages"])],
     },
-    "FailedRowsRequest": closed({"columns": array(TEXT), "rows": array(array({}))}, required=["columns", "rows"]),
-    "UsageRequest": closed({"date": DAY, "count": COUNT}, required=["date", "count"]),
-    "IncidentRequest": closed(
+    "FailedRowsRequest": closed_object(
+        {"columns": array(TEXT), "rows": array(array({}))}, required=["columns", "rows"]
+    ),
+    "UsageRequest": closed_object({"date": DAY, "count": COUNT}, required=["date", "count"]),
+    "IncidentRequest": closed_object(
         {
             "testCaseReference": {"type": "string", "description": "The fully qualified name of a test case."},
             "testCaseResolutionStatusType": either(*STATUSES),

@@ -112,33 +112,33 @@ class EventQuery(BaseModel):
         ------
         InvalidInput : there is no such type
         """
-        return [parse_event_types(text, name) for name, text in self._asked("event_type").items()]
+        return [parse_event_types(text, name) for name, text in self._texts_of("event_type").items()]
 
     def _kinds(self) -> Kinds | None:
         kinds = self._upstream_kinds()
-        events, entities = self._asked("event_type"), self._asked("entity_type")
+        events, entities = self._texts_of("event_type"), self._texts_of("entity_type")
         if kinds is None and not events and not entities:
             return None
         kinds = dict.fromkeys(EventType) if kinds is None else kinds
         for name, text in events.items():
-            wanted = parse_event_types(text, name).types
-            kinds = {kind: types for kind, types in kinds.items() if kind in wanted}
+            named_kinds = parse_event_types(text, name).types
+            kinds = {kind: types for kind, types in kinds.items() if kind in named_kinds}
         for name, text in entities.items():
             also = _types(text, name)
             kinds = {kind: _both(types, also) for kind, types in kinds.items()}
         return kinds
 
-    def _asked(self, name: str) -> dict[str, str]:
+    def _texts_of(self, name: str) -> dict[str, str]:
         """Return the values given to a parameter and to its plural, by their names on the wire."""
-        given = {to_camel(one): getattr(self, one) for one in (name, f"{name}s")}
-        return {one: text for one, text in given.items() if text is not None}
+        values = {to_camel(one): getattr(self, one) for one in (name, f"{name}s")}
+        return {one: text for one, text in values.items() if text is not None}
 
     def _upstream_kinds(self) -> Kinds | None:
-        asked = {name: text for name in UPSTREAM_FILTERS if (text := getattr(self, name)) is not None}
-        if not asked:
+        texts = {name: text for name in UPSTREAM_FILTERS if (text := getattr(self, name)) is not None}
+        if not texts:
             return None
-        wanted = {name: _types(text, to_camel(name)) for name, text in asked.items()}
-        return {kind: types for name, types in wanted.items() for kind in UPSTREAM_FILTERS[name]}
+        types_by_name = {name: _types(text, to_camel(name)) for name, text in texts.items()}
+        return {kind: types for name, types in types_by_name.items() for kind in UPSTREAM_FILTERS[name]}
 
 
 @router.get("")
@@ -155,24 +155,24 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
         )
     if query.limit == 0:
         return answer({"data": [], "paging": {"offset": start}})
-    selection, fields, named = query.selection(), query.fields(), query.named_types()
+    selection, fields, named_types = query.selection(), query.fields(), query.named_types()
 
-    def read(last: LoggedEvent | None, most: int) -> BoundedList[LoggedEvent]:
-        return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
+    def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
+        return caller.parts.log.list_events(selection, limit=count, after=last.offset if last else start)
 
     def is_asked(entry: LoggedEvent) -> bool:
-        return _changes(entry.event, fields) and all(types.admit(entry) for types in named)
+        return _changes(entry.event, fields) and all(types.admit(entry) for types in named_types)
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
-        shown = as_shown(caller.visibility, entries)
-        return [one if one is not None and is_asked(one) else None for one in shown]
+        visible = as_shown(caller.visibility, entries)
+        return [one if one is not None and is_asked(one) else None for one in visible]
 
     page = visible_page(read, show, query.limit)
     reached = page.last.offset if page.last else start
     paging: Document = {"offset": reached if page.has_more else max(end, reached)}
     if page.has_more:
         paging["after"] = str(paging["offset"])
-    return answer({"data": [_shown(one, caller, query.format) for one in page.entries], "paging": paging})
+    return answer({"data": [_event_json(one, caller, query.format) for one in page.entries], "paging": paging})
 
 
 @router.get("/{event_id}")
@@ -180,11 +180,11 @@ def read_event(
     event_id: PathId, caller: Asked, *, shape: Annotated[Format, Query(alias="format")] = "openmetadata"
 ) -> Response:
     """Return one change event."""
-    return answer(_shown(shown_event(str(event_id), caller), caller, shape))
+    return answer(_event_json(shown_event(str(event_id), caller), caller, shape))
 
 
-def parse_event_types(text: str, asked: str = "eventType") -> NamedTypes:
-    """Return the event types that the comma list of the parameter ``asked`` names.
+def parse_event_types(text: str, parameter: str = "eventType") -> NamedTypes:
+    """Return the event types that the comma list in ``parameter`` names.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def parse_event_types(text: str, asked: str = "eventType") -> NamedTypes:
     names = _names(text)
     unknown = [name for name in names if name not in NAMES]
     if unknown:
-        raise InvalidInput(f"unknown event type {unknown[0]!r}; {meant(unknown[0], NAMES)}", field=asked)
+        raise InvalidInput(f"unknown event type {unknown[0]!r}; {meant(unknown[0], NAMES)}", field=parameter)
     return named_types_of(names)
 
 
@@ -209,19 +209,19 @@ def _changes(event: ChangeEvent, fields: frozenset[str] | None) -> bool:
     return any(path == field or path.startswith(f"{field}.") for path in changed for field in fields)
 
 
-def _types(text: str, asked: str) -> frozenset[str] | None:
+def _types(text: str, parameter: str) -> frozenset[str] | None:
     types = types_from(text)
     for unknown in sorted((types or frozenset()) - _ENTITY_TYPES):
-        raise InvalidInput(f"unknown type {unknown!r}; {meant(unknown, sorted(_ENTITY_TYPES))}", field=asked)
+        raise InvalidInput(f"unknown type {unknown!r}; {meant(unknown, sorted(_ENTITY_TYPES))}", field=parameter)
     return types
 
 
-def _both(some: frozenset[str] | None, others: frozenset[str] | None) -> frozenset[str] | None:
+def _both(first: frozenset[str] | None, second: frozenset[str] | None) -> frozenset[str] | None:
     """Return the entity types in both sets, where None means all."""
-    if some is None or others is None:
-        return others if some is None else some
-    return some & others
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
 
 
-def _shown(logged: LoggedEvent, caller: Caller, shape: str) -> Document:
+def _event_json(logged: LoggedEvent, caller: Caller, shape: str) -> Document:
     return EVENT_FORMATS[shape](logged.event, caller.root)

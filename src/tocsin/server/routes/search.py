@@ -26,8 +26,8 @@ from tocsin.search.filters import filter_of
 from tocsin.search.indexes import SEARCHED, index_of, types_of
 from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
-from tocsin.server.access.permissions import scope_on, seen
-from tocsin.server.entities.response import shown
+from tocsin.server.access.permissions import scope_on, visible_references
+from tocsin.server.entities.response import view_of
 from tocsin.server.http.request import Asked, Caller, DocumentBody, answer
 from tocsin.store.search.results import Hit, Search, Total, after_of
 
@@ -91,8 +91,8 @@ class Asking(SearchPage):
         if self.sort_field in ("_score", ""):
             return None
         if self.sort_field not in SORTED_BY:
-            known = ", ".join(["_score", *SORTED_BY])
-            raise InvalidInput(f"cannot sort by {self.sort_field!r}; valid fields: {known}", field="sort_field")
+            valid_fields = ", ".join(["_score", *SORTED_BY])
+            raise InvalidInput(f"cannot sort by {self.sort_field!r}; valid fields: {valid_fields}", field="sort_field")
         return SORTED_BY[self.sort_field]
 
 
@@ -109,8 +109,8 @@ def search_by_query(caller: Asked, asked: Annotated[Asking, Query()]) -> Respons
     started_s = time.perf_counter()
     fields = frozenset(asked.include_source_fields) if asked.include_source_fields else None
     search = asked.search_by_query()
-    found = _found(caller, search, started_s, fields=fields, is_exact=asked.track_total_hits)
-    return answer(found | {"aggregations": _aggregations(caller, search)} if asked.include_aggregations else found)
+    results = _hits_json(caller, search, started_s, fields=fields, is_exact=asked.track_total_hits)
+    return answer(results | {"aggregations": _aggregations(caller, search)} if asked.include_aggregations else results)
 
 
 @router.get("/fieldQuery")
@@ -124,7 +124,7 @@ def search_by_field(caller: Asked, asked: Annotated[ByField, Query()]) -> Respon
     except InvalidInput as error:
         raise InvalidInput(error.message, field="fieldName") from error
     search = asked.search(parse.Query(node))
-    return answer(_found(caller, search, started_s, fields=None, is_exact=asked.track_total_hits))
+    return answer(_hits_json(caller, search, started_s, fields=None, is_exact=asked.track_total_hits))
 
 
 @router.get("/suggest")
@@ -136,10 +136,12 @@ def suggest(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
     query = parse.Query(Words(NAMES, words, is_prefix=True), free=(asked.q,))
     hits = [
         {"text": hit["_source"].get("displayName") or hit["_source"]["name"], **hit}
-        for hit in _visible(caller, caller.parts.search.hits(_allowed(caller, asked.search(query))), fields=None)
+        for hit in _visible(
+            caller, caller.parts.search.hits(_narrowed_search(caller, asked.search(query))), fields=None
+        )
     ]
-    found = {"text": asked.q, "offset": 0, "length": len(asked.q), "options": hits}
-    return answer({"suggest": {"metadata-suggest": [found]}})
+    suggestion = {"text": asked.q, "offset": 0, "length": len(asked.q), "options": hits}
+    return answer({"suggest": {"metadata-suggest": [suggestion]}})
 
 
 @router.get("/aggregate")
@@ -149,41 +151,41 @@ def count_by_field(
     field: Annotated[str, Query(max_length=200)] = "entityType",
 ) -> Response:
     """Count the entities of a query by the values of ``field``: a type, service, tier."""
-    return _counted(caller, asked, field)
+    return _count_answer(caller, asked, field)
 
 
 @router.post("/aggregate")
 def count_by_body(caller: Asked, body: DocumentBody) -> Response:
     """Count as above for ``{"query": …, "index": …, "fieldName": …}`` in the body."""
-    given = {"q": body.get("query") or "", "index": body.get("index") or "all", "size": body.get("size") or 10}
-    texts = {key: value for key, value in given.items() if not isinstance(value, str) and key != "size"}
-    if texts or not isinstance(given["size"], int) or not 0 <= given["size"] <= LARGEST_PAGE:
+    parameters = {"q": body.get("query") or "", "index": body.get("index") or "all", "size": body.get("size") or 10}
+    texts = {key: value for key, value in parameters.items() if not isinstance(value, str) and key != "size"}
+    if texts or not isinstance(parameters["size"], int) or not 0 <= parameters["size"] <= LARGEST_PAGE:
         raise InvalidInput(f"query and index must be strings, size an integer up to {LARGEST_PAGE}")
-    return _counted(caller, Asking(**given), str(body.get("fieldName") or "entityType"))
+    return _count_answer(caller, Asking(**parameters), str(body.get("fieldName") or "entityType"))
 
 
-def _counted(caller: Caller, asked: Asking, field: str) -> Response:
+def _count_answer(caller: Caller, query: Asking, field: str) -> Response:
     name = field.removesuffix(".keyword")
     if name not in COUNTED_BY:
-        known = ", ".join(COUNTED_BY)
-        raise InvalidInput(f"cannot aggregate by {field!r}; valid fields: {known}", field="field")
+        valid_fields = ", ".join(COUNTED_BY)
+        raise InvalidInput(f"cannot aggregate by {field!r}; valid fields: {valid_fields}", field="field")
     started_s = time.perf_counter()
-    search = _allowed(caller, asked.search_by_query())
-    total = caller.parts.search.total(search, is_exact=asked.track_total_hits)
+    search = _narrowed_search(caller, query.search_by_query())
+    total = caller.parts.search.total(search, is_exact=query.track_total_hits)
     return answer(
         {
             "took": _ms_since(started_s),
             "timed_out": False,
-            "hits": {"total": _shown(total), "hits": []},
-            "aggregations": {f"sterms#{field}": _buckets(caller, search, name, limit=asked.size)},
+            "hits": {"total": _total_json(total), "hits": []},
+            "aggregations": {f"sterms#{field}": _buckets(caller, search, name, limit=query.size)},
         }
     )
 
 
 def _aggregations(caller: Caller, search: Search) -> Document:
     """Return the counts of a query by every field that it can be counted by."""
-    allowed = _allowed(caller, search)
-    return {f"sterms#{name}": _buckets(caller, allowed, name, limit=_MOST_BUCKETS) for name in COUNTED_BY}
+    narrowed = _narrowed_search(caller, search)
+    return {f"sterms#{name}": _buckets(caller, narrowed, name, limit=_MOST_BUCKETS) for name in COUNTED_BY}
 
 
 def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Document:
@@ -191,56 +193,56 @@ def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Docume
     return {"buckets": [{"key": value, "doc_count": count} for value, count in counts], "sum_other_doc_count": 0}
 
 
-def _found(
+def _hits_json(
     caller: Caller, search: Search, started_s: float, *, fields: frozenset[str] | None, is_exact: bool
 ) -> Document:
-    search = _allowed(caller, search)
+    search = _narrowed_search(caller, search)
     hits, total = caller.parts.search.page(search, is_exact=is_exact)
     visible = _visible(caller, hits, fields=fields)
     return {
         "took": _ms_since(started_s),
         "timed_out": False,
         "hits": {
-            "total": _shown(total),
+            "total": _total_json(total),
             "max_score": max((hit.score for hit in hits), default=None),
             "hits": visible,
         },
     }
 
 
-def _allowed(caller: Caller, search: Search) -> Search:
+def _narrowed_search(caller: Caller, search: Search) -> Search:
     """Return the search narrowed to what the caller may see: the one place where search asks for permission.
 
     Types of which the caller may see nothing are left out; of those they may see in part, the index shows that part.
     """
-    wanted = SEARCHED if search.types is None else search.types
-    scopes = {name: scope_on(caller, name) for name in wanted}
-    allowed = tuple(name for name in wanted if scopes[name] is not NEVER)
-    partly = tuple((name, scopes[name]) for name in allowed if scopes[name] is not ALWAYS)
-    return search if allowed == wanted and not partly else replace(search, types=allowed, scopes=partly)
+    types = SEARCHED if search.types is None else search.types
+    scopes = {name: scope_on(caller, name) for name in types}
+    visible_types = tuple(name for name in types if scopes[name] is not NEVER)
+    partly = tuple((name, scopes[name]) for name in visible_types if scopes[name] is not ALWAYS)
+    return search if visible_types == types and not partly else replace(search, types=visible_types, scopes=partly)
 
 
 def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | None) -> list[Document]:
     """Return the hits that are still there and that the caller may see."""
     stored = caller.parts.search.documents([hit.entity_id for hit in hits])
-    seen = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
-    shown = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in seen]
-    whole = _whole(caller, shown, stored)
-    documents = caller.visibility.trimmed([whole[hit.entity_id] for hit in shown])
-    found = [_hit(hit, document, caller.root, fields) for hit, document in zip(shown, documents, strict=True)]
+    visible_ids = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
+    visible_hits = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in visible_ids]
+    complete = _whole(caller, visible_hits, stored)
+    documents = caller.visibility.trimmed([complete[hit.entity_id] for hit in visible_hits])
+    results = [_hit(hit, document, caller.root, fields) for hit, document in zip(visible_hits, documents, strict=True)]
     if any(name.split(".")[0] == _UPSTREAM for name in fields or ()):
-        _add_upstream(found, caller)
-    return found
+        _add_upstream(results, caller)
+    return results
 
 
 def _add_upstream(hits: Sequence[Document], caller: Caller) -> None:
     """Add to the source of each hit the edges that lead to it from what the caller may see."""
     edges = caller.parts.lineage.leading_to([hit["_id"] for hit in hits])
-    visible = {end["id"] for end in seen(caller, [edge.from_ for edge in edges])}
-    shown = [edge for edge in edges if edge.from_["id"] in visible]
+    visible = {end["id"] for end in visible_references(caller, [edge.from_ for edge in edges])}
+    visible_edges = [edge for edge in edges if edge.from_["id"] in visible]
     for hit in hits:
         hit["_source"][_UPSTREAM] = [
-            {"fromEntity": edge.from_, "toEntity": edge.to} for edge in shown if edge.to["id"] == hit["_id"]
+            {"fromEntity": edge.from_, "toEntity": edge.to} for edge in visible_edges if edge.to["id"] == hit["_id"]
         ]
 
 
@@ -252,23 +254,23 @@ def _whole(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) 
         if hit.entity_id in stored and lacks(ENTITY_TYPES[hit.entity_type], stored[hit.entity_id])
     }
     heritage = caller.parts.catalogue.heritage([place for _, place in lacking.values()]) if lacking else {}
-    whole = {
+    completed = {
         entity_id: with_inherited(kind, stored[entity_id], heritage.get(place, {}))
         for entity_id, (kind, place) in lacking.items()
     }
-    return {**stored, **whole}
+    return {**stored, **completed}
 
 
 def _hit(hit: Hit, document: Document, root: str, fields: frozenset[str] | None) -> Document:
     row = ENTITY_TYPES[hit.entity_type]
-    source = {key: value for key, value in without_secrets(shown(row, document, root)).items() if key not in _UNSHOWN}
+    source = {key: value for key, value in without_secrets(view_of(row, document, root)).items() if key not in _UNSHOWN}
     source["entityType"] = row.name
     tiers = [tag for tag in document.get("tags") or () if tag["tagFQN"].startswith("Tier.")]
     if tiers:
         source["tier"] = tiers[0]
     if fields is not None:
-        kept = {name.split(".")[0] for name in fields}
-        source = {key: value for key, value in source.items() if key in kept}
+        keys = {name.split(".")[0] for name in fields}
+        source = {key: value for key, value in source.items() if key in keys}
     return {
         "_index": index_of(row.name),
         "_id": hit.entity_id,
@@ -278,7 +280,7 @@ def _hit(hit: Hit, document: Document, root: str, fields: frozenset[str] | None)
     }
 
 
-def _shown(total: Total) -> Document:
+def _total_json(total: Total) -> Document:
     return {"value": total.value, "relation": "eq" if total.is_exact else "gte"}
 
 

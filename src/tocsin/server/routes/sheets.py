@@ -24,7 +24,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, sees
 from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, csv_of
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 router = APIRouter(tags=["sheets"])
 """Included under every collection; only some have sheets."""
@@ -44,13 +44,15 @@ def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -
     With ``recursive=true`` that is all that lies under a database service, a database or a schema.
     """
     kind = _kind(row, recursive=recursive)
-    document = found(row, Key.by_name(fqn), caller)
+    document = visible_document(row, Key.by_name(fqn), caller)
     require(caller, Operation.VIEW_BASIC, row, document)
     is_tree = recursive and row.name in BELOW
-    rows = (
-        tree_rows(_shown(_all_under(row.name, document, caller), caller)) if is_tree else _rows(row, document, caller)
+    lines = (
+        tree_rows(_trimmed_entries(_all_under(row.name, document, caller), caller))
+        if is_tree
+        else _rows(row, document, caller)
     )
-    text = write_sheet([[header.written for header in kind.headers], *rows])
+    text = write_sheet([[header.written for header in kind.headers], *lines])
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
@@ -66,7 +68,7 @@ def import_(
 ) -> Response:
     """Import a CSV and return the result of each row; ``dryRun=true`` writes nothing."""
     _kind(row)
-    document = found(row, Key.by_name(fqn), caller)
+    document = visible_document(row, Key.by_name(fqn), caller)
     require(caller, Operation.VIEW_BASIC, row, document)  # what the rows change is asked inside their transaction
     target = row.name, document["id"]
     writes, actor = caller.parts.writes, caller.actor
@@ -76,11 +78,11 @@ def import_(
 def _kind(row: EntityType, *, recursive: bool = False) -> SheetKind:
     kind = sheet_kind(row.name, recursive=recursive)
     if kind is None:
-        raise NotFound(f"{row.collection} cannot be exported as CSV; valid collections: {_known()}.")
+        raise NotFound(f"{row.collection} cannot be exported as CSV; valid collections: {_sheet_collections()}.")
     return kind
 
 
-def _known() -> str:
+def _sheet_collections() -> str:
     return ", ".join(sorted(ENTITY_TYPES[name].collection for name in SHEETS))
 
 
@@ -94,17 +96,17 @@ def _children(row: EntityType, document: Document, caller: Caller) -> Iterator[D
 def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator[Entry]:
     """Yield all descendants, each before its own."""
     for child in BELOW.get(entity_type, ()):
-        for one in caller.parts.catalogue.children(child, document["id"]):
-            if sees(caller, child, one):
-                yield child, one
-            yield from _all_under(child, one, caller)
+        for entity in caller.parts.catalogue.children(child, document["id"]):
+            if sees(caller, child, entity):
+                yield child, entity
+            yield from _all_under(child, entity, caller)
 
 
-def _shown(entries: Iterable[Entry], caller: Caller) -> list[Entry]:
+def _trimmed_entries(entries: Iterable[Entry], caller: Caller) -> list[Entry]:
     """Return entities with their types, without references to what may not be seen."""
-    found = list(entries)
-    documents = caller.visibility.trimmed([document for _, document in found])
-    return [(kind, document) for (kind, _), document in zip(found, documents, strict=True)]
+    listed = list(entries)
+    documents = caller.visibility.trimmed([document for _, document in listed])
+    return [(kind, document) for (kind, _), document in zip(listed, documents, strict=True)]
 
 
 def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[str]]:

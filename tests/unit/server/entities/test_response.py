@@ -7,21 +7,21 @@ import pytest
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.entities.response import ON_REQUEST, addressed, parse_fields, shown
+from tocsin.server.entities.response import ON_REQUEST, parse_fields, view_of, with_address
 
 TABLE = ENTITY_TYPES["table"]
 DOCUMENT: Document = {"id": "1", "name": "t", "owners": [{"id": "2"}], "columns": [], "inner": "secret", "version": 0.1}
 
 
 def test_a_read_shows_what_was_asked_for() -> None:
-    plain = shown(TABLE, DOCUMENT, "http://h", fields=frozenset())
+    plain = view_of(TABLE, DOCUMENT, "http://h", fields=frozenset())
     assert plain == {"id": "1", "name": "t", "columns": [], "version": 0.1, "href": "http://h/api/v1/tables/1"}
-    asked = shown(TABLE, DOCUMENT, "http://h", fields=frozenset({"owners", "tags"}))
+    asked = view_of(TABLE, DOCUMENT, "http://h", fields=frozenset({"owners", "tags"}))
     assert (asked["owners"], asked["tags"]) == ([{"id": "2"}], [])
 
 
 def test_an_answer_to_a_write_shows_everything_but_what_the_schema_lacks() -> None:
-    whole = shown(TABLE, DOCUMENT, "http://h")
+    whole = view_of(TABLE, DOCUMENT, "http://h")
     assert whole["owners"] == [{"id": "2"}]
     assert "inner" not in whole
 
@@ -31,7 +31,7 @@ def test_no_type_shows_a_key_its_schema_lacks(name: str) -> None:
     row = ENTITY_TYPES[name]
     everything: Document = {"id": "1", "name": "x"} | {key: [] for key in ON_REQUEST | {"deleted", "spoon"}}
     for fields in (None, frozenset(), row.keys, ON_REQUEST):
-        assert shown(row, everything, "", fields=fields).keys() <= row.keys
+        assert view_of(row, everything, "", fields=fields).keys() <= row.keys
 
 
 def test_fields_are_a_comma_list_or_everything() -> None:
@@ -47,4 +47,4 @@ def test_fields_are_a_comma_list_or_everything() -> None:
 
 def test_a_reference_gets_its_address() -> None:
     reference = {"id": "7", "type": "testCase", "name": "x"}
-    assert addressed(reference, "http://h")["href"] == "http://h/api/v1/dataQuality/testCases/7"
+    assert with_address(reference, "http://h")["href"] == "http://h/api/v1/dataQuality/testCases/7"

@@ -14,7 +14,7 @@ MALLORY, ALICE = Actor("1", "mallory"), Actor("2", "alice")
 
 
 async def hold(shares: Shares, actor: Actor, done: asyncio.Event, held: list[Taken]) -> None:
-    async with shares.taken(actor) as place:
+    async with shares.place_for(actor) as place:
         held.append(place)
         await done.wait()
 
@@ -30,9 +30,9 @@ async def test_one_person_waits_and_another_does_not() -> None:
     await settle()
     assert len(hers) == 2
     with pytest.raises(TooManyRequests):
-        async with shares.taken(MALLORY):
+        async with shares.place_for(MALLORY):
             raise AssertionError("one too many")
-    async with asyncio.timeout(1), shares.taken(ALICE):
+    async with asyncio.timeout(1), shares.place_for(ALICE):
         done.set()
     await asyncio.gather(*many)
     assert (len(hers), shares._lines) == (5, {})

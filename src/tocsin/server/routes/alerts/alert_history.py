@@ -21,7 +21,7 @@ from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, PathId, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 from tocsin.store.alerts.history import HistoryAsked, HistoryEntry, HistoryKind, HistoryPlace
 from tocsin.store.cursors import not_a_cursor, place_of, place_text
 from tocsin.store.page_bytes import BoundedList
@@ -43,7 +43,7 @@ class HistoryQuery(BaseModel):
     limit: int = Field(default=50, ge=1, le=500)
     after: str | None = Field(default=None, max_length=100)
 
-    def asked(self, subscription_id: str, now_ms: int) -> HistoryAsked:
+    def selection(self, subscription_id: str, now_ms: int) -> HistoryAsked:
         """Return what that is to the store.
 
         Raises
@@ -59,19 +59,19 @@ class HistoryQuery(BaseModel):
 @router.get("/{subscription_id}/history")
 def read_history(subscription_id: PathId, caller: Asked, query: Annotated[HistoryQuery, Query()]) -> Response:
     """Return an alert's edits, and the events that it matched with their counts, newest first."""
-    document = found(ROW, Key.by_id(str(subscription_id)), caller)
-    asked = query.asked(document["id"], caller.parts.clock.now_ms())
+    document = visible_document(ROW, Key.by_id(str(subscription_id)), caller)
+    selection = query.selection(document["id"], caller.parts.clock.now_ms())
     start = _place(query.after) if query.after else None
 
-    def read(last: HistoryEntry | None, most: int) -> BoundedList[HistoryEntry]:
-        return caller.parts.alert_stores.history.page(asked, limit=most, before=last.place if last else start)
+    def read(last: HistoryEntry | None, count: int) -> BoundedList[HistoryEntry]:
+        return caller.parts.alert_stores.history.page(selection, limit=count, before=last.place if last else start)
 
     page = visible_page(read, partial(as_shown, caller.visibility), query.limit)
     paging = {"after": _cursor(page.last.place)} if page.last and page.has_more else {}
-    return answer({"data": [_shown(one) for one in page.entries], "paging": paging})
+    return answer({"data": [_entry_json(one) for one in page.entries], "paging": paging})
 
 
-def _shown(entry: HistoryEntry) -> Document:
+def _entry_json(entry: HistoryEntry) -> Document:
     common = {"kind": entry.kind.value, "offset": entry.log_offset, **_event(entry.event)}
     if entry.counts is None:
         return common

@@ -60,10 +60,12 @@ class AlertIncidentQuery(BaseModel):
 def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()]) -> Response:
     """Return incidents of alerts, newest first."""
     require(caller, Operation.VIEW_BASIC, ALERT_ROW)
-    wanted, start = query.filter(caller), _number(query.after)
+    incident_filter, start = query.filter(caller), _number(query.after)
 
-    def read(last: AlertIncident | None, most: int) -> BoundedList[AlertIncident]:
-        return caller.parts.alert_stores.incidents.page(wanted, limit=most, before=last.number if last else start)
+    def read(last: AlertIncident | None, count: int) -> BoundedList[AlertIncident]:
+        return caller.parts.alert_stores.incidents.page(
+            incident_filter, limit=count, before=last.number if last else start
+        )
 
     page = visible_page(read, partial(as_shown, caller), query.limit)
     paging = {"after": cursor_of(page.last.name)} if page.last and page.has_more else {}
@@ -73,39 +75,39 @@ def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()])
 @router.get("/{incident}")
 def read_incident(incident: PathText, caller: Asked) -> Response:
     """Return an incident, by its number (`INC-7`) or id, with its timeline."""
-    return _answered(found_incident(incident, caller), caller)
+    return _incident_answer(found_incident(incident, caller), caller)
 
 
 @router.put("/{incident}/acknowledge")
 def acknowledge(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     """Acknowledge an incident (``comment``)."""
-    return _handled(incident, StepKind.ACKNOWLEDGED, body, caller)
+    return _handle_incident(incident, StepKind.ACKNOWLEDGED, body, caller)
 
 
 @router.put("/{incident}/assign")
 def assign(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     """Assign an incident to a user or team (``assignee``, ``comment``)."""
-    return _handled(incident, StepKind.ASSIGNED, body, caller)
+    return _handle_incident(incident, StepKind.ASSIGNED, body, caller)
 
 
 @router.put("/{incident}/resolve")
 def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     """Resolve an incident by hand (``comment``); the next failure opens a new one."""
-    return _handled(incident, StepKind.RESOLVED, body, caller)
+    return _handle_incident(incident, StepKind.RESOLVED, body, caller)
 
 
-def _handled(name: str, kind: StepKind, body: Document, caller: Caller) -> Response:
+def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) -> Response:
     incident = found_incident(name, caller)
     check_may_change(incident, caller)
     handling = handling_of(kind, body)
     caller.parts.writes.within(lambda record: handle(record, incident.id, handling), actor=caller.actor)
-    return _answered(found_incident(incident.id, caller), caller)
+    return _incident_answer(found_incident(incident.id, caller), caller)
 
 
-def _answered(incident: AlertIncident, caller: Caller) -> Response:
-    (shown,) = incidents_on_wire([incident], caller)
+def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
+    (document,) = incidents_on_wire([incident], caller)
     steps = caller.parts.alert_stores.incidents.steps(incident.id)
-    return answer(shown | {"timeline": timeline(incident, steps, caller)})
+    return answer(document | {"timeline": timeline(incident, steps, caller)})
 
 
 def _id(name: str | None, types: Sequence[str], caller: Caller) -> str | None:

@@ -37,7 +37,7 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
     condition = body.get("condition")
     if not isinstance(condition, str):
         raise InvalidInput("must be a condition, as a string", field="condition")
-    return answer(_validated(condition))
+    return answer(_validation_json(condition))
 
 
 @router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204)
@@ -61,38 +61,38 @@ def list_names(caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     offered = offers(AlertType.NOTIFICATION)
     data = [{**one, "supportedFilters": [row["name"] for row in one["supportedFilters"]]} for one in offered]
-    return _listed([{key: one[key] for key in ("name", "supportedFilters")} for one in data])
+    return _list_answer([{key: one[key] for key in ("name", "supportedFilters")} for one in data])
 
 
 @router.get(f"/{ROW.collection}/{{alert_type}}/resources")
 def list_resources(alert_type: PathText, caller: Asked) -> Response:
     """Return the resources of alerts of this type with their filters and actions."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    return _listed(offers(_alert_type(alert_type)))
+    return _list_answer(offers(_alert_type(alert_type)))
 
 
 @router.post(f"/{ROW.collection}/capabilities")
 def list_capabilities(body: DocumentBody, caller: Asked) -> Response:
     """Return what an alert on the ``sources`` can have, and which resources can join them; ``input`` adds warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    asked = field_checks.checked(_SELECTION, body)
-    selection = selection_of(_alert_type(asked["alertType"]), asked.get("sources", ()), asked.get("input", {}))
+    request = field_checks.checked(_SELECTION, body)
+    selection = selection_of(_alert_type(request["alertType"]), request.get("sources", ()), request.get("input", {}))
     return answer(capabilities_of(selection))
 
 
 def _alert_type(name: str) -> AlertType:
     """Return the type of alert of this name, in any case."""
-    named = next((one for one in AlertType if one.lower() == name.replace("_", "").lower()), None)
-    if named is not None:
-        return named
+    alert_type = next((one for one in AlertType if one.lower() == name.replace("_", "").lower()), None)
+    if alert_type is not None:
+        return alert_type
     raise InvalidInput(f"unknown type of alert {name!r}; {meant(name, tuple(AlertType))}", field="alertType")
 
 
-def _listed(data: list[Document]) -> Response:
+def _list_answer(data: list[Document]) -> Response:
     return answer({"data": data, "paging": {"total": len(data)}})
 
 
-def _validated(condition: str) -> Document:
+def _validation_json(condition: str) -> Document:
     try:
         node = checked(condition)
     except InvalidCondition as error:

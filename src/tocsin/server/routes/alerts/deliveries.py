@@ -25,8 +25,8 @@ from tocsin.server.alerts.dead_letters import (
     attempts_json,
     found_letter,
     letters_json,
-    rehearsed,
     rehearsed_dispatch,
+    rehearsed_requests,
     replay_json,
     request_json,
     shown_letters,
@@ -65,12 +65,12 @@ def list_dead_letters(
     ``reason`` such as ``muted`` also finds what was not sent on purpose.
     """
     require(caller, Operation.VIEW_BASIC, ROW)
-    named = None if destination is None else str(destination)
-    wanted = Wanted(alert, named, reason, since, until).selection(caller)
+    destination_id = None if destination is None else str(destination)
+    selection = Wanted(alert, destination_id, reason, since, until).selection(caller)
     letters, start = caller.parts.alert_stores.dead_letters, None if after is None else _place(after)
 
     def page(last: DeadLetter | None, count: int) -> BoundedList[DeadLetter]:
-        return letters.page(wanted, start if last is None else _place_of(last), count)
+        return letters.page(selection, start if last is None else _place_of(last), count)
 
     read = visible_page(page, lambda found: shown_letters(found, caller), limit)
     paging = {"after": f"{read.last.updated_at_ms}.{read.last.id}"} if read.has_more and read.last else {}
@@ -87,10 +87,10 @@ def start_replay(body: DocumentBody, caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     if unknown := sorted(body.keys() - _KEYS):
         raise InvalidInput(f"is unknown; known keys: {', '.join(sorted(_KEYS))}", field=unknown[0])
-    given = {key: value for key, value in body.items() if value is not None}
-    if not given.keys() - {"delivered"}:
+    request = {key: value for key, value in body.items() if value is not None}
+    if not request.keys() - {"delivered"}:
         raise InvalidInput("Say what to replay: a message, or an alert, destination, reason, since or until.")
-    started = _of_one(given, caller) if "message" in given else _of_many(given, caller)
+    started = _of_one(request, caller) if "message" in request else _of_many(request, caller)
     return answer(replay_json(started), 202, {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"})
 
 
@@ -98,9 +98,9 @@ def start_replay(body: DocumentBody, caller: Asked) -> Response:
 def list_replays(caller: Asked) -> Response:
     """List your newest replays; administrators see those of everybody."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    mine = None if caller.actor.is_admin else caller.actor.id
-    rows = [replay_json(one) for one in caller.parts.alert_stores.replays.newest(mine, limit=_MOST_REPLAYS)]
-    return answer({"data": rows, "paging": {"total": len(rows)}})
+    requester_id = None if caller.actor.is_admin else caller.actor.id
+    replays = [replay_json(one) for one in caller.parts.alert_stores.replays.newest(requester_id, limit=_MOST_REPLAYS)]
+    return answer({"data": replays, "paging": {"total": len(replays)}})
 
 
 @router.get("/replays/{replay_id}")
@@ -114,9 +114,9 @@ def read_replay(replay_id: PathId, caller: Asked) -> Response:
 def cancel_replay(replay_id: PathId, caller: Asked) -> Response:
     """Cancel a replay: what waits is left as it was, what is being sent is sent."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    wanted = _own(str(replay_id), caller)
-    caller.parts.alert_stores.replays.cancel(wanted.id)
-    return answer(replay_json(_advanced(wanted.id, caller)))
+    replay = _own(str(replay_id), caller)
+    caller.parts.alert_stores.replays.cancel(replay.id)
+    return answer(replay_json(_advance(replay.id, caller)))
 
 
 @router.get("/{message_id}")
@@ -126,52 +126,54 @@ async def read_delivery(message_id: PathId, caller: Asked) -> Response:
 
 
 async def _read(message_id: str, caller: Caller) -> Document:
-    letter, shown, attempts = await run_in_threadpool(_found, message_id, caller)
-    what = await run_in_threadpool(rehearsed_dispatch, letter, caller)
-    if isinstance(what, str):
-        return {**shown, "attempts": attempts, "requests": [], "requestsNote": f"Not shown: {what}."}
-    requests = [request_json(one) for one in await rehearsed(*what, caller)]
-    return {**shown, "attempts": attempts, "requests": requests}
+    letter, document, attempts = await run_in_threadpool(_letter_and_attempts, message_id, caller)
+    rehearsal = await run_in_threadpool(rehearsed_dispatch, letter, caller)
+    if isinstance(rehearsal, str):
+        return {**document, "attempts": attempts, "requests": [], "requestsNote": f"Not shown: {rehearsal}."}
+    requests = [request_json(one) for one in await rehearsed_requests(*rehearsal, caller)]
+    return {**document, "attempts": attempts, "requests": requests}
 
 
-def _found(message_id: str, caller: Caller) -> tuple[DeadLetter, Document, list[Document]]:
+def _letter_and_attempts(message_id: str, caller: Caller) -> tuple[DeadLetter, Document, list[Document]]:
     require(caller, Operation.VIEW_BASIC, ROW)
     letter = found_letter(message_id, caller)
     return letter, letters_json([letter], caller)[0], attempts_json(message_id, caller)
 
 
-def _of_one(given: Document, caller: Caller) -> Replay:
-    if others := sorted(given.keys() - {"message", "delivered"}):
-        raise InvalidInput("cannot be combined with message", field=others[0])
-    delivered = given.get("delivered", False)
+def _of_one(request: Document, caller: Caller) -> Replay:
+    if surplus := sorted(request.keys() - {"message", "delivered"}):
+        raise InvalidInput("cannot be combined with message", field=surplus[0])
+    delivered = request.get("delivered", False)
     if not isinstance(delivered, bool):
         raise InvalidInput("must be true or false", field="delivered")
-    letter = found_letter(_id(given["message"], "message"), caller)
+    letter = found_letter(_id(request["message"], "message"), caller)
     if delivered and letter.status is MessageStatus.DELIVERED:
         count_repeated(caller)
-    wanted = _new(Selection(), caller)
-    caller.parts.alert_stores.replays.add_of_one(wanted, letter.id, delivered=delivered)
-    return _advanced(wanted.id, caller)
+    replay = _new(Selection(), caller)
+    caller.parts.alert_stores.replays.add_of_one(replay, letter.id, delivered=delivered)
+    return _advance(replay.id, caller)
 
 
-def _of_many(given: Document, caller: Caller) -> Replay:
-    if "delivered" in given:
+def _of_many(request: Document, caller: Caller) -> Replay:
+    if "delivered" in request:
         raise InvalidInput("is for a single message: send its id as message", field="delivered")
     for key in ("alert", "reason"):
-        if key in given and not isinstance(given[key], str):
+        if key in request and not isinstance(request[key], str):
             raise InvalidInput("must be a string", field=key)
-    destination = _id(given["destination"], "destination") if "destination" in given else None
-    asked = Wanted(given.get("alert"), destination, given.get("reason"), given.get("since"), given.get("until"))
-    wanted = _new(asked.selection(caller), caller)
-    caller.parts.alert_stores.replays.add(wanted)
-    return _advanced(wanted.id, caller)
+    destination = _id(request["destination"], "destination") if "destination" in request else None
+    criteria = Wanted(
+        request.get("alert"), destination, request.get("reason"), request.get("since"), request.get("until")
+    )
+    replay = _new(criteria.selection(caller), caller)
+    caller.parts.alert_stores.replays.add(replay)
+    return _advance(replay.id, caller)
 
 
 def _new(selection: Selection, caller: Caller) -> Replay:
     return Replay(str(uuid4()), caller.actor.id, caller.parts.clock.now_ms(), selection, ReplayState.COLLECTING)
 
 
-def _advanced(replay_id: str, caller: Caller) -> Replay:
+def _advance(replay_id: str, caller: Caller) -> Replay:
     """Return a replay that has begun to collect or take back its messages; workers go on with what is left."""
     for _ in range(_AT_ONCE):
         if not caller.parts.alert_stores.replays.advance(replay_id, now_ms=caller.parts.clock.now_ms()):
@@ -181,24 +183,24 @@ def _advanced(replay_id: str, caller: Caller) -> Replay:
 
 def _own(replay_id: str, caller: Caller) -> Replay:
     """Return a replay of the caller's; administrators have access to all."""
-    found = caller.parts.alert_stores.replays.find(replay_id)
-    if found is None or not (caller.actor.is_admin or found.requested_by == caller.actor.id):
+    replay = caller.parts.alert_stores.replays.find(replay_id)
+    if replay is None or not (caller.actor.is_admin or replay.requested_by == caller.actor.id):
         raise NotFound(f"replay {replay_id} not found")
-    return found
+    return replay
 
 
-def _id(given: object, field: str) -> str:
+def _id(value: object, field: str) -> str:
     try:
-        return str(UUID(given if isinstance(given, str) else ""))
+        return str(UUID(value if isinstance(value, str) else ""))
     except ValueError:
         raise InvalidInput("must be an id", field=field) from None
 
 
 def _place(cursor: str) -> DeadLetterPlace:
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
         raise InvalidInput("is not a cursor of this list", field="after")
-    return DeadLetterPlace(int(found["at"]), found["id"])
+    return DeadLetterPlace(int(match["at"]), match["id"])
 
 
 def _place_of(letter: DeadLetter) -> DeadLetterPlace:

@@ -19,7 +19,7 @@ from tocsin.server.alerts.explanations import tends
 from tocsin.server.alerts.progress import alert_at
 from tocsin.server.http.request import Asked, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, check_writer, writes_of
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
@@ -44,7 +44,7 @@ def take_alert_over(subscription_id: PathId, caller: Asked) -> Response:
 
     Check its destinations first: they get all of that.
     """
-    document = found(ROW, Key.by_id(str(subscription_id)), caller)
+    document = visible_document(ROW, Key.by_id(str(subscription_id)), caller)
     check_writer(document, caller, Operation.EDIT_ALL)
     check_resources(document, caller)
     writes_of(caller).within(partial(take_over, alert_id=document["id"]), actor=caller.actor)

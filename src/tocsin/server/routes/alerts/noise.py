@@ -18,7 +18,7 @@ from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, PathId, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Since = Annotated[str, Query(max_length=40)]
@@ -38,7 +38,7 @@ def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Que
 def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") -> Response:
     """Return an alert's noise per asset and rule, with suggested conditions."""
     begins = moment(since, "since", caller.parts.clock.now_ms())
-    document = found(ROW, Key.by_id(str(subscription_id)), caller)
+    document = visible_document(ROW, Key.by_id(str(subscription_id)), caller)
     alert = caller.parts.subscriptions.find(document["id"])
     if alert is None:
         raise NotFound(f"alert {subscription_id} not found")

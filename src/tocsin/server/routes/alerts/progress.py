@@ -33,7 +33,7 @@ from tocsin.server.alerts.progress import (
     diagnosis_json,
     failed_json,
     log_json,
-    reached,
+    progress_of,
     record_json,
     sent_json,
     shown_page,
@@ -70,7 +70,7 @@ def list_all_failed(caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source:
     ids = None
     if not caller.actor.is_admin:
         ids = frozenset(one.id for one in tended_alerts(visible_alerts(caller), caller))
-    return answer(_failed(ids, PageAsked(limit, skip), source, caller))
+    return answer(_failed_page(ids, PageAsked(limit, skip), source, caller))
 
 
 @router.get("/{subscription_id}/diagnosticInfo")
@@ -108,7 +108,7 @@ def list_failed(
 ) -> Response:
     """Return the events of an alert of which a message was given up, the last failure first."""
     alert = _alert("id", str(subscription_id), caller)
-    return answer(_failed([alert.id], PageAsked(limit, skip), source, caller))
+    return answer(_failed_page([alert.id], PageAsked(limit, skip), source, caller))
 
 
 @router.get("/{by}/{key}/failedEvents")
@@ -116,19 +116,19 @@ def list_failed_by(
     by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None
 ) -> Response:
     """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(_failed([_alert(by, key, caller).id], PageAsked(limit, skip), source, caller))
+    return answer(_failed_page([_alert(by, key, caller).id], PageAsked(limit, skip), source, caller))
 
 
 @router.get("/{subscription_id}/listSuccessfullySentChangeEvents")
 def list_sent(subscription_id: PathId, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return the events of an alert of which all that was sent arrived, newest first."""
-    return answer(_sent(_alert("id", str(subscription_id), caller), PageAsked(limit, skip), caller))
+    return answer(_sent_page(_alert("id", str(subscription_id), caller), PageAsked(limit, skip), caller))
 
 
 @router.get("/{by}/{key}/listSuccessfullySentChangeEvents")
 def list_sent_by(by: By, key: PathText, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
     """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(_sent(_alert(by, key, caller), PageAsked(limit, skip), caller))
+    return answer(_sent_page(_alert(by, key, caller), PageAsked(limit, skip), caller))
 
 
 @router.get("/{subscription_id}/listEvents")
@@ -136,7 +136,7 @@ def list_typed(
     subscription_id: PathId, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0
 ) -> Response:
     """Return failed and successful events of an alert, each with its status, newest first."""
-    return answer(_typed(_alert("id", str(subscription_id), caller), status, PageAsked(limit, skip), caller))
+    return answer(_typed_page(_alert("id", str(subscription_id), caller), status, PageAsked(limit, skip), caller))
 
 
 @router.get("/{by}/{key}/listEvents")
@@ -144,7 +144,7 @@ def list_typed_by(
     by: By, key: PathText, caller: Asked, *, status: EventStatus = None, limit: Limit = 15, skip: Skip = 0
 ) -> Response:
     """Return the same by `id` or `name`, as OpenMetadata's clients ask."""
-    return answer(_typed(_alert(by, key, caller), status, PageAsked(limit, skip), caller))
+    return answer(_typed_page(_alert(by, key, caller), status, PageAsked(limit, skip), caller))
 
 
 @router.get("/{subscription_id}/destinations")
@@ -162,20 +162,20 @@ def list_destinations_by(by: By, key: PathText, caller: Asked) -> Response:
 @router.get("/{subscription_id}/processedEvents")
 def has_processed_all(subscription_id: PathId, caller: Asked) -> Response:
     """Return whether every event of the log is processed for an alert: `true` or `false`."""
-    current, latest = reached(_alert("id", str(subscription_id), caller), caller)
+    current, latest = progress_of(_alert("id", str(subscription_id), caller), caller)
     return answer(current >= latest)
 
 
 @router.put("/{subscription_id}/syncOffset")
 def skip_to_end(subscription_id: PathId, caller: Asked) -> Response:
     """Skip events that an alert has not seen yet: it is switched off and on, and covers what follows."""
-    return answer(_skipped(_alert("id", str(subscription_id), caller), caller))
+    return answer(_skip_to_end(_alert("id", str(subscription_id), caller), caller))
 
 
 @router.put("/name/{name}/syncOffset")
 def skip_to_end_by_name(name: PathText, caller: Asked) -> Response:
     """Skip them by name, as OpenMetadata's clients ask."""
-    return answer(_skipped(_alert("name", name, caller), caller))
+    return answer(_skip_to_end(_alert("name", name, caller), caller))
 
 
 @router.get("/{subscription_id}/logs")
@@ -198,9 +198,9 @@ def list_logs(
     window = _window(start_date, end_date, caller)
     start = None if after is None else DeliveryPlace(*place_of(after))
 
-    def read(last: LogEntry | None, most: int) -> BoundedList[LogEntry]:
+    def read(last: LogEntry | None, count: int) -> BoundedList[LogEntry]:
         place = start if last is None else last.place
-        return caller.parts.alert_stores.deliveries.log(alert.id, window, limit=most, after=place)
+        return caller.parts.alert_stores.deliveries.log(alert.id, window, limit=count, after=place)
 
     page = visible_page(read, partial(as_shown, caller.visibility), limit)
     paging = {"after": place_text(*page.last.place)} if page.has_more and page.last else {}
@@ -220,7 +220,7 @@ def _alert(by: str, key: str, caller: Caller) -> EventSubscription:
     return alert_at(_key(by, key), caller)
 
 
-def _failed(ids: Collection[str] | None, page: PageAsked, source: str | None, caller: Caller) -> list[Document]:
+def _failed_page(ids: Collection[str] | None, page: PageAsked, source: str | None, caller: Caller) -> list[Document]:
     if source not in (None, TO_SUBSCRIBER):
         return []
 
@@ -230,25 +230,25 @@ def _failed(ids: Collection[str] | None, page: PageAsked, source: str | None, ca
     return shown_page(read, lambda found: failed_json(found, caller), page, caller)
 
 
-def _sent(alert: EventSubscription, page: PageAsked, caller: Caller) -> list[Document]:
+def _sent_page(alert: EventSubscription, page: PageAsked, caller: Caller) -> list[Document]:
     def read(part: PageAsked) -> list[ChangeEvent]:
         return caller.parts.alert_stores.deliveries.arrived_events(alert.id, limit=part.limit, skip=part.skip)
 
     return shown_page(read, lambda found: sent_json(found, caller), page, caller)
 
 
-def _typed(alert: EventSubscription, status: str | None, page: PageAsked, caller: Caller) -> Document:
+def _typed_page(alert: EventSubscription, status: str | None, page: PageAsked, caller: Caller) -> Document:
     """Return a page of typed events; of both kinds, each up to the end of the page is merged by time."""
-    whole = page if status is not None else PageAsked(page.limit + page.skip, 0)
-    failed = _failed([alert.id], whole, None, caller) if status != "successful" else []
-    sent = _sent(alert, whole, caller) if status != "failed" else []
+    whole_page = page if status is not None else PageAsked(page.limit + page.skip, 0)
+    failed = _failed_page([alert.id], whole_page, None, caller) if status != "successful" else []
+    sent = _sent_page(alert, whole_page, caller) if status != "failed" else []
     typed = [*typed_json("failed", failed), *typed_json("successful", sent)]
     if status is None:
         typed = sorted(typed, key=lambda one: -one["timestamp"])[page.skip : page.skip + page.limit]
     return {"data": typed, "paging": {"total": len(typed)}}
 
 
-def _skipped(alert: EventSubscription, caller: Caller) -> Document:
+def _skip_to_end(alert: EventSubscription, caller: Caller) -> Document:
     if not tends(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may let it skip events.")
     writes_of(caller).within(partial(skip_backlog, alert_id=alert.id), actor=caller.actor)

@@ -13,10 +13,10 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.server.alerts import queue
-from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, held_in, whole_number
+from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS, check_keys, parse_claims, whole_number
 from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_writer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
@@ -38,7 +38,7 @@ def acknowledge(subscription_id: PathId, body: DocumentBody, caller: Asked) -> R
     """Acknowledge claimed events (`items` of `id` and `lease`): they are delivered; repeating it changes nothing."""
     alert_id = _queue_of(subscription_id, caller)
     check_keys(body, ("items",))
-    return answer(queue.acknowledge(alert_id, held_in(body), caller))
+    return answer(queue.acknowledge(alert_id, parse_claims(body), caller))
 
 
 @router.post("/release")
@@ -46,7 +46,7 @@ def release(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     """Give claimed events back (`items`): they can be claimed again at once."""
     alert_id = _queue_of(subscription_id, caller)
     check_keys(body, ("items",))
-    return answer(queue.release(alert_id, held_in(body), caller))
+    return answer(queue.release(alert_id, parse_claims(body), caller))
 
 
 @router.post("/extend")
@@ -55,12 +55,12 @@ def extend(subscription_id: PathId, body: DocumentBody, caller: Asked) -> Respon
     alert_id = _queue_of(subscription_id, caller)
     check_keys(body, ("items", "leaseSeconds"))
     lease_s = whole_number(body, "leaseSeconds", LEASE_S, DEFAULT_LEASE_S)
-    return answer(queue.extend(alert_id, held_in(body), lease_s, caller))
+    return answer(queue.extend(alert_id, parse_claims(body), lease_s, caller))
 
 
 def _queue_of(subscription_id: PathId, caller: Caller) -> str:
     """Return the id of an alert that the caller may edit and that has a queue."""
-    document = found(ROW, Key.by_id(str(subscription_id)), caller)
+    document = visible_document(ROW, Key.by_id(str(subscription_id)), caller)
     check_writer(document, caller, Operation.EDIT_ALL)
     if not any(one["type"] == Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT for one in document["destinations"]):
         raise InvalidInput(

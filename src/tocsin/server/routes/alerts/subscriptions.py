@@ -53,7 +53,7 @@ from tocsin.server.alerts.request import Alert, changed_secrets, checked_alert, 
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
-from tocsin.server.routes.entities.crud import HardDelete, IfMatch, found, written_answer
+from tocsin.server.routes.entities.crud import HardDelete, IfMatch, visible_document, written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
@@ -78,8 +78,8 @@ router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 def create(body: DocumentBody, caller: Asked) -> Response:
     """Create an alert; every field is validated."""
     require(caller, Operation.CREATE, ROW)
-    alert = _checked(body, None, caller)
-    return _answered(_create(alert, caller), alert, caller)
+    alert = _alert_of_request(body, None, caller)
+    return _alert_answer(_create(alert, caller), alert, caller)
 
 
 @router.put("")
@@ -88,16 +88,16 @@ def create_or_update(
 ) -> Response:
     """Create or update an alert by name; omitted keys stay unchanged. `dryRun=true` only returns the result."""
     name = body.get("name")
-    before = _named(name, caller) if isinstance(name, str) else None
+    before = _find_by_name(name, caller) if isinstance(name, str) else None
     if before is not None:
-        write = _rehearsed if dry_run else _replaced
+        write = _rehearse if dry_run else _replace
         return _change(Key.by_id(before["id"]), caller, lambda document: put_over(document, body), write=write)
     require(caller, Operation.CREATE, ROW)
-    alert = _checked(body, None, caller)
+    alert = _alert_of_request(body, None, caller)
     if dry_run:
         created = writes_of(caller).rehearsal().create(ROW.name, alert.document, actor=caller.actor)
-        return _answered(Written(created.document, None), alert, caller)
-    return _answered(_create(alert, caller), alert, caller)
+        return _alert_answer(Written(created.document, None), alert, caller)
+    return _alert_answer(_create(alert, caller), alert, caller)
 
 
 @router.patch("/name/{name}")
@@ -153,7 +153,7 @@ def read_status(subscription_id: PathId, destination_id: PathId, caller: Asked) 
 def resume(subscription_id: PathId, destination_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Resume a destination that is paused or stopped (`{"status": "active"}`): what waits is sent."""
     key = Key.by_id(str(subscription_id))
-    document = found(ROW, key, caller)
+    document = visible_document(ROW, key, caller)
     check_writer(document, caller, Operation.EDIT_ALL)
     _destination(document, str(destination_id))
     if body != {"status": SubscriptionState.ACTIVE.value}:
@@ -171,28 +171,28 @@ def read_status_by_name(name: PathText, destination_id: PathId, caller: Asked) -
 @router.post("/validation/destination")
 async def try_one(body: DocumentBody, caller: Asked) -> Response:
     """Send a test event to one destination (``{"destination": …}``) and return the outcome."""
-    return answer((await _tried([body.get("destination")], caller))[0])
+    return answer((await _try_all([body.get("destination")], caller))[0])
 
 
 @router.post("/testDestination")
 async def try_many(body: DocumentBody, caller: Asked) -> Response:
     """Send a test event to several destinations (``{"destinations": […]}``) and return each outcome."""
-    given = body.get("destinations")
-    if not isinstance(given, list) or not 0 < len(given) <= _MOST_TRIALS:
+    requested = body.get("destinations")
+    if not isinstance(requested, list) or not 0 < len(requested) <= _MOST_TRIALS:
         raise InvalidInput(f"must be a list of 1 to {_MOST_TRIALS} destinations", field="destinations")
-    return answer(await _tried(given, caller))
+    return answer(await _try_all(requested, caller))
 
 
-async def _tried(given: list[object], caller: Caller) -> list[Document]:
-    destinations = await run_in_threadpool(_to_be_tried, given, caller)
+async def _try_all(requested: list[object], caller: Caller) -> list[Document]:
+    destinations = await run_in_threadpool(_to_be_tried, requested, caller)
     asker = await run_in_threadpool(own_address, caller)
     return [await _one_tried(destination, asker, caller) for destination in destinations]
 
 
-def _to_be_tried(given: list[object], caller: Caller) -> list[Destination]:
+def _to_be_tried(requested: list[object], caller: Caller) -> list[Destination]:
     """Return the destinations when all may be tried, and count what that sends: all of it or none."""
     require(caller, Operation.CREATE, ROW)
-    destinations = [checked_destination(one, caller.parts.people) for one in given]
+    destinations = [checked_destination(one, caller.parts.people) for one in requested]
     for destination in destinations:
         check_trial(destination, caller)
     count_trials(destinations, caller)
@@ -206,23 +206,23 @@ async def _one_tried(destination: Destination, asker: str | None, caller: Caller
     return {"category": destination.category.value, "type": destination.type.value, "statusDetails": status}
 
 
-def _answered(written: Written, alert: Alert, caller: Caller) -> Response:
+def _alert_answer(written: Written, alert: Alert, caller: Caller) -> Response:
     """Return the answer to a write, with warnings about the alert's conditions in a header."""
     response = written_answer(ROW, written, caller)
     if alert.remarks:
-        said = [remark.to_wire() for remark in alert.remarks[:_MOST_REMARKS]]
-        response.headers[REMARKS] = json.dumps(said)
+        remarks = [remark.to_wire() for remark in alert.remarks[:_MOST_REMARKS]]
+        response.headers[REMARKS] = json.dumps(remarks)
     return response
 
 
-def _named(name: str, caller: Caller) -> Document | None:
+def _find_by_name(name: str, caller: Caller) -> Document | None:
     try:
-        return found(ROW, Key.by_name(name), caller)
+        return visible_document(ROW, Key.by_name(name), caller)
     except NotFound:
         return None
 
 
-def _checked(request: Document, before: Document | None, caller: Caller) -> Alert:
+def _alert_of_request(request: Document, before: Document | None, caller: Caller) -> Alert:
     request, renamed = with_current_names(request, before, caller)
     alert = checked_alert(
         request,
@@ -243,13 +243,13 @@ def _checked(request: Document, before: Document | None, caller: Caller) -> Aler
 def _create(alert: Alert, caller: Caller) -> Written:
     """Store the secrets first, under an id chosen here: an alert must never be seen without them."""
     count_alert(caller)
-    chosen = new_entity_id()
+    alert_id = new_entity_id()
     subscriptions = caller.parts.subscriptions
-    subscriptions.keep_secrets(chosen, alert.secrets)
+    subscriptions.keep_secrets(alert_id, alert.secrets)
     try:
-        return writes_of(caller, lambda: chosen).create(ROW.name, alert.document, actor=caller.actor)
+        return writes_of(caller, lambda: alert_id).create(ROW.name, alert.document, actor=caller.actor)
     except (Conflict, InvalidInput, NotFound):
-        subscriptions.forget(chosen)
+        subscriptions.forget(alert_id)
         raise
 
 
@@ -259,8 +259,8 @@ def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -
 
     def change(document: Document) -> Document:
         redaction = Redaction(str(uuid4()))
-        shown = with_destination_defaults(document)
-        covered = redaction.hide(shown, caller.visibility.hidden_in(shown))
+        completed = with_destination_defaults(document)
+        covered = redaction.hide(completed, caller.visibility.hidden_in(completed))
         patched: Document = redaction.restore(
             json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds)
         )
@@ -279,39 +279,39 @@ def _change(
 ) -> Response:
     """Read, change, check and write; retry on a concurrent write."""
     for _ in range(_TRIES):
-        before = found(ROW, key, caller)
+        before = visible_document(ROW, key, caller)
         if if_match is not None and not etag.holds(if_match, before):
             raise PreconditionFailed()
         check_writer(before, caller, Operation.EDIT_ALL)
         try:
-            alert = _checked(change(before), before, caller)
-            return (write or _replaced)(before, alert, caller)
+            alert = _alert_of_request(change(before), before, caller)
+            return (write or _replace)(before, alert, caller)
         except PreconditionFailed:
             continue
     raise Unavailable("Concurrent changes prevented the change of the alert. Send it again.")
 
 
-def _rehearsed(before: Document, alert: Alert, caller: Caller) -> Response:
-    """Return what ``_replaced`` would, writing nothing; a header names the secrets that would change."""
-    known = _known_secrets(before, caller)
-    written = _patched(writes_of(caller).rehearsal(), before, alert, known, caller)
-    response = _answered(written, alert, caller)
-    if changed := changed_secrets(alert, before, known):
+def _rehearse(before: Document, alert: Alert, caller: Caller) -> Response:
+    """Return what ``_replace`` would, writing nothing; a header names the secrets that would change."""
+    stored_secrets = _known_secrets(before, caller)
+    written = _write_difference(writes_of(caller).rehearsal(), before, alert, stored_secrets, caller)
+    response = _alert_answer(written, alert, caller)
+    if changed := changed_secrets(alert, before, stored_secrets):
         response.headers[CHANGED_SECRETS] = json.dumps(list(changed))
     return response
 
 
-def _replaced(before: Document, alert: Alert, caller: Caller) -> Response:
+def _replace(before: Document, alert: Alert, caller: Caller) -> Response:
     """Write what differs. New secrets come before the alert that needs them, old ones go after it."""
     subscriptions, subscription_id = caller.parts.subscriptions, before["id"]
-    known = _known_secrets(before, caller)
-    if alert.secrets != known:  # before what is sent can go to where they lead it
+    stored_secrets = _known_secrets(before, caller)
+    if alert.secrets != stored_secrets:  # before what is sent can go to where they lead it
         edited = partial(add_editor, alert_id=subscription_id)
         writes_of(caller).within(edited, actor=caller.actor)
-    subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
-    written = _patched(writes_of(caller), before, alert, known, caller)
+    subscriptions.keep_secrets(subscription_id, {**alert.secrets, **stored_secrets})
+    written = _write_difference(writes_of(caller), before, alert, stored_secrets, caller)
     subscriptions.keep_secrets(subscription_id, alert.secrets)
-    return _answered(written, alert, caller)
+    return _alert_answer(written, alert, caller)
 
 
 def _known_secrets(before: Document, caller: Caller) -> dict[str, Document]:
@@ -320,10 +320,12 @@ def _known_secrets(before: Document, caller: Caller) -> dict[str, Document]:
     return {}
 
 
-def _patched(writes: Writes, before: Document, alert: Alert, known: Mapping[str, Document], caller: Caller) -> Written:
+def _write_difference(
+    writes: Writes, before: Document, alert: Alert, stored_secrets: Mapping[str, Document], caller: Caller
+) -> Written:
     """Write what differs from ``before``; secrets that differ make a version where nothing else does."""
-    gone = [key for key in before if key in _REMOVABLE and key not in alert.document]
-    operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in gone]
+    removed = [key for key in before if key in _REMOVABLE and key not in alert.document]
+    operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in removed]
     operations += [
         {"op": "add", "path": f"/{key}", "value": value}
         for key, value in alert.document.items()
@@ -331,7 +333,7 @@ def _patched(writes: Writes, before: Document, alert: Alert, known: Mapping[str,
     ]
     key = Key.by_id(before["id"])
     written = writes.patch(ROW.name, key, operations, actor=caller.actor, if_match=etag.strong_tag(before))
-    changed = changed_secrets(alert, before, known)
+    changed = changed_secrets(alert, before, stored_secrets)
     if written.event is not None or not changed:
         return written
     revised = partial(
@@ -342,12 +344,14 @@ def _patched(writes: Writes, before: Document, alert: Alert, known: Mapping[str,
 
 def put_over(before: Document, request: Document) -> Document:
     """Return the result of a PUT: its values, and the rest unchanged; it removes no tag."""
-    given = {key: value for key, value in request.items() if value is not None}
-    if before.get("tags") and _are_labels(given.get("tags")):
-        given["tags"] = merged_tags(before["tags"], given["tags"])
-    rules_given = {"filteringRules", "resources", "input"} & given.keys()
-    kept = {key: value for key, value in before.items() if not (rules_given and key in ("filteringRules", "input"))}
-    return {**kept, **given}
+    values = {key: value for key, value in request.items() if value is not None}
+    if before.get("tags") and _are_labels(values.get("tags")):
+        values["tags"] = merged_tags(before["tags"], values["tags"])
+    rules_given = {"filteringRules", "resources", "input"} & values.keys()
+    old_values = {
+        key: value for key, value in before.items() if not (rules_given and key in ("filteringRules", "input"))
+    }
+    return {**old_values, **values}
 
 
 def _are_labels(value: object) -> bool:
@@ -355,7 +359,7 @@ def _are_labels(value: object) -> bool:
 
 
 def _delete(key: Key, caller: Caller) -> Response:
-    document = found(ROW, key, caller)
+    document = visible_document(ROW, key, caller)
     check_writer(document, caller, Operation.DELETE)
     if document.get("provider") == "system":
         raise Forbidden("This alert is required by Tocsin: it can be disabled, not deleted.")
@@ -389,7 +393,7 @@ def writes_of(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writ
 
 def destinations_json(key: Key, caller: Caller) -> list[Document]:
     """Return the destinations of an alert, each with its status and breaker."""
-    document = found(ROW, key, caller)
+    document = visible_document(ROW, key, caller)
     standings = standings_shown(document, caller)
     return [
         {**destination, **_state(document, destination, standings.get(destination["id"]))}
@@ -398,7 +402,7 @@ def destinations_json(key: Key, caller: Caller) -> list[Document]:
 
 
 def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:
-    document = found(ROW, key, caller)
+    document = visible_document(ROW, key, caller)
     destination = _destination(document, destination_id)
     return answer(_status(document, destination, standings_shown(document, caller).get(destination_id)))
 

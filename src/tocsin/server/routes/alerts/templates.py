@@ -31,11 +31,11 @@ from tocsin.server.alerts.template_previews import (
     message_of,
     preview,
     template_of,
-    validated,
+    validation_json,
 )
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
-from tocsin.server.routes.entities.crud import found, written_answer
+from tocsin.server.routes.entities.crud import visible_document, written_answer
 
 ROW = ENTITY_TYPES[NOTIFICATION_TEMPLATE]
 
@@ -50,11 +50,11 @@ def list_helpers(caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     data = [
         {
-            "name": one.name,
-            "description": one.meaning,
-            "usages": [{"syntax": f"{{{{{one.syntax}}}}}", "example": one.example}],
+            "name": helper.name,
+            "description": helper.meaning,
+            "usages": [{"syntax": f"{{{{{helper.syntax}}}}}", "example": helper.example}],
         }
-        for one in HELPERS.values()
+        for helper in HELPERS.values()
     ]
     return answer({"data": data, "paging": {"total": len(data)}})
 
@@ -63,7 +63,7 @@ def list_helpers(caller: Asked) -> Response:
 def validate(body: DocumentBody, caller: Asked) -> Response:
     """Check the texts of a template (`templateSubject`, `templateBody`): errors with positions."""
     _check_writer(caller)
-    return answer(validated(template_of(body)))
+    return answer(validation_json(template_of(body)))
 
 
 @router.post("/render")
@@ -71,26 +71,28 @@ def render(body: DocumentBody, caller: Asked) -> Response:
     """Render a template for an event (`eventId`), or a made-up one of a type (`resource`), as a `channel` sends it."""
     _check_writer(caller)
     template, channel, entry = template_of(body), channel_of(body), entry_of(body, caller)
-    said, text = preview(template, entry, _place(channel, caller))
-    shown = {"message": message_of(channel, entry.event, text, caller)} if text and "channel" in body else {}
-    return answer({**said, **shown})
+    rendering, text = preview(template, entry, _place(channel, caller))
+    message = {"message": message_of(channel, entry.event, text, caller)} if text and "channel" in body else {}
+    return answer({**rendering, **message})
 
 
 @router.post("/send")
 async def send(body: DocumentBody, caller: Asked) -> Response:
     """Render a template (`renderRequest`) and really send it to `destinations`, or to oneself."""
-    said, texts, entry = await run_in_threadpool(_to_be_sent, body, caller)
+    validation, texts, entry = await run_in_threadpool(_to_be_sent, body, caller)
     settings, now_ms = caller.parts.settings, caller.parts.clock.now_ms()
     asker = await run_in_threadpool(own_address, caller)
     sent = [
         {
-            "category": one.category.value,
-            "type": one.type.value,
-            "statusDetails": await try_destination(one, settings, entry.event, now_ms=now_ms, text=text, asker=asker),
+            "category": destination.category.value,
+            "type": destination.type.value,
+            "statusDetails": await try_destination(
+                destination, settings, entry.event, now_ms=now_ms, text=text, asker=asker
+            ),
         }
-        for one, text in texts
+        for destination, text in texts
     ]
-    return answer({**said, **({"destinations": sent} if sent else {})})
+    return answer({**validation, **({"destinations": sent} if sent else {})})
 
 
 @router.put("/name/{fqn}/reset")
@@ -112,18 +114,26 @@ def _to_be_sent(body: Document, caller: Caller) -> tuple[Document, list[tuple[De
     if not isinstance(request, dict):
         raise InvalidInput("must be an object", field="renderRequest")
     template, entry, destinations = template_of(request), entry_of(request, caller), destinations_of(body, caller)
-    for one in destinations:
-        check_trial(one, caller)
-    previews = [(one, *preview(template, entry, _place(one.type.value, caller))) for one in destinations]
-    said: Document = next((said for _, said, text in previews if text is None), previews[0][1])["validation"]
-    if not said["isValid"]:
-        return said, [], entry
+    for destination in destinations:
+        check_trial(destination, caller)
+    previews = [
+        (destination, *preview(template, entry, _place(destination.type.value, caller))) for destination in destinations
+    ]
+    validation: Document = next((validation for _, validation, text in previews if text is None), previews[0][1])[
+        "validation"
+    ]
+    if not validation["isValid"]:
+        return validation, [], entry
     count_trials(destinations, caller)
-    return said, [(one, text if one.type.value in WORDED else None) for one, _, text in previews], entry
+    return (
+        validation,
+        [(destination, text if destination.type.value in WORDED else None) for destination, _, text in previews],
+        entry,
+    )
 
 
 def _reset(key: Key, caller: Caller) -> Response:
-    template = found(ROW, key, caller)
+    template = visible_document(ROW, key, caller)
     operations = reset_of(template)
     require(caller, Operation.EDIT_ALL, ROW, template)
     written = caller.parts.writes.patch(ROW.name, Key.by_id(template["id"]), operations, actor=caller.actor)

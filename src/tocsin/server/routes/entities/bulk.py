@@ -25,7 +25,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import check_delete, require
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.reports import permitted_document
 from tocsin.server.http.errors import explain
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, Row, answer
 
@@ -91,29 +91,29 @@ def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: M
     More than ten that are more than ``maxDeletedPercent`` of them are refused: the list may be cut off. An empty list
     deletes nothing, since a run that failed has seen nothing either. ``dryRun`` only lists them.
     """
-    asked = checked(_STALE, body)
-    seen, is_dry = frozenset(asked["seenFqns"]), asked.get("dryRun", False)
-    below = _below(row, asked["scopeEntityType"], asked["scopeFqn"], caller)
-    stale = [one for one in below if seen and one["fullyQualifiedName"] not in seen]
+    request = checked(_STALE, body)
+    seen_fqns, is_dry = frozenset(request["seenFqns"]), request.get("dryRun", False)
+    below = _below(row, request["scopeEntityType"], request["scopeFqn"], caller)
+    stale = [one for one in below if seen_fqns and one["fullyQualifiedName"] not in seen_fqns]
     if len(stale) > _FEW_STALE and len(stale) * 100 > most_percent * len(below):
         raise InvalidInput(
             f"{len(stale)} of {len(below)} would be deleted, more than {most_percent} %; "
             "if the list is complete, send maxDeletedPercent=100",
             field="seenFqns",
         )
-    work = _deletable if is_dry else partial(_soft_deleted, recursive=asked.get("recursive", True))
+    work = _deletable if is_dry else partial(_soft_deleted, recursive=request.get("recursive", True))
     outcomes = [work(row, one, caller) for one in stale]
     return answer(_result(row, stale, outcomes, is_dry=is_dry))
 
 
 def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, query: BulkQuery) -> Response:
-    rows = _rows(row, body)
-    refused = {at: refusal for at, one in enumerate(rows) if (refusal := _refusal(one)) is not None}
-    allowed = [one for at, one in enumerate(rows) if at not in refused]
-    written = iter(write(caller.parts.bulk, row.name, allowed, actor=caller.actor, dry_run=query.dry_run))
-    outcomes = [refused[at] if at in refused else next(written) for at in range(len(rows))]
+    requests = _rows(row, body)
+    refused = {at: refusal for at, one in enumerate(requests) if (refusal := _refusal(one)) is not None}
+    accepted = [one for at, one in enumerate(requests) if at not in refused]
+    written = iter(write(caller.parts.bulk, row.name, accepted, actor=caller.actor, dry_run=query.dry_run))
+    outcomes = [refused[at] if at in refused else next(written) for at in range(len(requests))]
     status = HTTPStatus.ACCEPTED if query.is_async else HTTPStatus.OK
-    return answer(_result(row, rows, outcomes, is_dry=query.dry_run), status)
+    return answer(_result(row, requests, outcomes, is_dry=query.dry_run), status)
 
 
 def _rows(row: EntityType, body: object) -> list[Document]:
@@ -140,11 +140,11 @@ def _below(row: EntityType, scope_type: str, scope_fqn: str, caller: Caller) -> 
     """
     types = _SERVICES if scope_type == "service" else (scope_type,)
     key = Key.by_name(scope_fqn)
-    known = (caller.parts.catalogue.reference(name, key) for name in types if name in ENTITY_TYPES)
-    scope = next((one for one in known if one is not None), None)
+    references = (caller.parts.catalogue.reference(name, key) for name in types if name in ENTITY_TYPES)
+    scope = next((one for one in references if one is not None), None)
     if scope is None:
         raise NotFound(f"{scope_type} {scope_fqn} does not exist")
-    permitted(scope["type"], key, caller, Operation.VIEW_BASIC)
+    permitted_document(scope["type"], key, caller, Operation.VIEW_BASIC)
     below = caller.parts.catalogue.under(row.name, scope["fullyQualifiedName"])
     return [one for one in below if _is_visible(row, one, caller)]
 
@@ -173,15 +173,15 @@ def _soft_deleted(row: EntityType, document: Document, caller: Caller, *, recurs
         return error
 
 
-def _result(row: EntityType, rows: list[Document], outcomes: list[Outcome], *, is_dry: bool) -> Document:
+def _result(row: EntityType, documents: list[Document], outcomes: list[Outcome], *, is_dry: bool) -> Document:
     results = [
-        _passed(outcome) if isinstance(outcome, Written) else _failed(at, row, rows[at - 1], outcome)
+        _success_json(outcome) if isinstance(outcome, Written) else _refusal_json(at, row, documents[at - 1], outcome)
         for at, outcome in enumerate(outcomes, start=1)
     ]
     return bulk_result(results, is_dry=is_dry)
 
 
-def _passed(written: Written) -> Document:
+def _success_json(written: Written) -> Document:
     if written.created:
         message = "created"
     elif written.document.get("deleted"):
@@ -191,9 +191,9 @@ def _passed(written: Written) -> Document:
     return outcome_of(written.document["fullyQualifiedName"], message=message)
 
 
-def _failed(at: int, row: EntityType, request: object, refusal: TocsinError) -> Document:
+def _refusal_json(at: int, row: EntityType, request: object, refusal: TocsinError) -> Document:
     """Return the outcome of a row that is refused, under its FQN or name; upstream repeats the row, secrets and all."""
     document: Document = request if isinstance(request, dict) else {}
     names = (document.get("fullyQualifiedName"), probable_fqn(row, document), document.get("name"), f"row {at}")
-    shown = next(name for name in names if isinstance(name, str))
-    return outcome_of(shown, refusal, f"row {at}: {explain(refusal)}")
+    request_name = next(name for name in names if isinstance(name, str))
+    return outcome_of(request_name, refusal, f"row {at}: {explain(refusal)}")

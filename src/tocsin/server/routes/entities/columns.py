@@ -10,9 +10,9 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import meant
 from tocsin.model.stored import Key
-from tocsin.server.entities.serialize import presented
+from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, Caller, Fields, PathId, PathText, answer
-from tocsin.server.routes.entities.crud import Include, found
+from tocsin.server.routes.entities.crud import Include, visible_document
 
 _TABLE = ENTITY_TYPES["table"]
 _FIELDS = ("tags", "*")
@@ -54,8 +54,8 @@ def read(
 
 def _page(key: Key, caller: Caller, fields: str | None, part: tuple[int, int], include: Include) -> Response:
     _check_fields(fields)
-    document = found(_TABLE, key, caller, include=include)
-    (view,) = presented(_TABLE, [document], caller, fields=frozenset({"columns", "tags"}))
+    document = visible_document(_TABLE, key, caller, include=include)
+    (view,) = views_of(_TABLE, [document], caller, fields=frozenset({"columns", "tags"}))
     columns, (offset, limit) = view.get("columns") or [], part
     paging = {"offset": offset, "limit": limit, "total": len(columns)}
     return answer({"data": columns[offset : offset + limit], "paging": paging})

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Query, Response
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import seen
-from tocsin.server.entities.serialize import presented
+from tocsin.server.access.permissions import visible_references
+from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, Caller, PathText, Row
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 router = APIRouter(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
@@ -30,8 +30,8 @@ def read_context(
 ) -> Response:
     """Return an entity as markdown: description, people, tags, columns and lineage; `query` is not used."""
     del query  # upstream shortens long texts to what concerns a question; here nothing is shortened
-    document = found(row, Key.by_name(fqn), caller)
-    (view,) = presented(row, [document], caller, fields=row.keys & {*_LISTS, "tags"})
+    document = visible_document(row, Key.by_name(fqn), caller)
+    (view,) = views_of(row, [document], caller, fields=row.keys & {*_LISTS, "tags"})
     lines = [*_head(row, view), *_people(view), *_labels(view), *_members(row, view), *_lineage(row, document, caller)]
     return Response("\n".join(lines) + "\n", media_type="text/markdown; charset=utf-8")
 
@@ -53,26 +53,28 @@ def _people(view: Document) -> Iterator[str]:
 
 def _labels(view: Document) -> Iterator[str]:
     if view.get("tags"):
-        yield from _section("Tags", [_described(label["tagFQN"], label.get("description")) for label in view["tags"]])
+        yield from _section(
+            "Tags", [_line_with_description(label["tagFQN"], label.get("description")) for label in view["tags"]]
+        )
 
 
 def _members(row: EntityType, view: Document) -> Iterator[str]:
-    lines = [line for members in row.member_lists(view) for line in _nested(members, "")]
+    lines = [line for members in row.member_lists(view) for line in _member_lines(members, "")]
     if lines:
         yield from _section("Columns", lines)
 
 
-def _nested(members: Sequence[Document], prefix: str) -> Iterator[str]:
+def _member_lines(members: Sequence[Document], prefix: str) -> Iterator[str]:
     for member in members:
         name = f"{prefix}{member['name']}"
         kind = member.get("dataTypeDisplay") or member.get("dataType")
-        yield _described(f"`{name}`" + (f" {kind}" if kind else ""), member.get("description"))
-        yield from _nested(member.get("children") or (), f"{name}.")
+        yield _line_with_description(f"`{name}`" + (f" {kind}" if kind else ""), member.get("description"))
+        yield from _member_lines(member.get("children") or (), f"{name}.")
 
 
 def _lineage(row: EntityType, document: Document, caller: Caller) -> Iterator[str]:
     graph = caller.parts.lineage.around(row.name, Key.by_id(document["id"]))
-    nodes = {node["id"]: node for node in seen(caller, graph["nodes"])}
+    nodes = {node["id"]: node for node in visible_references(caller, graph["nodes"])}
     for title, side, end in (
         ("Upstream", "upstreamEdges", "fromEntity"),
         ("Downstream", "downstreamEdges", "toEntity"),
@@ -90,7 +92,7 @@ def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"- {line}"
 
 
-def _described(name: str, description: object) -> str:
+def _line_with_description(name: str, description: object) -> str:
     return f"{name}: {_on_a_line(description)}" if description else name
 
 

@@ -23,7 +23,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import check_delete, require, require_now
 from tocsin.server.entities.response import parse_fields
-from tocsin.server.entities.serialize import past, presented
+from tocsin.server.entities.serialize import past, views_of
 from tocsin.server.http.request import (
     LATEST_MS,
     Asked,
@@ -89,7 +89,7 @@ def restore(
     """
     entity_id, fqn = body.get("id"), body.get("fullyQualifiedName")
     if entity_id is None and isinstance(fqn, str):
-        entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
+        entity_id = visible_document(row, Key.by_name(fqn), caller, include="all")["id"]
     if not isinstance(entity_id, str):
         raise InvalidInput("is missing: send the id or fullyQualifiedName of the entity to restore", field="id")
     written = caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor)
@@ -113,7 +113,7 @@ def read_by_name(
 @router.patch("/name/{fqn}")
 def patch_by_name(row: Row, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
     """Apply a JSON Patch (RFC 6902) to an entity by FQN."""
-    return _patch(row, found(row, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
+    return _patch(row, visible_document(row, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
 
 
 @router.delete("/name/{fqn}")
@@ -121,7 +121,7 @@ def delete_by_name(
     row: Row, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
     """Soft-delete an entity by FQN, or hard-delete it with ``hardDelete``."""
-    entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
+    entity_id = visible_document(row, Key.by_name(fqn), caller, include="all")["id"]
     return _delete(row, entity_id, caller, hard=hard_delete, recursive=recursive)
 
 
@@ -160,12 +160,13 @@ def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = F
     Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
     """
     require_now(caller, row, str(entity_id))
-    kept = caller.parts.catalogue.versions(str(entity_id))
-    versions = caller.visibility.trimmed(kept)
+    all_versions = caller.parts.catalogue.versions(str(entity_id))
+    versions = caller.visibility.trimmed(all_versions)
     texts = [orjson.dumps(past(row, one, caller)).decode() for one in versions]
-    said = {"words": [version_lines(one) for one in versions]} if words else {}
+    descriptions = {"words": [version_lines(one) for one in versions]} if words else {}
     return answer(
-        {"entityType": row.name, "versions": texts, **said}, headers={OLDEST_LEFT_OUT: "true"} if kept.is_cut else None
+        {"entityType": row.name, "versions": texts, **descriptions},
+        headers={OLDEST_LEFT_OUT: "true"} if all_versions.is_cut else None,
     )
 
 
@@ -178,7 +179,7 @@ def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) 
     return answer(past(row, caller.parts.catalogue.version(str(entity_id), version), caller))
 
 
-def found(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
+def visible_document(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
     """Return the entity's document, if there is one and the caller may see it."""
     document = caller.parts.catalogue.get(row.name, key, include)
     check_visible(caller, row, document)
@@ -188,19 +189,19 @@ def found(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-
 def written_answer(row: EntityType, written: Written, caller: Caller) -> Response:
     """Return the answer to a write: the whole entity, 201 when it is new."""
     headers = {"ETag": etag.strong_tag(written.document)}
-    whole = written.as_read
-    (view,) = presented(row, [whole or written.document], caller, with_heritage=whole is None)
+    as_read = written.as_read
+    (view,) = views_of(row, [as_read or written.document], caller, with_heritage=as_read is None)
     return answer(view, 201 if written.created else 200, headers)
 
 
 def _read(
     row: EntityType, key: Key, caller: Caller, *, fields: str | None, include: Include, as_of: int | None
 ) -> Response:
-    asked = parse_fields(row, fields)
+    field_names = parse_fields(row, fields)
     if as_of is not None:
         return _read_past(row, key, caller, as_of, include=include)
-    document = found(row, key, caller, include=include)
-    (view,) = presented(row, [document], caller, fields=asked)
+    document = visible_document(row, key, caller, include=include)
+    (view,) = views_of(row, [document], caller, fields=field_names)
     return answer(view, headers={"ETag": etag.strong_tag(document)})
 
 

@@ -25,7 +25,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, require_now, scope_of
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 from tocsin.store.entities.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]
@@ -90,7 +90,7 @@ def compare_by_name(row: Row, fqn: PathText, caller: Asked, *, from_: From = Non
 
 
 def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_match: str | None) -> Response:
-    document = found(row, key, caller, include="all")
+    document = visible_document(row, key, caller, include="all")
     require(caller, Operation.EDIT_ALL, row, document)
     unknown = sorted(body.keys() - _BODY)
     if unknown:
@@ -117,8 +117,8 @@ def _account(row: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_ru
     }
 
 
-def _difference(row: EntityType, key: Key, caller: Caller, asked: tuple[str | None, str | None]) -> Document:
-    from_, to = asked
+def _difference(row: EntityType, key: Key, caller: Caller, versions: tuple[str | None, str | None]) -> Document:
+    from_, to = versions
     history = caller.parts.history
     require_now(caller, row, history.identify(row.name, key))
     new = history.newest(row.name, key) if to is None else history.version(row.name, key, _number("to", to))
@@ -131,11 +131,11 @@ def _difference(row: EntityType, key: Key, caller: Caller, asked: tuple[str | No
     return change if may_edit(caller, row, new) else change_without_secrets(change)
 
 
-def _number(field: str, given: object) -> str:
+def _number(field: str, value: object) -> str:
     """Return a version as it is written, ``0.3``; it may be given as a number."""
-    if given is None:
+    if value is None:
         raise InvalidInput("is missing: send one such as 0.1", field=field)
-    text = str(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else ""
+    text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
     if not _VERSION.fullmatch(text):
-        raise InvalidInput(f"{given!r} is not a version; versions look like 0.1", field=field)
+        raise InvalidInput(f"{value!r} is not a version; versions look like 0.1", field=field)
     return text

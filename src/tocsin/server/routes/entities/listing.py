@@ -15,9 +15,9 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of, scopes_of
 from tocsin.server.entities.response import parse_fields
-from tocsin.server.entities.serialize import presented
+from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, PathText, Row, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 from tocsin.store.entities.filters import REPEATABLE, filters_of
 from tocsin.store.entities.listing import Listing
 
@@ -65,11 +65,11 @@ def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, 
     """Return a page of a container's direct children, in brief form."""
     if row.name not in _OF_CHILDREN:
         raise NotFound(f"{row.collection} have no children.")
-    parent = found(row, Key.by_name(fqn), caller)
+    parent = visible_document(row, Key.by_name(fqn), caller)
     directly = (("directChildrenOf", parent["id"]),)
     listing = Listing(limit=limit, offset=offset, has_cursors=False, visible=scope_of(caller, row), filters=directly)
     page = caller.parts.catalogue.list_entities(row.name, listing)
-    views = presented(row, page.documents, caller, fields=frozenset())
+    views = views_of(row, page.documents, caller, fields=frozenset())
     data = [{key: view[key] for key in _BRIEF if key in view} for view in views]
     return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": page.total}})
 
@@ -77,12 +77,12 @@ def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, 
 @router.get("")
 def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
     """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
-    asked = parse_fields(row, query.fields)
+    field_names = parse_fields(row, query.fields)
     filters = _filters(row, request)
     hidden = tuple(sorted(scopes_of(caller).items())) if filters or query.tags or query.owner else ()
     listing = replace(query.listing(), visible=scope_of(caller, row), scopes=hidden, filters=filters)
     page = caller.parts.catalogue.list_entities(row.name, listing)
-    data = presented(row, page.documents, caller, fields=asked)
+    data = views_of(row, page.documents, caller, fields=field_names)
     cursors = {"after": page.after, "before": page.before}
     paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
     return answer({"data": data, "paging": paging})
@@ -90,6 +90,6 @@ def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()],
 
 def _filters(row: EntityType, request: Request) -> tuple[tuple[str, str], ...]:
     """Return the filters of a list, in order; the values of one that is repeated as a comma list."""
-    asked = {name: value for name, value in request.query_params.items() if value and name in filters_of(row.name)}
-    lists = {name: ",".join(request.query_params.getlist(name)) for name in asked.keys() & REPEATABLE}
-    return tuple(sorted((asked | lists).items()))
+    filters = {name: value for name, value in request.query_params.items() if value and name in filters_of(row.name)}
+    lists = {name: ",".join(request.query_params.getlist(name)) for name in filters.keys() & REPEATABLE}
+    return tuple(sorted((filters | lists).items()))

@@ -18,9 +18,9 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.entities.serialize import presented
+from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathText, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 _TEXTS = ("displayName", "description")
 _CHANGE = shape({}, {**dict.fromkeys(_TEXTS, text), "constraint": text, "removeConstraint": flag})
@@ -34,23 +34,23 @@ router = APIRouter(prefix="/columns", tags=["tables"])
 def read_column(fqn: PathText, caller: Asked, *, holder: Holder = "table") -> Response:
     """Return one column by FQN; ``entityType`` says what it is in: ``table`` or ``dashboardDataModel``."""
     row = ENTITY_TYPES[holder]
-    document, path = _placed(row, fqn, caller)
-    return answer(_shown(row, document, path, caller))
+    document, path = _holder_and_path(row, fqn, caller)
+    return answer(_column_json(row, document, path, caller))
 
 
 @router.put("/name/{fqn}")
 def change_column(fqn: PathText, body: DocumentBody, caller: Asked, *, holder: Holder = "table") -> Response:
     """Change a column: ``displayName``, ``description``, ``tags``, ``constraint``; an empty value removes it."""
     row = ENTITY_TYPES[holder]
-    document, path = _placed(row, fqn, caller)
+    document, path = _holder_and_path(row, fqn, caller)
     column, pointer = _at(document["columns"], path)
     operations = _operations(column, pointer, body, has_constraints=holder == "table")
     key = Key.by_id(document["id"])
     written = caller.parts.writes.patch(row.name, key, operations, actor=caller.actor)
-    return answer(_shown(row, written.document, path, caller))
+    return answer(_column_json(row, written.document, path, caller))
 
 
-def _placed(row: EntityType, fqn: str, caller: Caller) -> tuple[Document, tuple[str, ...]]:
+def _holder_and_path(row: EntityType, fqn: str, caller: Caller) -> tuple[Document, tuple[str, ...]]:
     """Return what a column is in, and the names that lead to it there.
 
     Raises
@@ -61,7 +61,7 @@ def _placed(row: EntityType, fqn: str, caller: Caller) -> tuple[Document, tuple[
     for length in range(len(parts) - 1, 0, -1):
         key, path = Key.by_name(names.join(parts[:length])), tuple(parts[length:])
         if caller.parts.catalogue.reference(row.name, key) is not None:
-            document = found(row, key, caller)
+            document = visible_document(row, key, caller)
             _at(document.get("columns") or (), path)
             return document, path
     raise NotFound(f"column {fqn} not found in any {row.name}")
@@ -92,14 +92,14 @@ def _operations(column: Document, pointer: str, body: Document, *, has_constrain
     labels = body.get("tags")
     if labels is not None and not isinstance(labels, list):
         raise InvalidInput("must be a list", field="tags")
-    asked = checked(_CHANGE, {key: value for key, value in body.items() if key != "tags" and value is not None})
-    wanted: Document = {key: asked[key] for key in _TEXTS if key in asked}
-    if has_constraints and (asked.get("removeConstraint") or "constraint" in asked):
-        wanted["constraint"] = "" if asked.get("removeConstraint") else asked["constraint"]
+    change = checked(_CHANGE, {key: value for key, value in body.items() if key != "tags" and value is not None})
+    values: Document = {key: change[key] for key in _TEXTS if key in change}
+    if has_constraints and (change.get("removeConstraint") or "constraint" in change):
+        values["constraint"] = "" if change.get("removeConstraint") else change["constraint"]
     if labels is not None:
-        wanted["tags"] = labels
+        values["tags"] = labels
     test = {"op": "test", "path": f"{pointer}/name", "value": column["name"]}
-    changes = [_operation(column, f"{pointer}/{key}", key, value) for key, value in wanted.items()]
+    changes = [_operation(column, f"{pointer}/{key}", key, value) for key, value in values.items()]
     return [test, *(one for one in changes if one)]
 
 
@@ -109,6 +109,6 @@ def _operation(column: Document, pointer: str, key: str, value: object) -> Patch
     return {"op": "add", "path": pointer, "value": value}
 
 
-def _shown(row: EntityType, document: Document, path: Sequence[str], caller: Caller) -> Document:
-    (view,) = presented(row, [document], caller, fields=frozenset({"columns", "tags"}))
+def _column_json(row: EntityType, document: Document, path: Sequence[str], caller: Caller) -> Document:
+    (view,) = views_of(row, [document], caller, fields=frozenset({"columns", "tags"}))
     return _at(view["columns"], path)[0]

@@ -16,7 +16,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.quotas import count_post
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, answer
-from tocsin.server.routes.feed.threads import on_wire, patched, visible
+from tocsin.server.routes.feed.threads import on_wire, patch_answer, visible
 
 TaskNumber = Annotated[int, Path(ge=1, le=2**53)]
 
@@ -35,7 +35,7 @@ def read_task(number: TaskNumber, caller: Asked) -> Response:
 @router.patch("/{number}")
 def patch_task(number: TaskNumber, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a task's thread, for example to reassign it (``/task/assignees``)."""
-    return patched(_thread_id(number, caller), body, caller)
+    return patch_answer(_thread_id(number, caller), body, caller)
 
 
 @router.put("/{number}/resolve")

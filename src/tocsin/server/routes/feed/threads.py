@@ -24,7 +24,7 @@ from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
 from tocsin.server.access import permissions
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.alerts.quotas import count_post
-from tocsin.server.entities.response import addressed
+from tocsin.server.entities.response import with_address
 from tocsin.server.http.paths import API
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.store.feed.filters import FeedQuery, FilterType
@@ -72,7 +72,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
 def create_thread(body: DocumentBody, caller: Asked) -> Response:
     """Start a thread about an asset or a part of it: ``about``, ``message``, ``type`` and the fields of the type."""
     link = parse_link(body.get("about"), "about")
-    _linked(link, caller)
+    _document_of(link, caller)
     count_post(texts_of(body), caller)
     written = caller.parts.feed_writes.create(body, actor=caller.actor)
     return answer(on_wire(written.document, caller), 201)
@@ -82,7 +82,7 @@ def create_thread(body: DocumentBody, caller: Asked) -> Response:
 def count_threads(entity_link: Link, caller: Asked) -> Response:
     """Return the number of threads by type for an asset and its parts, or for a user."""
     link = parse_link(entity_link, "entityLink")
-    asset = _linked(link, caller)
+    asset = _document_of(link, caller)
     if link.entity_type == "user":
         return answer(caller.parts.feed.counts_of(asset["id"], str(link), scopes_of(caller)))
     now_ms = caller.parts.clock.now_ms()
@@ -99,7 +99,7 @@ def read_thread(thread_id: PathId, caller: Asked) -> Response:
 @router.patch("/{thread_id}")
 def patch_thread(thread_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a thread: message, reactions, assignees, announcement, resolved."""
-    return patched(str(thread_id), body, caller)
+    return patch_answer(str(thread_id), body, caller)
 
 
 @router.delete("/{thread_id}")
@@ -167,7 +167,7 @@ def sees(caller: Caller) -> Sees:
     return may
 
 
-def patched(thread_id: str, body: object, caller: Caller) -> Response:
+def patch_answer(thread_id: str, body: object, caller: Caller) -> Response:
     """Return the answer to a JSON Patch of a thread."""
     visible(thread_id, caller)
     operations = _operations(body)
@@ -180,7 +180,7 @@ def on_wire(thread: Document, caller: Caller) -> Document:
     """Return a thread for a response: with its own URL and that of the asset, without hidden people."""
     (thread,) = caller.visibility.trimmed([thread])
     href = f"{caller.root}{API}/feed/{thread['id']}"
-    return thread | {"href": href, "entityRef": addressed(thread["entityRef"], caller.root)}
+    return thread | {"href": href, "entityRef": with_address(thread["entityRef"], caller.root)}
 
 
 def _query(filters: Filters, caller: Caller) -> FeedQuery:
@@ -199,13 +199,13 @@ def _query(filters: Filters, caller: Caller) -> FeedQuery:
     if filters.entity_link is None:
         return query
     link = parse_link(filters.entity_link, "entityLink")
-    asset_id = str(_linked(link, caller)["id"])
+    asset_id = str(_document_of(link, caller)["id"])
     if link.entity_type == "user":  # what concerns somebody, not what is said about them
         return replace(query, user_id=asset_id, filter_type=FilterType.OWNER)
     return replace(query, about_id=asset_id, steps=link.steps, user_id=None)
 
 
-def _linked(link: EntityLink, caller: Caller) -> Document:
+def _document_of(link: EntityLink, caller: Caller) -> Document:
     """Return the document of the entity that a link names, if the caller may see it."""
     if link.entity_type not in ENTITY_TYPES:
         raise NotFound(f"{link.entity_type} {link.fqn} not found")

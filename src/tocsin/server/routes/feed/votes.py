@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from tocsin.catalogue.feed.votes import TAKEN_BACK
 from tocsin.model.stored import Key
 from tocsin.server.http.request import Asked, DocumentBody, PathId, Row, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.people.followers import event_of
 
 router = APIRouter(tags=["followers"])
@@ -17,7 +17,9 @@ router = APIRouter(tags=["followers"])
 @router.put("/{entity_id}/vote")
 def vote(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Vote on the entity: ``{"updatedVoteType": "votedUp"}``, ``votedDown``, or ``unVoted``."""
-    wanted = body.get("updatedVoteType")
-    found(row, Key.by_id(str(entity_id)), caller, include="all" if wanted == TAKEN_BACK else "non-deleted")
-    written = caller.parts.writes.vote(row.name, str(entity_id), wanted, actor=caller.actor)
+    vote_type = body.get("updatedVoteType")
+    visible_document(
+        row, Key.by_id(str(entity_id)), caller, include="all" if vote_type == TAKEN_BACK else "non-deleted"
+    )
+    written = caller.parts.writes.vote(row.name, str(entity_id), vote_type, actor=caller.actor)
     return answer(event_of(row, written, caller))

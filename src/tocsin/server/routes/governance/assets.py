@@ -22,9 +22,9 @@ from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.response import addressed
+from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may add or remove, and that one page may hold."""
@@ -40,13 +40,13 @@ router = APIRouter(tags=["assets"])
 @router.get("/name/{fqn}/assets")
 def list_assets_by_name(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return the assets of a domain, data product, tag, term, user or team by FQN."""
-    return _listed(row, Key.by_name(fqn), caller, limit=limit, offset=offset)
+    return _list_answer(row, Key.by_name(fqn), caller, limit=limit, offset=offset)
 
 
 @router.get("/{entity_id}/assets")
 def list_assets(row: Row, entity_id: PathId, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return the assets of a domain, data product, tag, term, user or team."""
-    return _listed(row, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
+    return _list_answer(row, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
 
 
 @router.put("/{group}/assets/{change}")
@@ -55,31 +55,31 @@ def change_assets(
 ) -> Response:
     """Add assets to the group (id or name), or ``remove`` them: ``{"assets": [{"id": …, "type": …}]}``."""
     _check_groups(row)
-    document = found(row, key_of(group), caller)
+    document = visible_document(row, key_of(group), caller)
     assets = body.get("assets")
     if not isinstance(assets, list) or len(assets) > MOST_AT_ONCE:
         raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="assets")
     is_dry = body.get("dryRun", False)
     if not isinstance(is_dry, bool):
         raise InvalidInput("must be true or false", field="dryRun")
-    outcomes = [_changed(row, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
+    outcomes = [_change_one(row, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
     return answer(bulk_result(outcomes, is_dry=is_dry))
 
 
-def _listed(row: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
+def _list_answer(row: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
     _check_groups(row)
-    group = found(row, key, caller)
+    group = visible_document(row, key, caller)
     assets, total = caller.parts.grouped.assets(row.name, group, scopes_of(caller), limit=limit, offset=offset)
-    data = [addressed(one, caller.root) for one in assets]
+    data = [with_address(one, caller.root) for one in assets]
     return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": total}})
 
 
-def _changed(
+def _change_one(
     row: EntityType, group: Document, reference: object, caller: Caller, *, belongs: bool, is_dry: bool
 ) -> Document:
     try:
         kind, key = _asset(reference)
-        asset = found(kind, key, caller)
+        asset = visible_document(kind, key, caller)
         field = GROUPS[row.name]
         require(caller, _EDITS.get(field, Operation.EDIT_ALL), kind, asset)
         if not is_dry:

@@ -15,11 +15,11 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import require, seen
+from tocsin.server.access.permissions import require, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.response import addressed
+from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 TypeName = Annotated[str, Path(max_length=40)]
@@ -53,7 +53,7 @@ def receive_events(body: JsonBody, caller: Asked) -> Response:
     events = events_in(body)
     if len(events) > MOST_EVENTS:
         raise InvalidInput(f"at most {MOST_EVENTS} events at once, not {len(events)}")
-    return answer(bulk_result([outcome for event in events for outcome in _received(caller, event)]))
+    return answer(bulk_result([outcome for event in events for outcome in _receive(caller, event)]))
 
 
 @router.get("/getLineageEdge/{from_id}/{to_id}")
@@ -147,7 +147,7 @@ def delete_edge_by_name(
     return _delete(caller, _named_ends(from_type, from_fqn, to_type, to_fqn))
 
 
-def _received(caller: Caller, event: object) -> list[Document]:
+def _receive(caller: Caller, event: object) -> list[Document]:
     """Return the result of every edge of one event."""
     try:
         edges = edges_in(event)
@@ -160,7 +160,7 @@ def _received_edge(caller: Caller, received: ReceivedEdge) -> Document:
     try:
         from_, to = _ends(caller, received.edge["fromEntity"], received.edge["toEntity"])
         if received.is_gone:
-            return outcome_of(received.edge, None, _removed(caller, from_, to))
+            return outcome_of(received.edge, None, _remove(caller, from_, to))
         ends = {"fromEntity": from_, "toEntity": to}
         written = caller.parts.writes.put_edge(received.edge | ends, actor=caller.actor)
         message = "added" if written.created else "unchanged" if written.event is None else "updated"
@@ -169,7 +169,7 @@ def _received_edge(caller: Caller, received: ReceivedEdge) -> Document:
         return outcome_of(received.edge, error)
 
 
-def _removed(caller: Caller, from_: Document, to: Document) -> str:
+def _remove(caller: Caller, from_: Document, to: Document) -> str:
     try:
         caller.parts.writes.delete_edge(from_, to, actor=caller.actor)
     except NotFound:  # it went before: that is what the event asks for
@@ -186,9 +186,9 @@ def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response
     asset = _checked_end(caller, entity, Operation.EDIT_LINEAGE)
     edges = caller.parts.writes.delete_edges_by_source(asset, source, actor=caller.actor).document["edges"]
     ends = [end for edge in edges for end in (edge["fromEntity"], edge["toEntity"])]
-    shown = {end["id"] for end in seen(caller, ends)}
-    left = [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= shown]
-    return answer({"edges": caller.visibility.trimmed(left)})
+    visible_ids = {end["id"] for end in visible_references(caller, ends)}
+    visible_edges = [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= visible_ids]
+    return answer({"edges": caller.visibility.trimmed(visible_edges)})
 
 
 def _put(caller: Caller, ends: tuple[object, object], edge: Document) -> Response:
@@ -213,8 +213,8 @@ def _delete(caller: Caller, ends: tuple[Document, Document]) -> Response:
 
 def _edge_answer(caller: Caller, edge: Document) -> Response:
     """Return an edge as it is answered: without a pipeline that may not be seen."""
-    (shown,) = caller.visibility.trimmed([edge])
-    return answer({"edge": shown})
+    (visible,) = caller.visibility.trimmed([edge])
+    return answer({"edge": visible})
 
 
 def _ends(caller: Caller, from_entity: object, to_entity: object) -> tuple[Document, Document]:
@@ -227,26 +227,26 @@ def _checked_end(caller: Caller, reference: object, operation: Operation) -> Doc
     if not isinstance(reference, dict):
         raise InvalidInput("an edge needs fromEntity and toEntity, each with a type and an id or name", field="edge")
     row = row_of_type(reference.get("type"))
-    document = found(row, key_of(reference), caller, include="all")
+    document = visible_document(row, key_of(reference), caller, include="all")
     require(caller, operation, row, document)
     return {"type": row.name, "id": document["id"]}
 
 
 def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) -> Response:
     graph = caller.parts.lineage.around(row.name, key, upstream_depth=up, downstream_depth=down)
-    if not seen(caller, [graph["entity"]]):
+    if not visible_references(caller, [graph["entity"]]):
         raise Forbidden(f"You may not view this {row.name}.")
-    nodes = [addressed(node, caller.root) for node in seen(caller, graph["nodes"])]
-    shown = {graph["entity"]["id"], *(node["id"] for node in nodes)}
-    sides = edges_between(shown, graph, caller)
-    return answer({"entity": addressed(graph["entity"], caller.root), "nodes": nodes, **sides})
+    nodes = [with_address(node, caller.root) for node in visible_references(caller, graph["nodes"])]
+    visible_ids = {graph["entity"]["id"], *(node["id"] for node in nodes)}
+    sides = edges_between(visible_ids, graph, caller)
+    return answer({"entity": with_address(graph["entity"], caller.root), "nodes": nodes, **sides})
 
 
-def edges_between(shown: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:
+def edges_between(node_ids: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:
     """Return the edges of a graph between those that are shown, without pipelines that may not be seen."""
     return {
         side: caller.visibility.trimmed(
-            [_with_columns(one) for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(shown)]
+            [_with_columns(one) for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(node_ids)]
         )
         for side in ("upstreamEdges", "downstreamEdges")
     }

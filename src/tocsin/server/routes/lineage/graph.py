@@ -14,8 +14,8 @@ from fastapi import APIRouter, Query, Response
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import seen
-from tocsin.server.entities.response import addressed
+from tocsin.server.access.permissions import visible_references
+from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, answer
 from tocsin.server.routes.lineage.edges import Depth, edges_between, row_of_type
 
@@ -43,35 +43,35 @@ def read_map(
     depths = {"upstream_depth": upstream_depth, "downstream_depth": downstream_depth}
     graph = caller.parts.lineage.around(row.name, Key.by_name(fqn), **depths)
     root = graph["entity"]
-    if not seen(caller, [root]):
+    if not visible_references(caller, [root]):
         raise Forbidden(f"You may not view this {row.name}.")
-    nodes = {one["id"]: addressed(one, caller.root) for one in (root, *seen(caller, graph["nodes"]))}
+    nodes = {one["id"]: with_address(one, caller.root) for one in (root, *visible_references(caller, graph["nodes"]))}
     sides = edges_between(nodes.keys(), graph, caller)
     depth = _depths(root["id"], sides)
     ways = caller.parts.lineage.ways(sorted(nodes), caller.visibility.sees)
-    made = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}
+    nodes_by_fqn = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}
     maps = {side: dict(_edge(edge, nodes) for edge in edges) for side, edges in sides.items()}
-    return answer({"nodes": made, **maps})
+    return answer({"nodes": nodes_by_fqn, **maps})
 
 
 def _depths(start: str, sides: dict[str, list[Document]]) -> dict[str, int]:
     """Return how many steps each node is from the asset, either way."""
-    found = {start: 0}
-    for side, here, there in (
+    depths = {start: 0}
+    for side, near_end, far_end in (
         ("upstreamEdges", "toEntity", "fromEntity"),
         ("downstreamEdges", "fromEntity", "toEntity"),
     ):
         near: dict[str, list[str]] = defaultdict(list)
         for edge in sides[side]:
-            near[edge[here]].append(edge[there])
+            near[edge[near_end]].append(edge[far_end])
         level, steps, reached = [start], 0, {start}
         while level:
             steps += 1
-            level = [one for node in level for one in near[node] if one not in reached]
+            level = [node_id for node in level for node_id in near[node] if node_id not in reached]
             reached.update(level)
-            for one in level:
-                found[one] = min(steps, found.get(one, steps))
-    return found
+            for node_id in level:
+                depths[node_id] = min(steps, depths.get(node_id, steps))
+    return depths
 
 
 def _node(reference: Document, depth: int | None, ways: Sequence[int]) -> Document:
@@ -83,8 +83,8 @@ def _edge(edge: Document, nodes: dict[str, Document]) -> tuple[str, Document]:
     details = {_RENAMED.get(key, key): value for key, value in (edge.get("lineageDetails") or {}).items()}
     name = f"{edge['fromEntity']}--{edge['toEntity']}"
     ends = {end: _end(nodes[edge[end]]) for end in ("fromEntity", "toEntity")}
-    said = {key: value for key, value in details.items() if key in _OF_AN_EDGE}
-    return name, {**ends, **said, "docId": name, "docUniqueId": name}
+    attributes = {key: value for key, value in details.items() if key in _OF_AN_EDGE}
+    return name, {**ends, **attributes, "docId": name, "docUniqueId": name}
 
 
 def _end(reference: Document) -> Document:

@@ -21,11 +21,11 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.events import shown_event
-from tocsin.server.access.permissions import require, seen
-from tocsin.server.entities.response import addressed
+from tocsin.server.access.permissions import require, visible_references
+from tocsin.server.entities.response import with_address
 from tocsin.server.entities.serialize import mark_deleted
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.lineage.edges import row_of_type
 from tocsin.store.lineage.impact import MOST_ASSETS
 
@@ -46,7 +46,7 @@ class _Question:
 
     root: Document
     depth: int
-    most: int
+    limit: int
     columns: frozenset[str]
 
 
@@ -83,62 +83,65 @@ def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit:
     """Return everything downstream of an event's change, by current lineage."""
     event = shown_event(str(event_id), caller).event
     row_of_type(event.entity_type)
-    asked = _Question(_subject(event), depth, limit, frozenset(_changed(event)))
-    return answer({"event": _named(event)} | _answered(caller, asked))
+    question = _Question(_subject(event), depth, limit, frozenset(_changed_column_fqns(event)))
+    return answer({"event": _event_reference(event)} | _impact_json(caller, question))
 
 
 def _of_entity(caller: Caller, which: tuple[str, Key], bounds: tuple[int, int], columns: str | None) -> Response:
     row = row_of_type(which[0])
-    document = found(row, which[1], caller, include="all")
+    document = visible_document(row, which[1], caller, include="all")
     require(caller, Operation.VIEW_BASIC, row, document)
     root = _reference(row.name, document)
-    return answer(_answered(caller, _Question(root, *bounds, _requested(row, document, columns))))
+    return answer(_impact_json(caller, _Question(root, *bounds, _requested_columns(row, document, columns))))
 
 
-def _answered(caller: Caller, asked: _Question) -> Document:
+def _impact_json(caller: Caller, question: _Question) -> Document:
     reader = caller.parts.impact
-    walk = reader.walk(asked.root, asked.depth, asked.most)
-    visible = {asked.root["id"], *(asset["id"] for asset in seen(caller, (one.asset for one in walk.reached)))}
+    walk = reader.walk(question.root, question.depth, question.limit)
+    visible = {
+        question.root["id"],
+        *(asset["id"] for asset in visible_references(caller, (one.asset for one in walk.reached))),
+    }
     reached = [one for one in walk.reached if one.asset["id"] in visible]
-    uses = used_columns(walk.edges, asked.columns) if asked.columns else None
-    owners = reader.owners(visible - {asked.root["id"]})
+    uses = used_columns(walk.edges, question.columns) if question.columns else None
+    owners = reader.owners(visible - {question.root["id"]})
     mark_deleted(list(owners.values()), caller)
     people = reader.people(owner for some in owners.values() for owner in some)
-    shown = [_shown(caller, one, owners, visible) | _use(one, uses) for one in reached]
+    assets = [_asset_json(caller, one, owners, visible) | _use(one, uses) for one in reached]
     return {
-        "entity": addressed(asked.root, caller.root),
-        "columns": sorted(asked.columns),
-        "depth": asked.depth,
+        "entity": with_address(question.root, caller.root),
+        "columns": sorted(question.columns),
+        "depth": question.depth,
         "truncated": walk.is_cut,
         "counts": counts(reached),
         "people": {
             "owners": len(people),
             "followers": reader.follower_count([one.asset["id"] for one in reached]),
         },
-        "affected": _by_type(shown),
+        "affected": _by_type(assets),
     }
 
 
-def _shown(caller: Caller, one: Reached, owners: dict[str, list[Document]], visible: set[str]) -> Document:
-    asset = addressed(one.asset, caller.root) | {"level": one.level}
-    if one.via["id"] in visible:
-        asset["via"] = one.via
-    if one.pipeline is not None and one.pipeline["id"] in visible:
-        asset["pipeline"] = one.pipeline
-    return asset | {"owners": owners.get(one.asset["id"], [])}
+def _asset_json(caller: Caller, reached: Reached, owners: dict[str, list[Document]], visible: set[str]) -> Document:
+    asset = with_address(reached.asset, caller.root) | {"level": reached.level}
+    if reached.via["id"] in visible:
+        asset["via"] = reached.via
+    if reached.pipeline is not None and reached.pipeline["id"] in visible:
+        asset["pipeline"] = reached.pipeline
+    return asset | {"owners": owners.get(reached.asset["id"], [])}
 
 
-def _use(one: Reached, uses: dict[str, set[str]] | None) -> Document:
+def _use(reached: Reached, uses: dict[str, set[str]] | None) -> Document:
     """Return how sure it is that an asset uses what was asked: by column lineage, or only its source's table."""
     if uses is None:
         return {}
-    columns = uses.get(one.asset["id"])
+    columns = uses.get(reached.asset["id"])
     return {"basis": "table"} if columns is None else {"basis": "column", "affectedColumns": sorted(columns)}
 
 
-def _by_type(shown: Sequence[Document]) -> Document:
+def _by_type(assets: Sequence[Document]) -> Document:
     groups: dict[str, list[Document]] = {_group(name): [] for name in _ALWAYS}
-    for asset in shown:
+    for asset in assets:
         groups.setdefault(_group(asset["type"]), []).append(asset)
     return cast("Document", groups)
 
@@ -147,16 +150,16 @@ def _group(entity_type: str) -> str:
     return ENTITY_TYPES[entity_type].collection.rsplit("/", 1)[-1]
 
 
-def _requested(row: EntityType, document: Document, columns: str | None) -> frozenset[str]:
+def _requested_columns(row: EntityType, document: Document, columns: str | None) -> frozenset[str]:
     """Return the full names of the columns that a comma list names."""
     fqn = document["fullyQualifiedName"]
-    known = column_fqns(row.name, fqn, document)
-    wanted = {_full(fqn, name.strip()) for name in (columns or "").split(",") if name.strip()}
-    for column in sorted(wanted - known):
+    existing = column_fqns(row.name, fqn, document)
+    requested = {_full(fqn, name.strip()) for name in (columns or "").split(",") if name.strip()}
+    for column in sorted(requested - existing):
         raise missing_column(
             fqn, column.removeprefix(f"{fqn}."), column_paths(row.name, fqn, document), field="columns"
         )
-    return frozenset(wanted)
+    return frozenset(requested)
 
 
 def _full(fqn: str, column: str) -> str:
@@ -164,7 +167,7 @@ def _full(fqn: str, column: str) -> str:
     return name if name.startswith(f"{fqn}.") else f"{fqn}.{name}"
 
 
-def _changed(event: ChangeEvent) -> Iterable[str]:
+def _changed_column_fqns(event: ChangeEvent) -> Iterable[str]:
     change = event.change_description
     if change is None or event.entity_fully_qualified_name is None:
         return ()
@@ -179,7 +182,7 @@ def _subject(event: ChangeEvent) -> Document:
     return reference | {"name": (event.entity or {}).get("name", fqn)}
 
 
-def _named(event: ChangeEvent) -> Document:
+def _event_reference(event: ChangeEvent) -> Document:
     return {"id": event.id, "eventType": event.event_type.value, "timestamp": event.timestamp}
 
 

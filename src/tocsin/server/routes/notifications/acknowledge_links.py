@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.people import Actor
-from tocsin.server.alerts.message_buttons import acknowledge, button_of, checked, person_of, state_of
+from tocsin.server.alerts.message_buttons import acknowledge, button_of, incident_to_acknowledge, person_of, state_of
 from tocsin.server.build import Parts
 from tocsin.server.http.request import Caller, PartsHere, address_of
 from tocsin.server.routes.notifications.unsubscribe import GUARDS
@@ -38,12 +38,12 @@ class Clicked(NamedTuple):
     caller: Caller
 
 
-async def clicked_by(
+async def click_of(
     token: Annotated[str, Path(max_length=200)], request: Request, parts: PartsHere
 ) -> AsyncIterator[Clicked]:
     """Yield what was clicked, and who it is taken to be: the recipient of the message."""
     incident, actor = await run_in_threadpool(_recipient, token, parts)
-    async with parts.shares.taken(actor) as place:
+    async with parts.shares.place_for(actor) as place:
         yield Clicked(incident, Caller(actor, parts, parts.settings.public_url or address_of(request), place))
 
 
@@ -55,13 +55,13 @@ def _recipient(token: str, parts: Parts) -> tuple[str, Actor]:
     return button.incident.name, actor
 
 
-ClickedHere = Annotated[Clicked, Depends(clicked_by)]
+ClickedHere = Annotated[Clicked, Depends(click_of)]
 
 
 @router.get("/acknowledge/{token}", response_class=HTMLResponse)
 def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     """Return a page that asks to confirm acknowledging an incident."""
-    incident = checked(clicked.incident, clicked.caller)
+    incident = incident_to_acknowledge(clicked.incident, clicked.caller)
     if incident.status is not IncidentStatus.OPEN:
         return _page(state_of(incident))
     return _page(f"{clicked.caller.actor.name} will acknowledge {incident.name}.", form=_FORM)

@@ -37,22 +37,26 @@ def list_activity(
     """Return changes of the assets a user follows, as ``{event, title}``; for the user and administrators."""
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
         raise Forbidden("Only the person and administrators may see this activity.")
-    named = parse_event_types(event_type or "")
+    named_types = parse_event_types(event_type or "")
 
-    def read(last: LoggedEvent | None, most: int) -> BoundedList[LoggedEvent]:
+    def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
         below = last.offset if last else after
         return caller.parts.activity.events_for_follower(
-            str(user_id), since_ms=since, event_types=named.types, below=below, limit=most
+            str(user_id), since_ms=since, event_types=named_types.types, below=below, limit=count
         )
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
-        shown = as_shown(caller.visibility, entries)
-        return [one if one is not None and named.admit(one) else None for one in shown]
+        visible = as_shown(caller.visibility, entries)
+        return [one if one is not None and named_types.admit(one) else None for one in visible]
 
     page = visible_page(read, show, limit)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
     data = [
-        {"event": as_default(one.event), "title": headline(one.event), "semanticChanges": semantic_changes(one.event)}
-        for one in page.entries
+        {
+            "event": as_default(entry.event),
+            "title": headline(entry.event),
+            "semanticChanges": semantic_changes(entry.event),
+        }
+        for entry in page.entries
     ]
     return answer({"data": data, "paging": paging})

@@ -21,7 +21,7 @@ from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Asked, Caller, PathId, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]
@@ -43,14 +43,16 @@ def explain_event(
 
     Of an alert that has been deleted since, what it notified can still be asked for.
     """
-    shown = shown_event(str(event_id), caller)
-    logged = caller.parts.log.find(str(event_id)) or shown
-    logged = shown if logged == shown else logged
+    visible = shown_event(str(event_id), caller)
+    logged = caller.parts.log.find(str(event_id)) or visible
+    logged = visible if logged == visible else logged
     alert = None if subscription is None else _alert(subscription, caller)
     person = None if user is None else _person(user, caller)
-    whole = with_streaks(logged, caller.parts.alert_stores)
-    gone = subscription if alert is None else None
-    findings = explain(ExplanationScope(whole, shown, alert, person, limit, after, gone), caller)
+    event_with_streaks = with_streaks(logged, caller.parts.alert_stores)
+    deleted_alert = subscription if alert is None else None
+    findings = explain(
+        ExplanationScope(event_with_streaks, visible, alert, person, limit, after, deleted_alert), caller
+    )
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
     now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin
@@ -58,16 +60,16 @@ def explain_event(
     return answer({**answered, "paging": paging})
 
 
-def _alert(named: str, caller: Caller) -> EventSubscription | None:
-    for key in keys_of(named):
+def _alert(id_or_name: str, caller: Caller) -> EventSubscription | None:
+    for key in keys_of(id_or_name):
         with suppress(NotFound):
-            return caller.parts.subscriptions.find(found(ROW, key, caller)["id"])
+            return caller.parts.subscriptions.find(visible_document(ROW, key, caller)["id"])
     return None
 
 
-def _person(named: str, caller: Caller) -> Person:
+def _person(id_or_name: str, caller: Caller) -> Person:
     people = caller.parts.people
-    person = people.by_id(named.lower()) or people.by_name(named)
+    person = people.by_id(id_or_name.lower()) or people.by_name(id_or_name)
     if person is None:
-        raise missing("user", Key.by_name(named))
+        raise missing("user", Key.by_name(id_or_name))
     return person

@@ -64,18 +64,18 @@ def list_notifications(
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     place, visibility = _parse_cursor(after) if after else None, _sight(sender, parts)
 
-    def read(last: InboxEntry | None, most: int) -> BoundedList[InboxEntry]:
+    def read(last: InboxEntry | None, count: int) -> BoundedList[InboxEntry]:
         after = InboxCursor(read=last.read, log_offset=last.log_offset) if last else place
-        return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
+        return parts.inbox.page(owner, now_ms, limit=count, after=after, unread_only=unread)
 
     page = visible_page(read, lambda some: _as_shown(visibility, some), limit)
     unread_count, total = _counts(owner, now_ms, visibility, parts)
     paging: Document = {"total": unread_count if unread else total}
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
-    shown = [entry_on_wire(entry) for entry in page.entries]
+    entries = [entry_on_wire(entry) for entry in page.entries]
     counts = {"unread": unread_count, "total": total}
-    return answer({"data": shown, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
+    return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
 
 @router.put("/read")
@@ -112,15 +112,15 @@ async def stream(
     """
     yield ServerSentEvent(comment="open", retry=_RECONNECT_AFTER_MS)
     with ending_with_the_store():
-        seen = _parse_position(last_event_id)
-        if seen is not None and not await run_in_threadpool(parts.log.holds, seen):
-            seen = (await run_in_threadpool(parts.inbox.reach)).newest
-            yield ServerSentEvent(data={"streamFrom": _event_id(seen)}, event="reset", id=_event_id(seen))
-        async for entry in parts.streams.listen(owner, seen.offset if seen else None, session):
-            shown = await run_in_threadpool(_shown, session.actor, entry, parts)
-            if shown is not None:
+        last_seen = _parse_position(last_event_id)
+        if last_seen is not None and not await run_in_threadpool(parts.log.holds, last_seen):
+            last_seen = (await run_in_threadpool(parts.inbox.reach)).newest
+            yield ServerSentEvent(data={"streamFrom": _event_id(last_seen)}, event="reset", id=_event_id(last_seen))
+        async for entry in parts.streams.listen(owner, last_seen.offset if last_seen else None, session):
+            visible = await run_in_threadpool(_entry_in_sight, session.actor, entry, parts)
+            if visible is not None:
                 position = LogPosition(entry.log_offset, entry.event.id)
-                yield ServerSentEvent(data=entry_on_wire(shown), event="notification", id=_event_id(position))
+                yield ServerSentEvent(data=entry_on_wire(visible), event="notification", id=_event_id(position))
 
 
 def entry_on_wire(entry: InboxEntry) -> Document:
@@ -156,16 +156,16 @@ def _counts(owner: str, now_ms: int, visibility: Visibility, parts: Parts) -> tu
     return sum(one is not None and not one.read for one in entries), sum(one is not None for one in entries)
 
 
-def _shown(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
+def _entry_in_sight(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
     """Return the visible part of an entry: permissions may have changed since the notification."""
-    (shown,) = _as_shown(_sight(sender, parts), [entry])
-    return shown
+    (visible,) = _as_shown(_sight(sender, parts), [entry])
+    return visible
 
 
 def _as_shown(visibility: Visibility, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
     """Return what may be shown of each entry: the event, and the reasons."""
-    shown = as_shown(visibility, entries)
-    return [None if one is None else replace(one, reasons=visibility.reasons(one.reasons)) for one in shown]
+    visible = as_shown(visibility, entries)
+    return [None if one is None else replace(one, reasons=visibility.reasons(one.reasons)) for one in visible]
 
 
 def _sight(sender: Actor, parts: Parts) -> Visibility:

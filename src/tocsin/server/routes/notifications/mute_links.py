@@ -31,19 +31,19 @@ _PAGE = (
 @router.get("/mute/{token}", response_class=HTMLResponse)
 def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm muting."""
-    link, _ = _found(token, parts)
+    link, _ = _link_and_mute(token, parts)
     return HTMLResponse(_PAGE.format(effect=effect_of(link)), headers=GUARDS)
 
 
 @router.post("/mute/{token}")
 def mute(token: Token, parts: PartsHere) -> Response:
     """Mute the asset of a message for its recipient, for a day from the message on."""
-    link, wanted = _found(token, parts)
-    parts.alert_stores.mutes.put(wanted)
+    link, new_mute = _link_and_mute(token, parts)
+    parts.alert_stores.mutes.put(new_mute)
     return answer({"muted": True, "until": link.until_ms})
 
 
-def _found(token: str, parts: Parts) -> tuple[MuteLink, Mute]:
+def _link_and_mute(token: str, parts: Parts) -> tuple[MuteLink, Mute]:
     """Return what a token asks for, and the mute that does it."""
     link = request_of(token, parts.alert_stores.unsubscribe_key, parts.clock.now_ms())
     record = parts.alert_stores.records.by_id([link.notification_id]).get(link.notification_id) if link else None

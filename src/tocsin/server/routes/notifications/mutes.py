@@ -17,10 +17,10 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
-from tocsin.server.access.permissions import seen
+from tocsin.server.access.permissions import visible_references
 from tocsin.server.http.errors import describe_validation
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 from tocsin.server.routes.notifications.inbox import own_inbox
 
 _ALERT = "eventsubscription"
@@ -46,27 +46,27 @@ def list_mutes(owner: Owner, caller: Asked) -> Response:
     """Return a user's active mutes, newest first."""
     mutes = caller.parts.alert_stores.mutes.of(owner, caller.parts.clock.now_ms())
     names = _names(mutes, caller)
-    return answer({"data": [_shown(one, names) for one in mutes], "paging": {"total": len(mutes)}})
+    return answer({"data": [_mute_json(one, names) for one in mutes], "paging": {"total": len(mutes)}})
 
 
 @router.put("")
 def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Mute an alert or an asset, on one channel or all, until a time or forever."""
-    asked = _asked(body)
+    request = _parse_request(body)
     now_ms = caller.parts.clock.now_ms()
-    if asked.until is not None and asked.until <= now_ms:
+    if request.until is not None and request.until <= now_ms:
         raise InvalidInput("must not be in the past", field="until")
-    type_name = _ALERT if asked.kind is MuteKind.ALERT else asked.type or "table"
+    type_name = _ALERT if request.kind is MuteKind.ALERT else request.type or "table"
     if type_name not in ENTITY_TYPES:
         raise InvalidInput(f"{type_name!r} is not a type of asset", field="type")
-    document = found(ENTITY_TYPES[type_name], Key.by_id(str(asked.id)), caller)
-    until_ms = FOR_GOOD_MS if asked.until is None else asked.until
-    one = Mute(owner, asked.kind, document["id"], asked.channel or "", now_ms, until_ms)
-    caller.parts.alert_stores.mutes.put(one)
-    return answer(_shown(one, {one.about_id: document}))
+    document = visible_document(ENTITY_TYPES[type_name], Key.by_id(str(request.id)), caller)
+    until_ms = FOR_GOOD_MS if request.until is None else request.until
+    mute = Mute(owner, request.kind, document["id"], request.channel or "", now_ms, until_ms)
+    caller.parts.alert_stores.mutes.put(mute)
+    return answer(_mute_json(mute, {mute.about_id: document}))
 
 
-def _asked(body: Document) -> MuteRequest:
+def _parse_request(body: Document) -> MuteRequest:
     try:
         return MuteRequest.model_validate(body)
     except ValidationError as error:
@@ -84,18 +84,18 @@ def delete_mute(owner: Owner, about_id: PathId, caller: Asked) -> Response:
 def _names(mutes: list[Mute], caller: Caller) -> dict[str, Document]:
     """Return the names of what is muted, is still there, and may be seen."""
     references = caller.parts.alert_stores.mutes.references([one.about_id for one in mutes])
-    return {one["id"]: one for one in seen(caller, references)}
+    return {one["id"]: one for one in visible_references(caller, references)}
 
 
-def _shown(one: Mute, names: dict[str, Document]) -> Document:
-    named = names.get(one.about_id, {})
+def _mute_json(mute: Mute, names: dict[str, Document]) -> Document:
+    document = names.get(mute.about_id, {})
     return {
-        "kind": one.kind.value,
-        "id": one.about_id,
-        "name": named.get("displayName") or named.get("name"),
-        "fullyQualifiedName": named.get("fullyQualifiedName"),
-        "channel": one.channel or None,
-        "since": one.since_ms,
-        "until": None if one.until_ms >= FOR_GOOD_MS else one.until_ms,
-        "unsubscribed": one.unsubscribed,
+        "kind": mute.kind.value,
+        "id": mute.about_id,
+        "name": document.get("displayName") or document.get("name"),
+        "fullyQualifiedName": document.get("fullyQualifiedName"),
+        "channel": mute.channel or None,
+        "since": mute.since_ms,
+        "until": None if mute.until_ms >= FOR_GOOD_MS else mute.until_ms,
+        "unsubscribed": mute.unsubscribed,
     }

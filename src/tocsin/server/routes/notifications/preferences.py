@@ -34,26 +34,26 @@ def read_preferences(owner: Owner, caller: Asked) -> Response:
 @router.put("")
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Replace a user's notification preferences; what is left out becomes the default."""
-    asked = _asked(body)
-    caller.parts.alert_stores.preferences.put(owner, asked, now_ms=caller.parts.clock.now_ms())
-    return answer(asked.to_wire())
+    preferences = _parse_preferences(body)
+    caller.parts.alert_stores.preferences.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
+    return answer(preferences.to_wire())
 
 
-def _asked(body: Document) -> Preferences:
+def _parse_preferences(body: Document) -> Preferences:
     try:
-        asked = Preferences.model_validate(body)
+        preferences = Preferences.model_validate(body)
     except ValidationError as error:
         raise InvalidInput(describe_validation(error.errors())) from error
     try:
-        zone_of(Trigger(timezone=asked.timezone))
+        zone_of(Trigger(timezone=preferences.timezone))
     except InvalidInput as error:
         raise InvalidInput(error.message, field="timezone") from error
-    for name in asked.categories:
+    for name in preferences.categories:
         if name not in KNOWN_CATEGORIES:
-            known = ", ".join(KNOWN_CATEGORIES)
-            said = f"{name!r} is not a category of changes ({known}){hint(name, KNOWN_CATEGORIES)}"
-            raise InvalidInput(said, field=f"categories.{name}")
-    quiet = asked.quiet_hours
+            valid_categories = ", ".join(KNOWN_CATEGORIES)
+            message = f"{name!r} is not a category of changes ({valid_categories}){hint(name, KNOWN_CATEGORIES)}"
+            raise InvalidInput(message, field=f"categories.{name}")
+    quiet = preferences.quiet_hours
     if quiet is not None and quiet.start == quiet.end:
         raise InvalidInput("must differ from start", field="quietHours.end")
-    return asked
+    return preferences

@@ -34,13 +34,13 @@ async def take_interaction(
     """Take what Slack sends when somebody presses a button of a bot's message (``payload``), signed by Slack."""
     press = press_in(body)
     button = await run_in_threadpool(pressed_button, press, Signed(body, timestamp, signature), parts)
-    says = await _pressed(press, button, parts, parts.settings.public_url or address_of(request))
-    taken = answer({})
-    taken.background = BackgroundTask(_reply, press.response_url, says, parts)
-    return taken
+    says = await _press(press, button, parts, parts.settings.public_url or address_of(request))
+    response = answer({})
+    response.background = BackgroundTask(_reply, press.response_url, says, parts)
+    return response
 
 
-async def _pressed(press: Press, button: SlackButton, parts: Parts, root: str) -> str:
+async def _press(press: Press, button: SlackButton, parts: Parts, root: str) -> str:
     from tocsin.flow.send.channels.slack.api import SlackCall  # the libraries of HTTP, where they are needed
     from tocsin.flow.send.channels.slack.replies import replies_of
 

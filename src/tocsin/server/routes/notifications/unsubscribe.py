@@ -67,7 +67,7 @@ def _who(notification: Notification, reason: Reason) -> str:
 def _notifications(token: str, parts: Parts) -> list[Notification]:
     """Return the notifications of the mail, which only its recipient can name by its token."""
     notification_id = notification_of(token, parts.alert_stores.unsubscribe_key)
-    found = parts.alert_stores.records.of_same_message(notification_id) if notification_id else []
-    if not found:
+    records = parts.alert_stores.records.of_same_message(notification_id) if notification_id else []
+    if not records:
         raise NotFound("This link is invalid, or its subject was deleted.")
-    return [one.notification for one in found]
+    return [one.notification for one in records]

@@ -29,7 +29,7 @@ from tocsin.model.notification import NAMESPACE
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.store.cursors import ReportPage
@@ -48,7 +48,7 @@ of_types = APIRouter(prefix="/entity/profiles", tags=["profiles"])
 def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add profiles of a table: ``tableProfile``, lists ``columnProfile`` and ``systemProfile``."""
     key = Key.by_id(str(table_id))
-    permitted("table", key, caller, Operation.EDIT_DATA_PROFILE)
+    permitted_document("table", key, caller, Operation.EDIT_DATA_PROFILE)
 
     def work(record: Record, table: Stored) -> Written:
         return put_profile(record, table, body)
@@ -61,40 +61,40 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 @router.get("/{fqn}/tableProfile/latest")
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return a table with its latest table and column profiles, masked."""
-    table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    own = caller.parts.observations.latest([table["id"]], TABLE_PROFILE)
+    table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    table_profiles = caller.parts.observations.latest([table["id"]], TABLE_PROFILE)
     profiles = caller.parts.observations.latest_by_part(table["id"], COLUMN_PROFILE)
     masked = masked_columns(table, masked_tags_for(caller, table))
-    seen = {path: masked_profile(one) if path in masked else one for path, one in profiles.items()}
-    view = past(_TABLE, table, caller) | {"columns": _with_profiles(table.get("columns") or [], seen, "")}
-    return answer(view | ({FIELD: own[table["id"]]} if own else {}))
+    column_profiles = {path: masked_profile(one) if path in masked else one for path, one in profiles.items()}
+    view = past(_TABLE, table, caller) | {"columns": _with_profiles(table.get("columns") or [], column_profiles, "")}
+    return answer(view | ({FIELD: table_profiles[table["id"]]} if table_profiles else {}))
 
 
 @router.get("/{fqn}/tableProfile")
 def list_of_table(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of a table in a time range, newest first."""
-    table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    return paged(caller.parts.observations.page(table["id"], TABLE_PROFILE, window))
+    table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    return page_answer(caller.parts.observations.page(table["id"], TABLE_PROFILE, window))
 
 
 @router.get("/{fqn}/columnProfile")
 def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of a column in a time range, newest first, masked."""
     table_fqn, column = _column(fqn)
-    table = permitted("table", Key.by_name(table_fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    table = permitted_document("table", Key.by_name(table_fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
     page = caller.parts.observations.page(table["id"], COLUMN_PROFILE, window, part=column)
     if not page.total and f"{table_fqn}.{column}" not in column_fqns("table", table_fqn, table):
         raise NotFound(f"table {table_fqn} has no column {column}")
     if column in masked_columns(table, masked_tags_for(caller, table)):
         page = ReportPage([masked_profile(one) for one in page.documents], page.total, page.after)
-    return paged(page)
+    return page_answer(page)
 
 
 @router.get("/{fqn}/systemProfile")
 def list_of_statements(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of statements that changed a table in a time range, newest first."""
-    table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    return paged(caller.parts.observations.page(table["id"], SYSTEM_PROFILE, window))
+    table = permitted_document("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    return page_answer(caller.parts.observations.page(table["id"], SYSTEM_PROFILE, window))
 
 
 @of_types.get("/{entity_type}")
@@ -110,7 +110,7 @@ def list_of_type(
     page = caller.parts.observations.across.page(
         entity_type, kinds, window, scope_on(caller, entity_type, Operation.VIEW_DATA_PROFILE)
     )
-    masked = {one.entity["id"]: _masked(one.entity, caller) for one in page.reports if one.kind == COLUMN_PROFILE}
+    masked = {one.entity["id"]: _masked_paths(one.entity, caller) for one in page.reports if one.kind == COLUMN_PROFILE}
     data = [_with_table(one, masked.get(one.entity["id"], frozenset())) for one in page.reports]
     return answer({"data": data, "paging": {"total": page.total, "before": None, "after": page.after}})
 
@@ -120,7 +120,7 @@ def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
     """Delete a profile of a table, a column (by its FQN) or statements."""
     table_fqn, column = _column(fqn) if of == "column" else (fqn, "")
     key = Key.by_name(table_fqn)
-    permitted("table", key, caller, Operation.EDIT_DATA_PROFILE)
+    permitted_document("table", key, caller, Operation.EDIT_DATA_PROFILE)
 
     def work(record: Record, table: Stored) -> Written:
         return remove_profile(record, table, KINDS[of], timestamp, column=column)
@@ -129,20 +129,20 @@ def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
     return answer(past(_TABLE, written.document, caller))
 
 
-def _masked(table: Document, caller: Caller) -> frozenset[str]:
+def _masked_paths(table: Document, caller: Caller) -> frozenset[str]:
     """Return the paths of the columns of a table whose values the caller may not see."""
     tags = masked_tags_for(caller, table)
     return masked_columns(caller.parts.catalogue.get("table", Key.by_id(table["id"]), "all"), tags) if tags else tags
 
 
-def _with_table(found: FoundReport, masked: frozenset[str]) -> Document:
-    profile, table_id = found.document, found.entity["id"]
-    is_masked = found.kind == COLUMN_PROFILE and found.part in masked
+def _with_table(report: FoundReport, masked: frozenset[str]) -> Document:
+    profile, table_id = report.document, report.entity["id"]
+    is_masked = report.kind == COLUMN_PROFILE and report.part in masked
     return {
-        "id": str(uuid5(NAMESPACE, f"{table_id}|{found.kind}|{found.part}|{profile['timestamp']}")),
-        "entityReference": found.entity,
+        "id": str(uuid5(NAMESPACE, f"{table_id}|{report.kind}|{report.part}|{profile['timestamp']}")),
+        "entityReference": report.entity,
         "timestamp": profile["timestamp"],
-        "profileType": _OF_KIND[found.kind],
+        "profileType": _OF_KIND[report.kind],
         "profileData": masked_profile(profile) if is_masked else profile,
     }
 

@@ -13,7 +13,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.routes.people.followers import event_of
 
@@ -49,11 +49,11 @@ def add_used_by(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
 @router.post("/queryCostRecord", status_code=201)
 def add_cost(body: DocumentBody, caller: Asked) -> Response:
     """Set the cost of a query at a moment: ``queryReference``, ``timestamp`` (ms), ``cost`` and ``count``."""
-    key, given = check_cost(body)
-    permitted(_QUERY.name, key, caller, Operation.EDIT_USAGE)
+    key, cost = check_cost(body)
+    permitted_document(_QUERY.name, key, caller, Operation.EDIT_USAGE)
 
     def work(record: Record, query: Stored) -> Written:
-        return put_cost(record, query, given)
+        return put_cost(record, query, cost)
 
     return answer(caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor).document, 201)
 
@@ -61,13 +61,13 @@ def add_cost(body: DocumentBody, caller: Asked) -> Response:
 @router.get(f"/{_QUERY.collection}/{{query_id}}/costs")
 def list_costs(query_id: PathId, caller: Asked, window: WindowAsked) -> Response:
     """Return the costs of a query in a time range, newest first."""
-    query = permitted(_QUERY.name, Key.by_id(str(query_id)), caller, Operation.VIEW_USAGE, include="all")
-    return paged(caller.parts.observations.page(query["id"], KIND, window))
+    query = permitted_document(_QUERY.name, Key.by_id(str(query_id)), caller, Operation.VIEW_USAGE, include="all")
+    return page_answer(caller.parts.observations.page(query["id"], KIND, window))
 
 
 def _change(query_id: str, field: str, body: object, caller: Caller, *, belongs: bool = True) -> Response:
     key = Key.by_id(query_id)
-    permitted(_QUERY.name, key, caller, Operation.EDIT_ALL)
+    permitted_document(_QUERY.name, key, caller, Operation.EDIT_ALL)
 
     def work(record: Record, query: Stored) -> Written:
         return used(record, query, field, body, belongs=belongs)

@@ -13,7 +13,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.store.cursors import ReportWindow
@@ -26,7 +26,7 @@ router = APIRouter(tags=["runs"])
 @router.put("/pipelines/{fqn}/status")
 def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of a pipeline: at least ``timestamp`` (ms) and ``executionStatus``."""
-    permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
+    permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
     written = caller.parts.writes.add_pipeline_status(fqn, body, actor=caller.actor)
     return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
@@ -35,7 +35,7 @@ def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
 def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
     """Report many runs (list or ``{"pipelineStatus": […]}``); one event per new or changed run."""
     statuses = body.get("pipelineStatus", body.get("statuses")) if isinstance(body, dict) else body
-    permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
+    permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
 
     def work(record: Record, pipeline: Stored) -> Written:
         return add_runs(record, pipeline, statuses)
@@ -53,7 +53,7 @@ def list_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response
 @router.delete("/pipelines/{fqn}/status/{timestamp}")
 def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     """Delete the run of a time."""
-    permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
+    permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
 
     def work(record: Record, pipeline: Stored) -> Written:
         return remove_run(record, pipeline, timestamp)
@@ -66,7 +66,7 @@ def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
 def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of an ingestion pipeline: at least ``runId`` and ``pipelineState``."""
     row = ENTITY_TYPES["ingestionPipeline"]
-    permitted(row.name, Key.by_name(fqn), caller, Operation.EDIT_INGESTION_PIPELINE_STATUS)
+    permitted_document(row.name, Key.by_name(fqn), caller, Operation.EDIT_INGESTION_PIPELINE_STATUS)
 
     def work(record: Record, pipeline: Stored) -> Written:
         return add_run(record, pipeline, body)
@@ -84,7 +84,7 @@ def list_ingestion_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -
 @router.get("/services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}")
 def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Response:
     """Return one run of an ingestion pipeline; 204 for one that has not reported yet, which clients ask first."""
-    pipeline = permitted("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
+    pipeline = permitted_document("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
     if "\0" in run_id:
         raise InvalidInput("a run id cannot contain a NUL character", field="run_id")
     page = caller.parts.observations.page(
@@ -96,5 +96,5 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
 
 
 def _runs(entity_type: str, fqn: str, caller: Caller, window: ReportWindow) -> Response:
-    pipeline = permitted(entity_type, Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
-    return paged(caller.parts.observations.page(pipeline["id"], REPORTS[entity_type].name, window))
+    pipeline = permitted_document(entity_type, Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
+    return page_answer(caller.parts.observations.page(pipeline["id"], REPORTS[entity_type].name, window))

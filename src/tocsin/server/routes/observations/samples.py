@@ -30,8 +30,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
-from tocsin.server.entities.included_fields import included
-from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.included_fields import included_values
+from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
 
@@ -43,8 +43,8 @@ of_asset = APIRouter(tags=["samples"])
 @of_asset.put("/{entity_id}/sampleData")
 def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set sample data: ``columns`` and ``rows`` (table, container) or ``messages`` (topic, search index)."""
-    key = _sampled(row, entity_id)
-    permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
+    key = _key_of(row, entity_id)
+    permitted_document(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
 
     def work(record: Record, asset: Stored) -> Written:
         return put_sample(record, asset, body)
@@ -56,15 +56,15 @@ def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Respo
 @of_asset.get("/{entity_id}/sampleData")
 def read(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Return a table, container, topic or search index with its sample data, masked."""
-    document = permitted(row.name, _sampled(row, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
+    document = permitted_document(row.name, _key_of(row, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
     return _with_sample(row, document, caller)
 
 
 @of_asset.delete("/{entity_id}/sampleData")
 def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Delete the sample data."""
-    key = _sampled(row, entity_id)
-    permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
+    key = _key_of(row, entity_id)
+    permitted_document(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
     written = caller.parts.writes.on_entity(row.name, key, remove_sample, actor=caller.actor)
     return answer(past(row, written.document, caller))
 
@@ -73,7 +73,7 @@ def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
 def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
     """Set rows that failed a test: ``columns`` and ``rows``; ``validate=false`` allows any columns."""
     key = Key.by_id(str(case_id))
-    permitted("testCase", key, caller, Operation.EDIT_TESTS)
+    permitted_document("testCase", key, caller, Operation.EDIT_TESTS)
 
     def work(record: Record, case: Stored) -> Written:
         return put_failed_rows(record, case, body, validate=validate)
@@ -86,7 +86,7 @@ def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: 
 @router.get("/dataQuality/testCases/{case_id}/failedRowsSample")
 def read_failed(case_id: PathId, caller: Asked) -> Response:
     """Return the rows that failed a test, masked."""
-    case = permitted("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
+    case = permitted_document("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
     return answer(_failed_rows(case, caller).get(FAILED_ROWS, {"columns": [], "rows": []}))
 
 
@@ -94,7 +94,7 @@ def read_failed(case_id: PathId, caller: Asked) -> Response:
 def delete_failed(case_id: PathId, caller: Asked) -> Response:
     """Delete the rows that failed a test."""
     key = Key.by_id(str(case_id))
-    permitted("testCase", key, caller, Operation.EDIT_TESTS)
+    permitted_document("testCase", key, caller, Operation.EDIT_TESTS)
     written = caller.parts.writes.on_entity("testCase", key, remove_failed_rows, actor=caller.actor)
     return answer(past(ENTITY_TYPES["testCase"], written.document, caller))
 
@@ -103,17 +103,17 @@ def delete_failed(case_id: PathId, caller: Asked) -> Response:
 def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
     """Set the query (plain text or JSON string) that shows the failing rows."""
     row, key = ENTITY_TYPES["testCase"], Key.by_id(str(case_id))
-    permitted(row.name, key, caller, Operation.EDIT_TESTS)
+    permitted_document(row.name, key, caller, Operation.EDIT_TESTS)
 
     def work(record: Record, case: Stored) -> Written:
         return put_query(record, case, query)
 
     written = caller.parts.writes.on_entity(row.name, key, work, actor=caller.actor)
-    (details,) = included(row, [written.document], caller.parts, frozenset({QUERY}))
+    (details,) = included_values(row, [written.document], caller.parts, frozenset({QUERY}))
     return answer(past(row, written.document, caller) | details)
 
 
-def _sampled(row: EntityType, entity_id: UUID) -> Key:
+def _key_of(row: EntityType, entity_id: UUID) -> Key:
     if row.name not in FORMS:
         raise NotFound(f"{with_article(row.name)} has no sample data; valid types: {', '.join(FORMS)}")
     return Key.by_id(str(entity_id))

@@ -21,8 +21,8 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.server.entities.included_fields import included, observed
-from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.included_fields import included_values, pipeline_observability
+from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 
@@ -35,91 +35,93 @@ router = APIRouter(prefix="/tables/{table_id}", tags=["tables"])
 @router.put("/joins")
 def joins(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add joins of a table's columns on a day (``startDate``) within the last 30."""
-    return _answered(table_id, caller, Operation.EDIT_ALL, ("joins", lambda record, one: put_joins(record, one, body)))
+    return _do_on_table(
+        table_id, caller, Operation.EDIT_ALL, ("joins", lambda record, one: put_joins(record, one, body))
+    )
 
 
 @router.put("/dataModel")
 def model(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the data model of a table; its owners, tags and columns fill missing ones."""
-    return _answered(table_id, caller, Operation.EDIT_ALL, ("", lambda record, one: put_model(record, one, body)))
+    return _do_on_table(table_id, caller, Operation.EDIT_ALL, ("", lambda record, one: put_model(record, one, body)))
 
 
 @router.put("/tableProfilerConfig")
 def config(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Set the profiler configuration of a table."""
     work = ("tableProfilerConfig", lambda record, one: put_config(record, one, body))
-    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.get("/tableProfilerConfig")
 def read_config(table_id: PathId, caller: Asked) -> Response:
     """Return a table with its profiler configuration."""
-    document = permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
-    (details,) = included(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
+    document = permitted_document("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
+    (details,) = included_values(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
     return answer(past(_TABLE, document, caller) | details)
 
 
 @router.delete("/tableProfilerConfig")
 def delete_config(table_id: PathId, caller: Asked) -> Response:
     """Delete the profiler configuration of a table."""
-    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, ("", remove_config))
+    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, ("", remove_config))
 
 
 @router.put("/customMetric")
 def metric(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add or replace a custom metric (``name``, ``expression``) of a table or its column ``columnName``."""
     work = ("customMetrics", lambda record, one: put_metric(record, one, body))
-    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.delete("/customMetric/{name}")
 def delete_metric(table_id: PathId, name: PathText, caller: Asked) -> Response:
     """Delete a custom metric of a table."""
     work = ("customMetrics", lambda record, one: remove_metric(record, one, name))
-    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.delete("/customMetric/{column}/{name}")
 def delete_column_metric(table_id: PathId, column: PathText, name: PathText, caller: Asked) -> Response:
     """Delete a custom metric of a column."""
     work = ("customMetrics", lambda record, one: remove_metric(record, one, name, column=column))
-    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+    return _do_on_table(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.put("/pipelineObservability")
 def observability(table_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Set what is known of pipelines of a table (a list): schedule, last run, average run time; others stay."""
-    return _observed(table_id, caller, lambda record, one: put_entries(record, one, body))
+    return _put_observability(table_id, caller, lambda record, one: put_entries(record, one, body))
 
 
 @router.put("/pipelineObservability/{pipeline}")
 def observability_of_one(table_id: PathId, pipeline: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Set what is known of one pipeline of a table, by the pipeline's FQN."""
-    return _observed(table_id, caller, lambda record, one: put_entry(record, one, pipeline, body))
+    return _put_observability(table_id, caller, lambda record, one: put_entry(record, one, pipeline, body))
 
 
 @router.get("/pipelineObservability")
 def read_observability(table_id: PathId, caller: Asked) -> Response:
     """Return a table with what is known of its pipelines."""
-    return _with_pipelines(permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_BASIC), caller)
+    return _with_pipelines(permitted_document("table", Key.by_id(str(table_id)), caller, Operation.VIEW_BASIC), caller)
 
 
-def _observed(table_id: UUID, caller: Caller, work: Work) -> Response:
+def _put_observability(table_id: UUID, caller: Caller, work: Work) -> Response:
     key = Key.by_id(str(table_id))
-    permitted("table", key, caller, Operation.EDIT_ALL)
+    permitted_document("table", key, caller, Operation.EDIT_ALL)
     return _with_pipelines(caller.parts.writes.on_entity("table", key, work, actor=caller.actor).document, caller)
 
 
 def _with_pipelines(table: Document, caller: Caller) -> Response:
-    runs = observed(caller.parts, [table], caller.visibility).get(table["id"], [])
+    runs = pipeline_observability(caller.parts, [table], caller.visibility).get(table["id"], [])
     return answer(past(_TABLE, table, caller) | {OBSERVABILITY: runs})
 
 
-def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[str, Work]) -> Response:
+def _do_on_table(table_id: UUID, caller: Caller, operation: Operation, work: tuple[str, Work]) -> Response:
     """Do the work on a table and return it with the field that the work is about."""
     field, step = work
     key = Key.by_id(str(table_id))
-    permitted("table", key, caller, operation)
+    permitted_document("table", key, caller, operation)
     written = caller.parts.writes.on_entity("table", key, step, actor=caller.actor)
-    (details,) = included(_TABLE, [written.document], caller.parts, frozenset({field}))
+    (details,) = included_values(_TABLE, [written.document], caller.parts, frozenset({field}))
     return answer(past(_TABLE, written.document, caller) | caller.visibility.trimmed([details])[0])

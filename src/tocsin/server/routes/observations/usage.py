@@ -17,8 +17,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require_apart
-from tocsin.server.entities.reports import permitted
-from tocsin.server.entities.response import addressed
+from tocsin.server.entities.reports import permitted_document
+from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.routes.people.followers import event_of
 
@@ -87,7 +87,7 @@ def today(caller: Caller) -> int:
 
 def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: bool) -> Response:
     row = ENTITY_TYPES[_type_of(entity_type, USED_TYPES, "reported")]
-    permitted(row.name, key, caller, Operation.EDIT_USAGE)
+    permitted_document(row.name, key, caller, Operation.EDIT_USAGE)
 
     def work(record: Record, used: Stored) -> Written:
         return report_usage(record, used, body, add=add)
@@ -96,22 +96,22 @@ def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: 
     return answer(event_of(row, written, caller), 201)
 
 
-def _read(entity_type: str, key: Key, caller: Caller, asked: tuple[str | None, int]) -> Response:
+def _read(entity_type: str, key: Key, caller: Caller, period: tuple[str | None, int]) -> Response:
     if "usageSummary" not in (ENTITY_TYPES[entity_type].keys if entity_type in ENTITY_TYPES else ()):
         raise InvalidInput(f"usage of {with_article(entity_type)} cannot be reported", field="entityType")
-    document = permitted(entity_type, key, caller, Operation.VIEW_USAGE)
+    document = permitted_document(entity_type, key, caller, Operation.VIEW_USAGE)
     reference = caller.parts.catalogue.reference(entity_type, Key.by_id(document["id"])) or {}
-    date, days = asked
+    date, days = period
     day = day_number(date or day_text(today(caller)))
     usage = caller.parts.usage.of(document["id"], day, days)
-    return answer({"entity": addressed(reference, caller.root), "usage": usage})
+    return answer({"entity": with_address(reference, caller.root), "usage": usage})
 
 
-def _type_of(name: str, types: Sequence[str], done: str) -> str:
+def _type_of(name: str, types: Sequence[str], participle: str) -> str:
     """Return the name of a type as it is written here; upstream's client writes some of them in lower case."""
-    found = next((one for one in types if one.lower() == name.lower()), None)
-    if found is None:
+    type_name = next((one for one in types if one.lower() == name.lower()), None)
+    if type_name is None:
         raise InvalidInput(
-            f"usage of {with_article(name)} cannot be {done}; valid types: {', '.join(types)}", field="entityType"
+            f"usage of {with_article(name)} cannot be {participle}; valid types: {', '.join(types)}", field="entityType"
         )
-    return found
+    return type_name

@@ -18,11 +18,11 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Written
-from tocsin.server.access.permissions import seen
+from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.response import addressed
+from tocsin.server.entities.response import with_address
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
-from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.entities.crud import visible_document
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""
@@ -36,15 +36,15 @@ router = APIRouter(tags=["followers"])
 @of_asset.get("")
 def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Return the followers of an asset, as ``data`` and as ``followers``."""
-    found(row, Key.by_id(str(entity_id)), caller, include="all")
-    users = [addressed(user, caller.root) for user in caller.parts.catalogue.followers(str(entity_id))]
+    visible_document(row, Key.by_id(str(entity_id)), caller, include="all")
+    users = [with_address(user, caller.root) for user in caller.parts.catalogue.followers(str(entity_id))]
     return answer({"entityType": row.name, "entityId": str(entity_id), "followers": users, "data": users})
 
 
 @of_asset.put("")
 def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add the user whose id is the body (a JSON string) as a follower."""
-    found(row, Key.by_id(str(entity_id)), caller)
+    visible_document(row, Key.by_id(str(entity_id)), caller)
     try:
         user_id = UUID(body) if isinstance(body, str) else None
     except ValueError:
@@ -63,7 +63,7 @@ def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Respo
 @of_asset.delete("/{user_id}")
 def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back."""
-    found(row, Key.by_id(str(entity_id)), caller, include="all")
+    visible_document(row, Key.by_id(str(entity_id)), caller, include="all")
     _check_oneself(str(user_id), caller)
     written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
     return answer(event_of(row, written, caller))
@@ -77,14 +77,14 @@ def list_follows(
     if caller.parts.people.by_id(str(user_id)) is None:
         raise NotFound(f"user {user_id} not found")
     groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_followable}
-    asked = [name.strip() for name in (fields or "").split(",") if name.strip()]
-    if unknown := [name for name in asked if name not in groups]:
+    group_names = [name.strip() for name in (fields or "").split(",") if name.strip()]
+    if unknown := [name for name in group_names if name not in groups]:
         raise InvalidInput(f"{unknown[0]!r} cannot be followed; valid types: {', '.join(groups)}", field="fields")
-    grouped: dict[str, list[Document]] = {name: [] for name in asked}
-    for reference in seen(caller, caller.parts.catalogue.follows(str(user_id))):
+    grouped: dict[str, list[Document]] = {name: [] for name in group_names}
+    for reference in visible_references(caller, caller.parts.catalogue.follows(str(user_id))):
         name = _group(ENTITY_TYPES[reference["type"]])
-        if not asked or name in grouped:
-            grouped.setdefault(name, []).append(addressed(reference, caller.root))
+        if not group_names or name in grouped:
+            grouped.setdefault(name, []).append(with_address(reference, caller.root))
     return answer(grouped)
 
 
@@ -118,7 +118,7 @@ def _target(reference: object) -> tuple[EntityType, str]:
 
 
 def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
-    found(row, Key.by_id(entity_id), caller)
+    visible_document(row, Key.by_id(entity_id), caller)
     _check_oneself(user_id, caller)
     _check_may_view(row, entity_id, user_id, caller)
     return caller.parts.writes.follow(row.name, entity_id, user_id, actor=caller.actor)

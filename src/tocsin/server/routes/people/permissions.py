@@ -38,7 +38,7 @@ router = APIRouter(prefix="/permissions", tags=["permissions"])
 def list_permissions(caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for every type; administrators: those of ``user``."""
     permissions = _permissions(caller, user)
-    return _listed(permissions)
+    return _list_answer(permissions)
 
 
 @router.get("/policies")
@@ -47,14 +47,14 @@ def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_00
     names = [one.strip() for one in ids.split(",") if one.strip()]
     if not names or len(names) > MOST_POLICIES:
         raise InvalidInput(f"must be a list of 1 to {MOST_POLICIES} policy ids", field="ids")
-    found = [_policy(one, caller) for one in names]
-    return _listed(Permissions(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in found))))
+    policies = [_policy(one, caller) for one in names]
+    return _list_answer(Permissions(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in policies))))
 
 
 @router.get("/{resource}")
 def read_permissions(resource: Resource, caller: Asked, *, user: User = None) -> Response:
     """Return one's permissions for a type."""
-    return answer(resource_permission(_permissions(caller, user), _known(resource)))
+    return answer(resource_permission(_permissions(caller, user), _existing_resource(resource)))
 
 
 @router.get("/{resource}/name/{fqn}")
@@ -80,9 +80,9 @@ def _of_entity(resource: str, key: Key, caller: Caller, user: str | None) -> Res
     return answer(resource_permission(permissions, row.name, document))
 
 
-def _listed(permissions: Permissions) -> Response:
-    found: list[Document] = [resource_permission(permissions, resource) for resource in sorted(RESOURCES)]
-    return answer({"data": found, "paging": {"total": len(found)}})
+def _list_answer(permissions: Permissions) -> Response:
+    documents: list[Document] = [resource_permission(permissions, resource) for resource in sorted(RESOURCES)]
+    return answer({"data": documents, "paging": {"total": len(documents)}})
 
 
 def _permissions(caller: Caller, user: str | None) -> Permissions:
@@ -96,17 +96,17 @@ def _permissions(caller: Caller, user: str | None) -> Permissions:
     return caller.policies.of(person.id)
 
 
-def _policy(given: str, caller: Caller) -> Document:
+def _policy(text: str, caller: Caller) -> Document:
     try:
-        policy_id = str(UUID(given))
+        policy_id = str(UUID(text))
     except ValueError as error:
-        raise InvalidInput(f"{given!r} is not an id", field="ids") from error
+        raise InvalidInput(f"{text!r} is not an id", field="ids") from error
     document = caller.parts.catalogue.get("policy", Key.by_id(policy_id))
     require(caller, Operation.VIEW_BASIC, ENTITY_TYPES["policy"], document)
     return document
 
 
-def _known(resource: str) -> str:
+def _existing_resource(resource: str) -> str:
     if resource not in RESOURCES:
         raise NotFound(f"resource {resource!r} not found")
     return resource

@@ -80,24 +80,24 @@ def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
     return answer(event_of(_TEAM, written, caller))
 
 
-def _with_those_above(teams: Mapping[str, Document], some: Sequence[Document]) -> dict[str, Document]:
+def _with_those_above(teams: Mapping[str, Document], descendants: Sequence[Document]) -> dict[str, Document]:
     """Return these teams and all their ancestors."""
-    found: dict[str, Document] = {}
-    waiting = list(some)
+    teams_by_id: dict[str, Document] = {}
+    waiting = list(descendants)
     while waiting:
         team = waiting.pop()
-        if team["id"] not in found:
-            found[team["id"]] = team
+        if team["id"] not in teams_by_id:
+            teams_by_id[team["id"]] = team
             waiting += [teams[one["id"]] for one in team.get("parents") or () if one["id"] in teams]
-    return found
+    return teams_by_id
 
 
 def _branch(team: Document, children: Children, root: str, above: frozenset[str]) -> Document:
     """Return a team with all its descendants; cycles, which a history may contain, are cut."""
-    known = above | {team["id"]}
-    below = [one for one in children.get(team["id"], ()) if one["id"] not in known]
+    visited = above | {team["id"]}
+    below = [one for one in children.get(team["id"], ()) if one["id"] not in visited]
     return {key: team[key] for key in _KEYS if key in team} | {
         "href": href(_TEAM, team["id"], root),
         "isJoinable": team.get("isJoinable", True),
-        "children": [_branch(one, children, root, known) for one in below],
+        "children": [_branch(one, children, root, visited) for one in below],
     }

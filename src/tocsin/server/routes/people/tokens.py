@@ -71,11 +71,11 @@ async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id
 
     address = client_address(request)
 
-    def confirmed() -> Response:
+    def confirm_and_make() -> Response:
         caller.parts.logins.let_in(caller.actor.name, text_in(body, "password"), address)
         return _make_own(body, caller, None)
 
-    return await caller.parts.passwords.run(confirmed, address)
+    return await caller.parts.passwords.run(confirm_and_make, address)
 
 
 def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Response:
@@ -108,8 +108,8 @@ def revoke_own(
     ids = body.get("tokenIds")
     if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
         raise InvalidInput("must be a list of ids", field="tokenIds")
-    own = {one.id for one in tokens.of(caller.actor.id, TokenKind.PERSONAL)}
-    tokens.revoke(own.intersection(ids), caller.actor.id)
+    own_ids = {one.id for one in tokens.of(caller.actor.id, TokenKind.PERSONAL)}
+    tokens.revoke(own_ids.intersection(ids), caller.actor.id)
     return list_own(caller)
 
 
@@ -131,9 +131,9 @@ def issue_for_bot(user_id: str, body: Document, caller: Caller, token_id: str) -
     InvalidInput : the user is a person, or the expiry is none of those that there are
     """
     bot = _bot(user_id, caller)
-    lifetime_s, own = _lifetime_s(body), _token(token_id, caller)
+    lifetime_s, request_token = _lifetime_s(body), _token(token_id, caller)
     caller.parts.people.tokens.revoke_all(bot.id)
-    parent = None if own.kind is TokenKind.SESSION else own
+    parent = None if request_token.kind is TokenKind.SESSION else request_token
     token = caller.parts.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
     return _mechanism(token.text, token.issued)
 
@@ -145,11 +145,11 @@ def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
 
 
 def _own_token(user_id: str, caller: Caller, token_id: str) -> Document:
-    bot, own = _bot(user_id, caller), _token(token_id, caller)
+    bot, request_token = _bot(user_id, caller), _token(token_id, caller)
     issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
     if not issued:
         raise NotFound(f"The bot {bot.name} has no token.")
-    if own.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(own):
+    if request_token.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(request_token):
         raise Forbidden(f"The token of the bot {bot.name} is valid for longer than yours; log in with a password.")
     return _mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1])
 
@@ -182,18 +182,18 @@ def token_asked_for(request: Document) -> Document | None:
     mechanism = request.get("authenticationMechanism")
     if not request.get("isBot") or not isinstance(mechanism, dict) or mechanism.get("authType") != JWT:
         return None
-    config = mechanism.get("config")
-    asked: Document = config if isinstance(config, dict) else {}
-    _lifetime_s(asked)
-    return asked
+    value = mechanism.get("config")
+    config: Document = value if isinstance(value, dict) else {}
+    _lifetime_s(config)
+    return config
 
 
-def give_first_token(user_id: str, asked: Document, caller: Caller, token_id: str) -> None:
+def give_first_token(user_id: str, config: Document, caller: Caller, token_id: str) -> None:
     """Create the token that a bot asked for as it was created, unless it has one, or the caller may not have it."""
     if caller.parts.people.tokens.of(user_id, TokenKind.BOT):
         return
     with suppress(Forbidden):  # who creates a bot need not be one who may act as it
-        issue_for_bot(user_id, asked, caller, token_id)
+        issue_for_bot(user_id, config, caller, token_id)
 
 
 def _bot(user_id: str, caller: Caller) -> Person:
@@ -209,10 +209,10 @@ def _bot(user_id: str, caller: Caller) -> Person:
 
 def _token(token_id: str, caller: Caller) -> IssuedToken:
     """Return the token that a request was sent with."""
-    found = caller.parts.people.tokens.find(token_id)
-    if found is None:
+    issued = caller.parts.people.tokens.find(token_id)
+    if issued is None:
         raise Unauthenticated("This token was revoked; log in again.")
-    return found
+    return issued
 
 
 def _end(issued: IssuedToken) -> float:

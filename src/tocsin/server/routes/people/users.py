@@ -13,7 +13,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.stored import Key, missing
 from tocsin.server.entities.response import parse_fields
-from tocsin.server.entities.serialize import presented
+from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
 from tocsin.server.login.tokens import hash_password
 
@@ -42,7 +42,7 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
     """Return the user of the token."""
     row = ENTITY_TYPES["user"]
     document = caller.parts.catalogue.get(row.name, Key.by_id(caller.actor.id))
-    (view,) = presented(row, [document], caller, fields=parse_fields(row, fields))
+    (view,) = views_of(row, [document], caller, fields=parse_fields(row, fields))
     return answer(view)
 
 

@@ -15,7 +15,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require, scope_on
-from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.store.quality.incidents import IncidentStateFilter
 
@@ -40,10 +40,10 @@ def take(body: DocumentBody, caller: Asked) -> Response:
     fqn = body.get("testCaseReference")
     if not isinstance(fqn, str):
         raise InvalidInput("must be the fully qualified name of a test case", field="testCaseReference")
-    case = permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+    case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
 
-    def work(record: Record, found: Stored) -> Written:
-        return take_step(record, found, body)
+    def work(record: Record, stored: Stored) -> Written:
+        return take_step(record, stored, body)
 
     key = Key.by_id(case["id"])
     return answer(caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor).document)
@@ -53,7 +53,7 @@ def take(body: DocumentBody, caller: Asked) -> Response:
 def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentStateQuery, Query()]) -> Response:
     """Return incident steps, newest first; ``latest``: only the current one of each test case."""
     require(caller, Operation.VIEW_TESTS, ENTITY_TYPES["testCase"])
-    return paged(caller.parts.incidents.page(_filter(query, caller), window))
+    return page_answer(caller.parts.incidents.page(_filter(query, caller), window))
 
 
 @router.get("/stateId/{state_id}")
@@ -62,7 +62,9 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
     steps = caller.parts.incidents.of_state(str(state_id))
     if not steps:
         raise NotFound(f"incident {state_id} not found")
-    permitted("testCase", Key.by_id(steps[0]["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all")
+    permitted_document(
+        "testCase", Key.by_id(steps[0]["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all"
+    )
     return answer({"data": steps, "paging": {"total": len(steps)}})
 
 
@@ -70,7 +72,9 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
 def read_step(step_id: PathId, caller: Asked) -> Response:
     """Return one incident step."""
     step = caller.parts.incidents.get(str(step_id))
-    permitted("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all")
+    permitted_document(
+        "testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all"
+    )
     return answer(step)
 
 
@@ -78,11 +82,11 @@ def read_step(step_id: PathId, caller: Asked) -> Response:
 def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Correct the severity of a step by JSON Patch; other fields are fixed."""
     step = caller.parts.incidents.get(str(step_id))
-    case = permitted("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.EDIT_TESTS)
+    case = permitted_document("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.EDIT_TESTS)
     operations = body if isinstance(body, list) else []
 
-    def work(record: Record, found: Stored) -> Written:
-        return correct_step(record, found, str(step_id), operations)
+    def work(record: Record, stored: Stored) -> Written:
+        return correct_step(record, stored, str(step_id), operations)
 
     key = Key.by_id(case["id"])
     return answer(caller.parts.writes.on_entity("testCase", key, work, actor=caller.actor).document)
@@ -106,5 +110,5 @@ def _id(entity_type: str, fqn: str | None, caller: Caller) -> str | None:
     """Return the id for a name filter: none without a filter, empty if nothing has that name."""
     if not fqn:
         return None
-    found = caller.parts.catalogue.reference(entity_type, Key.by_name(fqn))
-    return found["id"] if found else ""
+    reference = caller.parts.catalogue.reference(entity_type, Key.by_name(fqn))
+    return reference["id"] if reference else ""

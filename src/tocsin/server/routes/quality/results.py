@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
-from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.entities.reports import WindowAsked, page_answer, permitted_document
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities.crud import written_answer
 from tocsin.store.cursors import ReportPage, ReportWindow
@@ -44,15 +44,17 @@ def put_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
 @router.get("/testCaseResults/{fqn}")
 def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: Status = None) -> Response:
     """Return the results of a test case in a time range, newest first."""
-    case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
-    return paged(_shown(caller.parts.observations.page(case["id"], _KIND, window, status=status), case, caller))
+    case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
+    return page_answer(
+        _with_masks(caller.parts.observations.page(case["id"], _KIND, window, status=status), case, caller)
+    )
 
 
 @router.get("/testCaseResults/{fqn}/latest")
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return the latest result of a test case."""
-    case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
-    page = _shown(caller.parts.observations.page(case["id"], _KIND, ReportWindow(limit=1)), case, caller)
+    case = permitted_document("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
+    page = _with_masks(caller.parts.observations.page(case["id"], _KIND, ReportWindow(limit=1)), case, caller)
     if not page.documents:
         raise NotFound(f"testCase {fqn} has no result yet")
     return answer(page.documents[0])
@@ -61,7 +63,7 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
 @router.patch("/testCaseResults/{fqn}/{timestamp}")
 def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Response:
     """Correct a result by JSON Patch; changing it to ``Failed`` counts as a failure."""
-    permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+    permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
     operations = body if isinstance(body, list) else []
 
     def work(record: Record, case: Stored) -> Written:
@@ -70,13 +72,13 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
     written = caller.parts.writes.on_entity("testCase", Key.by_name(fqn), work, actor=caller.actor)
     case_id = written.document["id"]
     page = caller.parts.observations.page(case_id, _KIND, ReportWindow(timestamp, timestamp, 1))
-    return answer(_shown(page, written.document, caller).documents[0])
+    return answer(_with_masks(page, written.document, caller).documents[0])
 
 
 @router.delete("/testCaseResults/{fqn}/{timestamp}")
 def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     """Delete the result of a time."""
-    permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+    permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
 
     def work(record: Record, case: Stored) -> Written:
         return remove_result(record, case, timestamp)
@@ -88,7 +90,7 @@ def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
     )
 
 
-def _shown(page: ReportPage, case: Document, caller: Caller) -> ReportPage:
+def _with_masks(page: ReportPage, case: Document, caller: Caller) -> ReportPage:
     """Return results with a mask in place of their failed rows, where the table has something to mask."""
     if not any(SAMPLE in result for result in page.documents):
         return page
@@ -100,6 +102,6 @@ def _shown(page: ReportPage, case: Document, caller: Caller) -> ReportPage:
 
 
 def _add_result(fqn: str, body: Document, caller: Caller) -> Response:
-    permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+    permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
     written = caller.parts.writes.add_test_result(fqn, body, actor=caller.actor)
     return written_answer(ENTITY_TYPES["testCase"], written, caller)

@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require
-from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.reports import permitted_document
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.entities.crud import written_answer
@@ -47,7 +47,7 @@ def put(body: DocumentBody, caller: Asked) -> Response:
 def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False) -> Response:
     """Soft-delete the suite of a table, or hard-delete it with ``hardDelete``. Alias: ``executable``."""
     key = Key.by_id(str(suite_id))
-    permitted(_SUITE.name, key, caller, Operation.DELETE, include="all")
+    permitted_document(_SUITE.name, key, caller, Operation.DELETE, include="all")
     written = caller.parts.writes.delete(_SUITE.name, key, actor=caller.actor, recursive=recursive, hard=hard_delete)
     return answer(past(_SUITE, written.document, caller))
 
@@ -69,7 +69,7 @@ def remove_logical(suite_id: PathId, case_id: PathId, caller: Asked) -> Response
 
 def _on_suite(suite_id: str, caller: Caller, work: Callable[[Record, Stored], Written]) -> Response:
     key = Key.by_id(suite_id.lower())
-    permitted(_SUITE.name, key, caller, Operation.EDIT_TESTS)
+    permitted_document(_SUITE.name, key, caller, Operation.EDIT_TESTS)
     written = caller.parts.writes.on_entity(_SUITE.name, key, work, actor=caller.actor)
     return answer(past(_SUITE, written.document, caller))
 

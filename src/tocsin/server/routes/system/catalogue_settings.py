@@ -51,45 +51,45 @@ def list_settings(caller: Asked) -> Response:
 @router.get("/{name}")
 def read_setting(name: PathText, caller: Asked) -> Response:
     """Return a setting of OpenMetadata: ``profilerConfiguration`` or ``assetCertificationSettings``."""
-    return answer(_setting(_known(name), caller))
+    return answer(_setting(_existing_setting(name), caller))
 
 
 @router.put("")
 def write_setting(body: DocumentBody, caller: Asked) -> Response:
     """Write a setting: ``{"config_type": "profilerConfiguration", "config_value": {…}}``; for administrators."""
-    setting, value = _known(str(body.get("config_type"))), body.get("config_value")
+    setting, value = _existing_setting(str(body.get("config_type"))), body.get("config_value")
     if setting not in _FORMS:
         raise InvalidInput(f"{setting} cannot be changed; valid settings: {', '.join(_FORMS)}", field="config_type")
     if not isinstance(value, dict):
         raise InvalidInput("must be an object", field="config_value")
-    kept = checked(_FORMS[setting], _without_nulls(value))
+    checked_value = checked(_FORMS[setting], _without_nulls(value))
 
     def work(record: Record, organization: Stored) -> Written:
-        record.transaction.attachments.put(organization.id, _KIND.format(setting), kept)
+        record.transaction.attachments.put(organization.id, _KIND.format(setting), checked_value)
         return Written(organization.document, None)
 
-    return _written(setting, work, caller)
+    return _write(setting, work, caller)
 
 
 @router.put("/reset/{name}")
 def reset_setting(name: PathText, caller: Asked) -> Response:
     """Give a setting its default value again; for administrators."""
-    setting = _known(name)
+    setting = _existing_setting(name)
 
     def work(record: Record, organization: Stored) -> Written:
         record.transaction.attachments.remove(organization.id, _KIND.format(setting))
         return Written(organization.document, None)
 
-    return _written(setting, work, caller)
+    return _write(setting, work, caller)
 
 
-def _known(setting: str) -> str:
+def _existing_setting(setting: str) -> str:
     if setting in _DEFAULTS:
         return setting
     raise NotFound(f"There is no setting {setting!r}; {meant(setting, sorted(_DEFAULTS))}.")
 
 
-def _written(setting: str, work: Callable[[Record, Stored], Written], caller: Caller) -> Response:
+def _write(setting: str, work: Callable[[Record, Stored], Written], caller: Caller) -> Response:
     if not caller.actor.is_admin:
         raise Forbidden("Only administrators may change system settings.")
     caller.parts.writes.on_entity("team", Key.by_name(ORGANIZATION), work, actor=caller.actor)
@@ -97,10 +97,10 @@ def _written(setting: str, work: Callable[[Record, Stored], Written], caller: Ca
 
 
 def _setting(setting: str, caller: Caller) -> Document:
-    kept: Document | None = None
+    stored: Document | None = None
     if setting in _FORMS and (root := caller.parts.catalogue.root_team()) is not None:
-        kept = caller.parts.observations.attachments([root["id"]], _KIND.format(setting)).get(root["id"])
-    return {"config_type": setting, "config_value": _DEFAULTS[setting] if kept is None else kept}
+        stored = caller.parts.observations.attachments([root["id"]], _KIND.format(setting)).get(root["id"])
+    return {"config_type": setting, "config_value": _DEFAULTS[setting] if stored is None else stored}
 
 
 def _without_nulls(value: Document) -> Document:

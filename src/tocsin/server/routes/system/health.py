@@ -34,11 +34,13 @@ async def healthcheck(parts: PartsHere, *, strict: Annotated[bool, Query()] = Fa
 
 
 def _health(parts: Parts) -> Document:
-    known = traces(parts.settings)  # first: what is noted is never ahead of the log that is asked then
-    lost = [one.path.name for one in known if one.position is not None and not parts.log.holds(one.position)]
+    known_traces = traces(parts.settings)  # first: what is noted is never ahead of the log that is asked then
+    witnesses = [
+        trace.path.name for trace in known_traces if trace.position is not None and not parts.log.holds(trace.position)
+    ]
     problems = [one._asdict() for one in parts.health.problems(now_ms=parts.clock.now_ms())]
-    if lost:
-        status: Document = {"status": "eventsLost", "seenBy": lost}
+    if witnesses:
+        status: Document = {"status": "eventsLost", "seenBy": witnesses}
     else:
         status = {"status": "degraded" if problems else "ok"}
     queries = [_query(one) for one in parts.health.queries()]

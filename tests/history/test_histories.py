@@ -55,7 +55,7 @@ def test_the_sample_history_written_together_leaves_the_same_events(store_engine
     one_by_one = open_engine(f"sqlite:///{tmp_path}/one-by-one.db", synchronous="OFF")
     migrate(one_by_one)
     _replayed(one_by_one, *paths)
-    with GroupCommits(SqlCatalogue(store_engine), rows=100) as catalogue:
+    with GroupCommits(SqlCatalogue(store_engine), batch_size=100) as catalogue:
         written = list(replay(Writes(catalogue, SystemClock()), *paths))
     _check_the_log_is_complete(store_engine, written)
     assert _notified(store_engine) == _notified(one_by_one)

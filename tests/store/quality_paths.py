@@ -137,7 +137,7 @@ QUALITY_ROWS: tuple[Row, ...] = (
     Row("sample", _on_orders(partial(put_sample, sample={"columns": ["id"], "rows": [[1]]})), ()),
     Row("joins", _on_orders(partial(put_joins, request={"startDate": "2024-01-15"})), ()),
     Row("profiler configuration", _on_orders(partial(put_config, config={"profileSample": 5.0})), ()),
-    Row("pipeline observability", _on_orders(partial(put_entries, given=[{"pipeline": _NAMED}])), ()),
+    Row("pipeline observability", _on_orders(partial(put_entries, request=[{"pipeline": _NAMED}])), ()),
     Row("custom metric", _on_orders(partial(put_metric, metric=_METRIC)), (_METRIC_REPORTED,)),
     Row(
         "custom metric taken away",

@@ -266,7 +266,7 @@ def _plain(document: Document) -> Document:
 
 def test_writes_together_see_each_other_and_fail_alone(shop: Company) -> None:
     end = shop.log.readable_end()
-    with GroupCommits(shop.catalogue, rows=3) as catalogue:
+    with GroupCommits(shop.catalogue, batch_size=3) as catalogue:
         writes = Writes(catalogue, shop.clock)
         for _ in range(3):
             made = writes.create("table", shop.table("passing"), actor=JANE)

@@ -71,10 +71,10 @@ class _File:
 
     def lines(self) -> Iterator[Document]:
         with self.path.open("rb") as raw:
-            for number, text in enumerate(_unpacked(self.path, raw), 1):
+            for number, text in enumerate(_unpack(self.path, raw), 1):
                 self.read_bytes = raw.tell()
                 try:
-                    yield _checked(orjson.loads(text))
+                    yield _checked_line(orjson.loads(text))
                 except (orjson.JSONDecodeError, KeyError, TypeError) as refused:
                     raise InvalidInput(f"{self.path.name}, line {number}: not a state of a history") from refused
 
@@ -82,7 +82,7 @@ class _File:
 @dataclass
 class _History:
     writes: Writes
-    known: dict[End, str] = field(default_factory=dict)
+    ids_by_end: dict[End, str] = field(default_factory=dict)
     edges: defaultdict[End, dict[End, None]] = field(default_factory=lambda: defaultdict(dict))
 
     def write(self, line: Document) -> Written | None:
@@ -94,7 +94,7 @@ class _History:
         if line["op"] == "delete":
             return self.writes.remove(entity_type, fqn, at_ms, actor=actor)
         for reference in (*line["entity"].get("owners", ()), *line["entity"].get("domains", ())):
-            self._made((reference["type"], reference["name"]), at_ms)
+            self._ensure((reference["type"], reference["name"]), at_ms)
         written = self.writes.replace(entity_type, fqn, line["entity"], at_ms, actor=actor)
         if written.event and written.event.event_type is EventType.ENTITY_CREATED:
             for to in self.edges[entity_type, fqn]:  # the history knows them already
@@ -120,19 +120,19 @@ class _History:
             return None
 
     def _actor(self, name: str, at_ms: int) -> Actor:
-        return Actor(self._made(("user", name), at_ms), name, is_bot=_is_bot(name))
+        return Actor(self._ensure(("user", name), at_ms), name, is_bot=_is_bot(name))
 
-    def _made(self, end: End, at_ms: int) -> str:
+    def _ensure(self, end: End, at_ms: int) -> str:
         """Return the id of a person, team or domain, made now if this history names it for the first time."""
         if end[0] not in _MADE_WHEN_NAMED:
             raise InvalidInput(f"a history cannot contain a {end[0]} as owner or domain")
-        if end not in self.known:
+        if end not in self.ids_by_end:
             written = self.writes.ensure(end[0], _request(end), actor=SYSTEM, at_ms=at_ms)
-            self.known[end] = str(written.document["id"])
-        return self.known[end]
+            self.ids_by_end[end] = str(written.document["id"])
+        return self.ids_by_end[end]
 
 
-def _unpacked(path: Path, raw: BinaryIO) -> Iterator[bytes]:
+def _unpack(path: Path, raw: BinaryIO) -> Iterator[bytes]:
     if path.suffix == ".gz":
         with gzip.open(raw) as lines:
             yield from lines
@@ -140,13 +140,13 @@ def _unpacked(path: Path, raw: BinaryIO) -> Iterator[bytes]:
         yield from raw
 
 
-def _checked(line: Document) -> Document:
+def _checked_line(line: Document) -> Document:
     """Return the line if it has what a line of a history must have; ``KeyError`` if not."""
     is_edge = "toEntity" in line
-    needed = {"timestamp", "user", "op"} | ({"fromEntity"} if is_edge else {"entityType", "fullyQualifiedName"})
+    needed_keys = {"timestamp", "user", "op"} | ({"fromEntity"} if is_edge else {"entityType", "fullyQualifiedName"})
     if not is_edge and line["op"] == "put":
-        needed.add("entity")
-    if missing := needed - line.keys():
+        needed_keys.add("entity")
+    if missing := needed_keys - line.keys():
         raise KeyError(*missing)
     return line
 
@@ -184,8 +184,8 @@ class GroupCommits:
     Each write succeeds or fails on its own; what was written before an error stays written.
     """
 
-    def __init__(self, catalogue: BatchedCatalogue, *, rows: int = CHUNK) -> None:
-        self._catalogue, self._most = catalogue, rows
+    def __init__(self, catalogue: BatchedCatalogue, *, batch_size: int = CHUNK) -> None:
+        self._catalogue, self._most = catalogue, batch_size
         self._opened = ExitStack()
         self._batch: BatchedTransaction | None = None
         self._rows = 0

@@ -11,7 +11,7 @@ from tocsin.catalogue.governance.columns import with_checked_columns
 from tocsin.catalogue.governance.custom_properties import forget_values, with_checked_extension
 from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels, with_shown_labels
 from tocsin.catalogue.governance.memberships import put_members
-from tocsin.catalogue.governance.shorthands import expanded, with_query_name
+from tocsin.catalogue.governance.shorthands import expand, with_query_name
 from tocsin.catalogue.lineage import edges
 from tocsin.catalogue.naming.follow import follow_renaming, leave_alerts, renaming_of
 from tocsin.catalogue.naming.policy_names import (
@@ -56,38 +56,38 @@ class CatalogueRules(Rules):
 
     def shown(self, record: Record, document: Document, old: Stored, paths: Collection[str]) -> Document:
         """Show in labels what their tags say, and of teams and people the parents, teams and domains worked out."""
-        shown = with_shown_labels(record.transaction, document, paths)
-        return teams.as_patched(record.transaction, shown, old, paths)
+        labelled = with_shown_labels(record.transaction, document, paths)
+        return teams.as_patched(record.transaction, labelled, old, paths)
 
     def complete(
         self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document
     ) -> Document:
         """Check policies, teams, templates, labels and custom properties; spell out shorthands."""
         transaction = record.transaction
-        whole = with_certificate_dates(with_newest(fields, old), old, record.at_ms)
-        whole = with_checked_rules(transaction, whole, old)
-        if isinstance(whole.get("email"), str):
-            whole["email"] = whole["email"].strip().lower()
+        completed = with_certificate_dates(with_newest(fields, old), old, record.at_ms)
+        completed = with_checked_rules(transaction, completed, old)
+        if isinstance(completed.get("email"), str):
+            completed["email"] = completed["email"].strip().lower()
         if not resolver.strict:
-            return whole
+            return completed
         if kind.name in PRINCIPALS:
-            check_name(transaction, whole, old)
-            check_own_addresses(whole, old)
+            check_name(transaction, completed, old)
+            check_own_addresses(completed, old)
         elif kind.name in NAMED_IN_POLICIES:
-            check_not_removed(whole, old)
+            check_not_removed(completed, old)
         match kind.name:
             case "team":
-                whole = teams.with_checked_parents(transaction, whole, old)
+                completed = teams.with_checked_parents(transaction, completed, old)
             case "user":
-                whole = teams.with_checked_teams(transaction, whole, old)
+                completed = teams.with_checked_teams(transaction, completed, old)
             case "testCase":
-                check_purpose(transaction, whole, old)
+                check_purpose(transaction, completed, old)
             case "eventsubscription":
-                check_assigned(transaction, whole, old)
+                check_assigned(transaction, completed, old)
             case "notificationTemplate":
-                whole = with_checked_texts(whole, old, record.actor)
-        whole = with_checked_labels(transaction, expanded(kind.name, resolver, whole, old), old, resolver.permit)
-        return with_checked_extension(transaction, kind.name, with_checked_columns(kind, whole, old), old)
+                completed = with_checked_texts(completed, old, record.actor)
+        completed = with_checked_labels(transaction, expand(kind.name, resolver, completed, old), old, resolver.permit)
+        return with_checked_extension(transaction, kind.name, with_checked_columns(kind, completed, old), old)
 
     def of_the_past(self, record: Record, entity_type: str, past: Document) -> Document:
         """Let a past version of a policy grant nothing to who has the name of somebody since deleted."""
@@ -115,13 +115,13 @@ class CatalogueRules(Rules):
         if target.entity_type == NOTIFICATION_TEMPLATE:
             check_unused(record, target)
 
-    def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
+    def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
         """Write the loss of its lineage edges; take what it is called out of alerts and policies."""
-        edges.leave_edges(record, gone, also_gone)
-        if gone.entity_type in PEOPLE:
-            leave_alerts(record, gone)
-        if gone.entity_type in NAMED_IN_POLICIES:
-            leave_policies(record, gone)
+        edges.leave_edges(record, entity, also_gone)
+        if entity.entity_type in PEOPLE:
+            leave_alerts(record, entity)
+        if entity.entity_type in NAMED_IN_POLICIES:
+            leave_policies(record, entity)
 
     def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
         """Let alerts and policies say the new names, and remember the old ones."""

@@ -56,7 +56,7 @@ class Writes(EntityWrites):
             include_deleted=True,
         )
 
-    def vote(self, entity_type: str, entity_id: str, wanted: object, *, actor: Actor) -> Written:
+    def vote(self, entity_type: str, entity_id: str, vote_type: object, *, actor: Actor) -> Written:
         """Take the actor's vote on a live entity, or take it back, of a soft-deleted one as well.
 
         Raises as ``catalogue/feed/votes.py``.
@@ -65,9 +65,9 @@ class Writes(EntityWrites):
         return self.on_entity(
             entity_type,
             key,
-            lambda record, entity: vote(record, entity, actor.id, wanted),
+            lambda record, entity: vote(record, entity, actor.id, vote_type),
             actor=actor,
-            include_deleted=wanted == TAKEN_BACK,
+            include_deleted=vote_type == TAKEN_BACK,
         )
 
     def note_session(self, event_type: EventType, *, actor: Actor) -> Written:
@@ -80,11 +80,11 @@ class Writes(EntityWrites):
             hold=Hold.SHARED,
         )
 
-    def put_property(self, key: Key, wanted: Document, *, actor: Actor) -> Written:
+    def put_property(self, key: Key, definition: Document, *, actor: Actor) -> Written:
         """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""
 
         def work(record: Record, old: Stored) -> Written:
-            return change(record, record.resolver(), old, with_property(record, old, wanted))
+            return change(record, record.resolver(), old, with_property(record, old, definition))
 
         return self.on_entity("type", key, work, actor=actor)
 
@@ -125,8 +125,8 @@ class Writes(EntityWrites):
         """Remove the lineage edges to an entity that were found by ``source``; ``cascaded`` holds their events."""
 
         def work(record: Record) -> Written:
-            gone = edges.delete_by_source(record, entity, source)
-            events = tuple(written.event for written in gone if written.event)
-            return Written({"edges": [written.document for written in gone]}, None, cascaded=events)
+            removed = edges.delete_by_source(record, entity, source)
+            events = tuple(written.event for written in removed if written.event)
+            return Written({"edges": [written.document for written in removed]}, None, cascaded=events)
 
         return self.within(work, actor=actor)

@@ -18,11 +18,11 @@ def skip_backlog(record: Record, alert_id: str) -> Written:
     ------
     NotFound : there is no such alert.
     """
-    written = _switched(record, alert_id, is_on=False)
-    return _switched(record, alert_id, is_on=True) if written.event is not None else written
+    written = _switch(record, alert_id, is_on=False)
+    return _switch(record, alert_id, is_on=True) if written.event is not None else written
 
 
-def _switched(record: Record, alert_id: str, *, is_on: bool) -> Written:
+def _switch(record: Record, alert_id: str, *, is_on: bool) -> Written:
     alert = record.transaction.find(_ALERT, Key.by_id(alert_id))
     if alert is None:
         raise missing(_ALERT, Key.by_id(alert_id))

@@ -22,7 +22,7 @@ def add_editor(record: Record, alert_id: str) -> Written:
     ------
     NotFound : there is no such alert.
     """
-    alert = _found(record, alert_id)
+    alert = _find_alert(record, alert_id)
     record.transaction.alert_editors.add(alert_id, record.actor.id, record.at_ms)
     return Written(alert.document, None)
 
@@ -34,7 +34,7 @@ def take_over(record: Record, alert_id: str) -> Written:
     ------
     NotFound : there is no such alert.
     """
-    alert, editors = _found(record, alert_id), record.transaction.alert_editors
+    alert, editors = _find_alert(record, alert_id), record.transaction.alert_editors
     before = editors.of(alert_id)
     editors.replace(alert_id, record.actor.id, record.at_ms)
     if before == [record.actor.id]:
@@ -47,7 +47,7 @@ def _references(user_ids: list[str]) -> list[Document]:
     return [{"id": one, "type": "user"} for one in user_ids]
 
 
-def _found(record: Record, alert_id: str) -> Stored:
+def _find_alert(record: Record, alert_id: str) -> Stored:
     alert = record.transaction.find(_ALERT, Key.by_id(alert_id))
     if alert is None:
         raise missing(_ALERT, Key.by_id(alert_id))

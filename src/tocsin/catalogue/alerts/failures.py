@@ -40,10 +40,10 @@ class FailureLog:
         def work(record: Record) -> Written:
             alert = record.transaction.find(_ALERT, Key.by_id(failure.subscription_id))
             destinations = alert.document.get("destinations", ()) if alert else ()
-            found = next((one for one in destinations if one["id"] == failure.destination_id), None)
-            if alert is None or found is None:
+            destination = next((one for one in destinations if one["id"] == failure.destination_id), None)
+            if alert is None or destination is None:
                 raise NotFound("the alert or its destination no longer exists")
-            change = FieldChange(name=DESTINATION, new_value=failure.to_wire(found))
+            change = FieldChange(name=DESTINATION, new_value=failure.to_wire(destination))
             kind = EventType.DESTINATION_STOPPED if failure.is_stopped else EventType.DESTINATION_FAILING
             return record.note(alert, ChangeDescription(fields_updated=(change,)), event_type=kind)
 

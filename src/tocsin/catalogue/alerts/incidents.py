@@ -38,9 +38,9 @@ def handling_of(kind: StepKind, request: Document) -> Handling:
     ------
     InvalidInput : it has an unknown key, or a value of the wrong form
     """
-    known = {"comment", "assignee"} if kind is StepKind.ASSIGNED else {"comment"}
-    for key in sorted(request.keys() - known):
-        raise InvalidInput(f"unknown key; valid are {', '.join(sorted(known))}", field=key)
+    valid_keys = {"comment", "assignee"} if kind is StepKind.ASSIGNED else {"comment"}
+    for key in sorted(request.keys() - valid_keys):
+        raise InvalidInput(f"unknown key; valid are {', '.join(sorted(valid_keys))}", field=key)
     comment, assignee = request.get("comment"), request.get("assignee")
     if comment is not None and not (isinstance(comment, str) and 0 < len(comment) <= _LONGEST_COMMENT):
         raise InvalidInput(f"must be a text of 1 to {_LONGEST_COMMENT} characters", field="comment")
@@ -68,7 +68,7 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     if not before.is_open:
         raise Conflict(f"{before.name} is resolved; the next failure opens a new incident")
     after = replace(after, updated_at_ms=record.at_ms)
-    event = _noted(record, before, after, handling.comment)
+    event = _note_event(record, before, after, handling.comment)
     step = AlertIncidentStep(
         id=record.ids.entity(),
         incident_id=before.id,
@@ -84,45 +84,45 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     return Written({}, event)
 
 
-def _acknowledged(_record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
+def _acknowledge(_record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
     return replace(before, status=IncidentStatus.ACKNOWLEDGED) if before.is_open else before
 
 
-def _assigned(record: Record, before: AlertIncident, handling: Handling) -> AlertIncident:
-    asked = handling.assignee or {}
-    found = record.resolver().one(asked.get("type", "user"), asked)
-    return replace(before, assignee={"id": found["id"], "type": found["type"]})
+def _assign(record: Record, before: AlertIncident, handling: Handling) -> AlertIncident:
+    reference = handling.assignee or {}
+    assignee = record.resolver().one(reference.get("type", "user"), reference)
+    return replace(before, assignee={"id": assignee["id"], "type": assignee["type"]})
 
 
-def _resolved(record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
+def _resolve(record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
     if not before.is_open:
         return before
     return replace(before, status=IncidentStatus.RESOLVED, resolved_at_ms=record.at_ms)
 
 
 _CHANGES: dict[StepKind, Callable[[Record, AlertIncident, Handling], AlertIncident]] = {
-    StepKind.ACKNOWLEDGED: _acknowledged,
-    StepKind.ASSIGNED: _assigned,
-    StepKind.RESOLVED: _resolved,
+    StepKind.ACKNOWLEDGED: _acknowledge,
+    StepKind.ASSIGNED: _assign,
+    StepKind.RESOLVED: _resolve,
 }
 
 
-def _noted(record: Record, before: AlertIncident, after: AlertIncident, comment: str | None) -> ChangeEvent | None:
+def _note_event(record: Record, before: AlertIncident, after: AlertIncident, comment: str | None) -> ChangeEvent | None:
     """Add the event of the asset; none if it is deleted for good."""
     asset = record.transaction.find(before.entity_type, Key.by_id(before.entity_id))
     if asset is None:
         return None
-    old, new = _shown(record, before, None), _shown(record, after, comment)
+    old, new = _event_value(record, before, None), _event_value(record, after, comment)
     change = FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)
     description = ChangeDescription(fields_updated=(change,))
     return record.note(asset, description, event_type=EventType.ALERT_INCIDENT_UPDATED).event
 
 
-def _shown(record: Record, incident: AlertIncident, comment: str | None) -> Document:
+def _event_value(record: Record, incident: AlertIncident, comment: str | None) -> Document:
     """Return an incident as the event shows it."""
     alert = record.transaction.reference(_ALERT, Key.by_id(incident.subscription_id))
-    held = incident.assignee
-    assignee = held and record.transaction.reference(held["type"], Key.by_id(held["id"]))
+    assignee_key = incident.assignee
+    assignee = assignee_key and record.transaction.reference(assignee_key["type"], Key.by_id(assignee_key["id"]))
     return {
         "id": incident.id,
         "name": incident.name,

@@ -39,12 +39,14 @@ class NarrowingLog:
             if alert is None:
                 raise NotFound("the alert no longer exists")
             before = editor.told_extent or ViewExtent.EVERYTHING
-            change = FieldChange(name=EDITOR_VIEW, old_value=_said(editor, before), new_value=_said(editor, extent))
+            change = FieldChange(
+                name=EDITOR_VIEW, old_value=_extent_value(editor, before), new_value=_extent_value(editor, extent)
+            )
             return record.note(alert, ChangeDescription(fields_updated=(change,)), event_type=EventType.ALERT_NARROWED)
 
         self._writes.within(work, actor=SYSTEM)
 
 
-def _said(editor: AlertEditor, extent: ViewExtent) -> Document:
+def _extent_value(editor: AlertEditor, extent: ViewExtent) -> Document:
     name = {"name": editor.name} if editor.name else {}
     return {"id": editor.user_id, "type": "user", **name, "mayView": extent.value}

@@ -29,7 +29,7 @@ def thread_changes(old: Document, new: Document) -> ChangeDescription:
     paths = [(key,) for key in _WHOLE] + [(part, key) for part, keys in _PARTS.items() for key in keys]
     changes = [_change(path, _at(old, path), _at(new, path)) for path in paths]
     changes += [change for path in _LISTS for change in _list_changes(path, _at(old, path), _at(new, path))]
-    return _described([change for change in changes if change.old_value != change.new_value])
+    return _description_of([change for change in changes if change.old_value != change.new_value])
 
 
 def post_added(post: Document) -> FieldChange:
@@ -42,7 +42,7 @@ def post_changes(old: Document, new: Document) -> ChangeDescription:
     path = ("posts", str(old["id"]))
     changes = [_change((*path, "message"), old["message"], new["message"])]
     changes += _list_changes((*path, "reactions"), old.get("reactions"), new.get("reactions"))
-    return _described([change for change in changes if change.old_value != change.new_value])
+    return _description_of([change for change in changes if change.old_value != change.new_value])
 
 
 def post_removed(post: Document) -> ChangeDescription:
@@ -110,7 +110,7 @@ def _identity(member: Document) -> str:
     return f"{member.get('reactionType', '')}:{who.get('id')}"
 
 
-def _described(changes: Sequence[FieldChange]) -> ChangeDescription:
+def _description_of(changes: Sequence[FieldChange]) -> ChangeDescription:
     return ChangeDescription(
         fields_added=tuple(one for one in changes if one.old_value is None),
         fields_updated=tuple(one for one in changes if one.old_value is not None and one.new_value is not None),

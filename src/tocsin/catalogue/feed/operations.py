@@ -51,11 +51,11 @@ class FeedWrites:
         """Add a post to a thread; ``document`` is the thread."""
 
         def work(record: Record) -> Written:
-            thread, asset = _found(record, thread_id)
+            thread, asset = _find_thread(record, thread_id)
             post = _post(record, requests.asked_post(request))
-            kept = _with_post(record, thread, post)
+            stamped_thread = _with_post(record, thread, post)
             described = ChangeDescription(fields_added=(events.post_added(post),))
-            return _with_event(record, EventType.POST_CREATED, (kept, asset), described)
+            return _with_event(record, EventType.POST_CREATED, (stamped_thread, asset), described)
 
         return self._writes.within(work, actor=actor)
 
@@ -66,19 +66,19 @@ class FeedWrites:
         """
 
         def work(record: Record) -> Written:
-            thread, asset = _found(record, thread_id)
-            shown = events.whole_thread(record, thread, asset)
+            thread, asset = _find_thread(record, thread_id)
+            shown_thread = events.whole_thread(record, thread, asset)
             redaction = Redaction(record.ids.event())
-            covered = redaction.hide(shown, hidden_in(shown, record.permit, record.transaction))
-            asked = redaction.restore(json_patch.applied(covered, operations, record.bounds))
-            requests.check_unchanged(shown, asked, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
-            document = _edited(record, thread, asset, asked)
+            covered = redaction.hide(shown_thread, hidden_in(shown_thread, record.permit, record.transaction))
+            patched_thread = redaction.restore(json_patch.applied(covered, operations, record.bounds))
+            requests.check_unchanged(shown_thread, patched_thread, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
+            document = _edited_thread(record, thread, asset, patched_thread)
             described = events.thread_changes(thread.document, document)
             if described.is_empty():
-                return Written(shown, None)
-            kept = _keep(record, replace(thread, document=document))
-            people.set_of_thread(record, kept)
-            return _with_event(record, EventType.THREAD_UPDATED, (kept, asset), described)
+                return Written(shown_thread, None)
+            stamped_thread = _keep(record, replace(thread, document=document))
+            people.set_of_thread(record, stamped_thread)
+            return _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), described)
 
         return self._writes.within(work, actor=actor)
 
@@ -91,7 +91,7 @@ class FeedWrites:
         """
 
         def work(record: Record) -> Written:
-            thread, asset = _found(record, thread_id)
+            thread, asset = _find_thread(record, thread_id)
             old = _found_post(record, thread, post_id)
             post = _edited_post(record, thread, old, json_patch.applied(old, operations, record.bounds))
             described = events.post_changes(old, post)
@@ -99,8 +99,10 @@ class FeedWrites:
                 return Written(old, None)
             record.transaction.threads.put_post(thread.id, post)
             people.set_mentions(record, thread.id, (post["message"],), place=post_id)
-            kept = _keep(record, thread)
-            return replace(_with_event(record, EventType.POST_UPDATED, (kept, asset), described), document=post)
+            stamped_thread = _keep(record, thread)
+            return replace(
+                _with_event(record, EventType.POST_UPDATED, (stamped_thread, asset), described), document=post
+            )
 
         return self._writes.within(work, actor=actor)
 
@@ -108,7 +110,7 @@ class FeedWrites:
         """Delete a thread and its posts for good; only who began it and administrators may."""
 
         def work(record: Record) -> Written:
-            thread, asset = _found(record, thread_id)
+            thread, asset = _find_thread(record, thread_id)
             rights.check_remover(actor, thread.created_by_id, "a thread")
             change = _with_event(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
             record.transaction.threads.erase(thread.id)
@@ -120,13 +122,15 @@ class FeedWrites:
         """Delete a post; only who wrote it and administrators may. ``document`` is the post."""
 
         def work(record: Record) -> Written:
-            thread, asset = _found(record, thread_id)
+            thread, asset = _find_thread(record, thread_id)
             post = _found_post(record, thread, post_id)
             rights.check_remover(actor, record.transaction.threads.author_of(thread.id, post_id), "a post")
             record.transaction.threads.erase_post(thread.id, post_id)
-            kept = _keep(record, _counted(thread, -1))
+            stamped_thread = _keep(record, _with_post_count(thread, -1))
             described = events.post_removed(post)
-            return replace(_with_event(record, EventType.THREAD_UPDATED, (kept, asset), described), document=post)
+            return replace(
+                _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), described), document=post
+            )
 
         return self._writes.within(work, actor=actor)
 
@@ -141,8 +145,8 @@ class FeedWrites:
 
         def work(record: Record) -> Written:
             thread, asset = _task(record, thread_id, "resolve the task", Hold.CHANGE)
-            allowed = ("newValue", "testCaseFQN", "testCaseFailureReason")
-            value = requests.asked_text(request, "newValue", allowed)
+            valid_keys = ("newValue", "testCaseFQN", "testCaseFailureReason")
+            value = requests.asked_text(request, "newValue", valid_keys)
             cascaded = tasks.carry_out(record, thread, asset, value)
             ended = _Ended({"newValue": value}, f"Resolved the task with: {value}", EventType.TASK_RESOLVED)
             return replace(_end(record, thread, asset, ended), cascaded=(cascaded,) if cascaded else ())
@@ -180,21 +184,24 @@ def _create(record: Record, request: Document) -> Written:
     thread_id = record.ids.entity()
     stamps = {"id": thread_id, "threadTs": record.at_ms, "createdBy": record.actor.name, "generatedBy": "user"}
     thread = StoredThread(thread_id, asset.entity_type, asset.id, link.steps, record.actor.id, document | stamps)
-    thread.document.update(_addressed(request, asset), postsCount=0)
+    thread.document.update(_address_fields(request, asset), postsCount=0)
     _check_kind(record, thread, asset)
-    kept = _keep(record, thread, is_new=True)
-    people.set_author(record, kept.id)
-    people.set_of_thread(record, kept)
-    return replace(_with_event(record, EventType.THREAD_CREATED, (kept, asset), _created(kept)), created=True)
+    stamped_thread = _keep(record, thread, is_new=True)
+    people.set_author(record, stamped_thread.id)
+    people.set_of_thread(record, stamped_thread)
+    return replace(
+        _with_event(record, EventType.THREAD_CREATED, (stamped_thread, asset), _creation_changes(stamped_thread)),
+        created=True,
+    )
 
 
-def _created(thread: StoredThread) -> ChangeDescription:
+def _creation_changes(thread: StoredThread) -> ChangeDescription:
     return events.thread_changes({}, {**thread.document, "resolved": None})
 
 
-def _addressed(request: Document, asset: Stored) -> Document:
-    given = request.get("addressedTo")
-    to = {} if given is None else {"addressedTo": str(parse_link(given, "addressedTo"))}
+def _address_fields(request: Document, asset: Stored) -> Document:
+    link = request.get("addressedTo")
+    to = {} if link is None else {"addressedTo": str(parse_link(link, "addressedTo"))}
     domains = [one["id"] for one in asset.document.get("domains") or () if "id" in one]
     return {**to, **({"domains": domains} if domains else {})}
 
@@ -218,20 +225,20 @@ def _check_overlap(record: Record, thread: StoredThread, announcement: Document)
         raise InvalidInput("another announcement of this asset overlaps with this period", field="announcementDetails")
 
 
-def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document) -> Document:
+def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_thread: Document) -> Document:
     """Return the thread's document with what a patch may change, if the actor may change it."""
     threads, actor, old = record.transaction.threads, record.actor, thread.document
     document = dict(old)
-    if asked.get("message") != old["message"]:
+    if patched_thread.get("message") != old["message"]:
         rights.check_author(actor, thread.created_by_id, "a message")
-        document["message"] = requests.asked_message(asked)
-    document["reactions"] = _reactions(record, old, asked)
-    document["resolved"] = asked.get("resolved") is True
+        document["message"] = requests.asked_message(patched_thread)
+    document["reactions"] = _reactions(record, old, patched_thread)
+    document["resolved"] = patched_thread.get("resolved") is True
     if thread.kind == ThreadType.TASK:
-        document["task"] = old["task"] | {"assignees": _assigned(record, old["task"], asked.get("task"))}
+        document["task"] = old["task"] | {"assignees": _new_assignees(record, old["task"], patched_thread.get("task"))}
     if thread.kind == ThreadType.ANNOUNCEMENT:
         record.transaction.find(asset.entity_type, Key.by_id(asset.id))  # held: no other announcement meanwhile
-        document["announcement"] = requests.checked_announcement(asked.get("announcement"))
+        document["announcement"] = requests.checked_announcement(patched_thread.get("announcement"))
         _check_overlap(record, thread, document["announcement"])
     decided = ("resolved", "task", "announcement")
     if any(document.get(key) != old.get(key) for key in decided):
@@ -242,37 +249,37 @@ def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document
     return document
 
 
-def _assigned(record: Record, old: Document, asked: object) -> list[Document]:
-    given = requests.checked_assignees(asked.get("assignees") if isinstance(asked, dict) else None)
+def _new_assignees(record: Record, old: Document, patched_task: object) -> list[Document]:
+    references = requests.checked_assignees(patched_task.get("assignees") if isinstance(patched_task, dict) else None)
     before: list[Document] = old["assignees"]
-    if {one.get("id") for one in given} == {one["id"] for one in before}:
+    if {one.get("id") for one in references} == {one["id"] for one in before}:
         return before
     if old["status"] != TaskStatus.OPEN:
         raise Conflict(f"task {old['id']} is closed")
-    return people.assignees(record, given)
+    return people.assignees(record, references)
 
 
-def _edited_post(record: Record, thread: StoredThread, old: Document, asked: Document) -> Document:
+def _edited_post(record: Record, thread: StoredThread, old: Document, patched_post: Document) -> Document:
     post = dict(old)
-    if asked.get("message") != old["message"]:
+    if patched_post.get("message") != old["message"]:
         rights.check_author(record.actor, record.transaction.threads.author_of(thread.id, old["id"]), "a post")
-        post["message"] = requests.asked_message(asked)
-    post["reactions"] = _reactions(record, old, asked)
+        post["message"] = requests.asked_message(patched_post)
+    post["reactions"] = _reactions(record, old, patched_post)
     return post
 
 
-def _reactions(record: Record, old: Document, asked: Document) -> list[Document]:
-    reactions = requests.checked_reactions(asked.get("reactions") or [])
+def _reactions(record: Record, old: Document, patched: Document) -> list[Document]:
+    reactions = requests.checked_reactions(patched.get("reactions") or [])
     rights.check_reactions(record.actor, old.get("reactions"), reactions)
     return people.reacting(record, old.get("reactions") or [], reactions)
 
 
-def _task(record: Record, thread_id: str, what: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
-    thread, asset = _found(record, thread_id, hold)
+def _task(record: Record, thread_id: str, action: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
+    thread, asset = _find_thread(record, thread_id, hold)
     if thread.kind != ThreadType.TASK:
         raise InvalidInput("this thread is not a task")
     teams = record.transaction.threads.teams_of(record.actor.id)
-    rights.role_in(record.actor, teams, thread, asset).check_concerned(what)
+    rights.role_in(record.actor, teams, thread, asset).check_concerned(action)
     if thread.task["status"] != TaskStatus.OPEN:
         raise Conflict(f"task {thread.task['id']} is closed")
     if asset.deleted:
@@ -284,10 +291,10 @@ def _end(record: Record, thread: StoredThread, asset: Stored, ended: _Ended) -> 
     closed = {"status": TaskStatus.CLOSED.value, "closedBy": record.actor.name, "closedAt": record.at_ms}
     document = thread.document | {"task": thread.task | ended.details | closed}
     post = _post(record, ended.message)
-    kept = _with_post(record, replace(thread, document=document), post)
+    stamped_thread = _with_post(record, replace(thread, document=document), post)
     described = events.thread_changes(thread.document, document)
     change = events.with_added(described, events.post_added(post))
-    return _with_event(record, ended.event_type, (kept, asset), change)
+    return _with_event(record, ended.event_type, (stamped_thread, asset), change)
 
 
 def _post(record: Record, message: str) -> Document:
@@ -304,20 +311,20 @@ def _with_post(record: Record, thread: StoredThread, post: Document) -> StoredTh
     record.transaction.threads.put_post(thread.id, post)
     people.set_author(record, thread.id, place=post["id"])
     people.set_mentions(record, thread.id, (post["message"],), place=post["id"])
-    return _keep(record, _counted(thread, 1))
+    return _keep(record, _with_post_count(thread, 1))
 
 
-def _counted(thread: StoredThread, more: int) -> StoredThread:
-    return replace(thread, document=thread.document | {"postsCount": thread.document["postsCount"] + more})
+def _with_post_count(thread: StoredThread, difference: int) -> StoredThread:
+    return replace(thread, document=thread.document | {"postsCount": thread.document["postsCount"] + difference})
 
 
 def _keep(record: Record, thread: StoredThread, *, is_new: bool = False) -> StoredThread:
     stamps = {"updatedAt": record.at_ms, "updatedBy": record.actor.name}
-    kept = replace(thread, document=thread.document | stamps)
+    stamped_thread = replace(thread, document=thread.document | stamps)
     threads: ThreadRows = record.transaction.threads
-    keep: Callable[[StoredThread], None] = threads.insert if is_new else threads.update
-    keep(kept)
-    return kept
+    write: Callable[[StoredThread], None] = threads.insert if is_new else threads.update
+    write(stamped_thread)
+    return stamped_thread
 
 
 def _with_event(
@@ -328,7 +335,7 @@ def _with_event(
     return Written(event.entity or {}, event)
 
 
-def _found(record: Record, thread_id: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
+def _find_thread(record: Record, thread_id: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
     thread = record.transaction.threads.find(thread_id)
     if thread is None:
         raise NotFound(f"thread {thread_id} not found")
@@ -336,10 +343,10 @@ def _found(record: Record, thread_id: str, hold: Hold = Hold.SHARED) -> tuple[St
 
 
 def _asset(record: Record, entity_type: str, key: Key, hold: Hold) -> Stored:
-    found = record.transaction.find(entity_type, key, hold) if entity_type in ENTITY_TYPES else None
-    if found is None:
+    entity = record.transaction.find(entity_type, key, hold) if entity_type in ENTITY_TYPES else None
+    if entity is None:
         raise missing(entity_type, key)
-    return record.visible(found)
+    return record.visible(entity)
 
 
 def _found_post(record: Record, thread: StoredThread, post_id: str) -> Document:

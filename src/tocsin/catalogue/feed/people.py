@@ -19,7 +19,7 @@ from tocsin.model.stored import Key, missing
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
 
-def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
+def assignees(record: Record, references: Iterable[Document]) -> list[Document]:
     """Return full references to those a task is assigned to, each once, by name.
 
     Raises
@@ -28,34 +28,34 @@ def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
     InvalidInput : one of them is a bot.
     Forbidden : whoever assigns it may not see one of them.
     """
-    found: dict[str, Document] = {}
-    for one in given:
-        who = record.transaction.find(one["type"], key_of(one), Hold.SHARED)
+    assignees_by_id: dict[str, Document] = {}
+    for requested in references:
+        who = record.transaction.find(requested["type"], key_of(requested), Hold.SHARED)
         if who is None or who.deleted:
-            raise missing(one["type"], key_of(one))
+            raise missing(requested["type"], key_of(requested))
         check_view(record.permit, who)  # a full reference reveals a name
         if who.document.get("isBot"):
             raise InvalidInput(f"{who.fqn} is a bot; tasks cannot be assigned to bots", field="assignees")
-        found[who.id] = reference_to(who)
-    return sorted(found.values(), key=lambda reference: str(reference["fullyQualifiedName"]))
+        assignees_by_id[who.id] = reference_to(who)
+    return sorted(assignees_by_id.values(), key=lambda reference: str(reference["fullyQualifiedName"]))
 
 
 def reacting(record: Record, old: list[Document], new: list[Document]) -> list[Document]:
     """Return the reactions with full references to who reacted."""
-    known = {one["user"]["id"]: one["user"] for one in old}
-    return [{**one, "user": known.get(one["user"]["id"]) or _user(record, one["user"]["id"])} for one in new]
+    users_by_id = {one["user"]["id"]: one["user"] for one in old}
+    return [{**one, "user": users_by_id.get(one["user"]["id"]) or _user(record, one["user"]["id"])} for one in new]
 
 
 def set_author(record: Record, thread_id: str, *, place: str = "") -> None:
     """Keep that the actor wrote the thread, or the post that ``place`` names."""
-    taken = PartTaken(ThreadPart.AUTHOR, record.actor.id, "user", place)
-    record.transaction.threads.set_parts(thread_id, ThreadPart.AUTHOR, place, [taken])
+    part = PartTaken(ThreadPart.AUTHOR, record.actor.id, "user", place)
+    record.transaction.threads.set_parts(thread_id, ThreadPart.AUTHOR, place, [part])
 
 
 def set_of_thread(record: Record, thread: StoredThread) -> None:
     """Store the assignees of a thread, and the people its own texts mention."""
-    taken = [PartTaken(ThreadPart.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
-    record.transaction.threads.set_parts(thread.id, ThreadPart.ASSIGNEE, "", taken)
+    parts = [PartTaken(ThreadPart.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
+    record.transaction.threads.set_parts(thread.id, ThreadPart.ASSIGNEE, "", parts)
     set_mentions(record, thread.id, texts_of(thread.document))
 
 
@@ -66,19 +66,19 @@ def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, pla
     ------
     InvalidInput : more people and teams are mentioned than a message may
     """
-    named = mentions_in(*texts)
-    if len(named) > MOST_PEOPLE:
+    mentions = mentions_in(*texts)
+    if len(mentions) > MOST_PEOPLE:
         raise InvalidInput(f"mentions more than {MOST_PEOPLE} people and teams", field="message")
-    found = {}
-    for one in named:
-        who = record.transaction.reference(one.kind, Key.by_name(one.name))
+    parts = {}
+    for mention in mentions:
+        who = record.transaction.reference(mention.kind, Key.by_name(mention.name))
         if who is not None and not who.get("deleted"):
-            found[who["id"]] = PartTaken(ThreadPart.MENTION, who["id"], one.kind, place)
-    record.transaction.threads.set_parts(thread_id, ThreadPart.MENTION, place, list(found.values()))
+            parts[who["id"]] = PartTaken(ThreadPart.MENTION, who["id"], mention.kind, place)
+    record.transaction.threads.set_parts(thread_id, ThreadPart.MENTION, place, list(parts.values()))
 
 
 def _user(record: Record, user_id: str) -> Document:
-    found = record.transaction.reference("user", Key.by_id(user_id))
-    if found is None:
+    reference = record.transaction.reference("user", Key.by_id(user_id))
+    if reference is None:
         raise NotFound(f"user {user_id} not found")
-    return found
+    return reference

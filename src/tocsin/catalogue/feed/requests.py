@@ -44,9 +44,9 @@ def asked_thread(request: Document) -> Document:
     """
     _check_keys(request, _THREAD_KEYS, "")
     kind = _one_of(ThreadType, request.get("type") or ThreadType.CONVERSATION, "type")
-    for other, key in _DETAILS.items():
-        if request.get(key) is not None and other != kind:
-            raise InvalidInput(f"not allowed for a thread of type {kind}; only for type {other}", field=key)
+    for detailed_kind, key in _DETAILS.items():
+        if request.get(key) is not None and detailed_kind != kind:
+            raise InvalidInput(f"not allowed for a thread of type {kind}; only for type {detailed_kind}", field=key)
     document: Document = {"type": kind, "message": asked_message(request), "resolved": False, "reactions": []}
     match kind:
         case ThreadType.TASK:
@@ -77,85 +77,85 @@ def asked_post(request: Document) -> str:
     return asked_message(request)
 
 
-def asked_text(request: Document, key: str, allowed: Collection[str]) -> str:
+def asked_text(request: Document, key: str, valid_keys: Collection[str]) -> str:
     """Return the text that ends a task: ``newValue`` or ``comment``.
 
     Raises
     ------
     InvalidInput : the text is no string, or too long
     """
-    _check_keys(request, allowed, "")
+    _check_keys(request, valid_keys, "")
     value = request.get(key)
     if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
         raise InvalidInput(f"must be a string of at most {LONGEST_MESSAGE} characters", field=key)
     return value
 
 
-def checked_announcement(given: Given) -> Document:
+def checked_announcement(details: Given) -> Document:
     """Return an announcement with its times in milliseconds; seconds are understood, as upstream does.
 
     Raises
     ------
     InvalidInput : the details are no object, or the start is not before the end
     """
-    if not isinstance(given, dict):
+    if not isinstance(details, dict):
         raise InvalidInput("must be an object", field="announcementDetails")
-    _check_keys(given, {"description", "startTime", "endTime"}, "announcementDetails.")
-    start, end = _time(given, "startTime"), _time(given, "endTime")
+    _check_keys(details, {"description", "startTime", "endTime"}, "announcementDetails.")
+    start, end = _time(details, "startTime"), _time(details, "endTime")
     if start >= end:
         raise InvalidInput("an announcement's startTime must be earlier than its endTime", field="startTime")
     if end <= _LAST_SECOND:
         start, end = start * 1000, end * 1000
-    said = {} if given.get("description") is None else {"description": _text(given, "description")}
-    return {**said, "startTime": start, "endTime": end}
+    description = {} if details.get("description") is None else {"description": _text(details, "description")}
+    return {**description, "startTime": start, "endTime": end}
 
 
-def check_unchanged(shown: Document, asked: Document, open_keys: Collection[str]) -> None:
+def check_unchanged(shown_thread: Document, patched_thread: Document, open_keys: Collection[str]) -> None:
     """Refuse a patch that touches what is fixed of a thread.
 
     Raises
     ------
     InvalidInput : a key that may not change has changed
     """
-    for key in sorted(shown.keys() | asked.keys()):
-        if key not in open_keys and asked.get(key) != shown.get(key):
+    for key in sorted(shown_thread.keys() | patched_thread.keys()):
+        if key not in open_keys and patched_thread.get(key) != shown_thread.get(key):
             raise InvalidInput(f"cannot be changed; a patch may change: {', '.join(sorted(open_keys))}", field=key)
 
 
-def checked_reactions(given: Given) -> list[Document]:
+def checked_reactions(reactions: Given) -> list[Document]:
     """Return reactions, each once: ``{reactionType, user: {id, type}}``.
 
     Raises
     ------
     InvalidInput : not a list, or an element without a user or a known reaction
     """
-    if not isinstance(given, list):
+    if not isinstance(reactions, list):
         raise InvalidInput("must be a list", field="reactions")
-    found: dict[tuple[str, str], Document] = {}
-    for one in given:
-        user = one.get("user") if isinstance(one, dict) else None
-        kind = one.get("reactionType") if isinstance(one, dict) else None
+    unique_reactions: dict[tuple[str, str], Document] = {}
+    for reaction in reactions:
+        user = reaction.get("user") if isinstance(reaction, dict) else None
+        kind = reaction.get("reactionType") if isinstance(reaction, dict) else None
         if kind not in REACTIONS or not isinstance(user, dict) or not isinstance(user.get("id"), str):
             raise InvalidInput(
                 f"each reaction must have a user and a reactionType: {', '.join(sorted(REACTIONS))}", field="reactions"
             )
-        found[kind, user["id"]] = {"reactionType": kind, "user": user}
-    return list(found.values())
+        unique_reactions[kind, user["id"]] = {"reactionType": kind, "user": user}
+    return list(unique_reactions.values())
 
 
-def checked_assignees(given: Given) -> list[Document]:
+def checked_assignees(references: Given) -> list[Document]:
     """Return the references to users and teams that a task is to be assigned to, as they were given.
 
     Raises
     ------
     InvalidInput : not a list of references to users and teams, or too many
     """
-    if not isinstance(given, list) or len(given) > MOST_PEOPLE:
+    if not isinstance(references, list) or len(references) > MOST_PEOPLE:
         raise InvalidInput(f"must be a list of at most {MOST_PEOPLE} references", field="assignees")
-    for one in given:
-        if not isinstance(one, dict) or one.get("type") not in ("user", "team"):
+    for reference in references:
+        if not isinstance(reference, dict) or reference.get("type") not in ("user", "team"):
             raise InvalidInput("each must be a reference to a user or a team", field="assignees")
-    return given
+    return references
 
 
 def check_assignees(assignees: list[Document]) -> list[Document]:
@@ -170,53 +170,53 @@ def check_assignees(assignees: list[Document]) -> list[Document]:
     return assignees
 
 
-def _asked_task(given: Document) -> Document:
-    _check_keys(given, {"type", "assignees", "oldValue", "suggestion"}, "taskDetails.")
+def _asked_task(details: Document) -> Document:
+    _check_keys(details, {"type", "assignees", "oldValue", "suggestion"}, "taskDetails.")
     task: Document = {
-        "type": _one_of(TaskType, given.get("type"), "taskDetails.type"),
-        "assignees": check_assignees(checked_assignees(given.get("assignees"))),
+        "type": _one_of(TaskType, details.get("type"), "taskDetails.type"),
+        "assignees": check_assignees(checked_assignees(details.get("assignees"))),
         "status": TaskStatus.OPEN.value,
     }
     for key in ("oldValue", "suggestion"):
-        if given.get(key) is not None:
-            task[key] = _text(given, key)
+        if details.get(key) is not None:
+            task[key] = _text(details, key)
     return task
 
 
-def _asked_chatbot(given: Given) -> Document:
-    if not isinstance(given, dict):
+def _asked_chatbot(details: Given) -> Document:
+    if not isinstance(details, dict):
         raise InvalidInput("must be an object", field="chatbotDetails")
-    return {"query": _text(given, "query")} if given.get("query") is not None else {}
+    return {"query": _text(details, "query")} if details.get("query") is not None else {}
 
 
 def _details(request: Document, key: str) -> Document:
-    given = request.get(key)
-    if not isinstance(given, dict):
+    details = request.get(key)
+    if not isinstance(details, dict):
         raise InvalidInput("is missing; it is required for this type of thread", field=key)
-    return given
+    return details
 
 
-def _check_keys(given: Document, allowed: Collection[str], place: str) -> None:
-    unknown = sorted(given.keys() - set(allowed))
+def _check_keys(request: Document, valid_keys: Collection[str], place: str) -> None:
+    unknown = sorted(request.keys() - set(valid_keys))
     if unknown:
-        raise InvalidInput(f"unknown key; valid keys: {', '.join(sorted(allowed))}", field=place + unknown[0])
+        raise InvalidInput(f"unknown key; valid keys: {', '.join(sorted(valid_keys))}", field=place + unknown[0])
 
 
-def _one_of(kinds: type[StrEnum], given: Given, field: str) -> str:
-    if given not in list(kinds):
-        raise InvalidInput(f"must be one of {', '.join(kinds)}{hint(given, kinds)}", field=field)
-    return str(given)
+def _one_of(kinds: type[StrEnum], value: Given, field: str) -> str:
+    if value not in list(kinds):
+        raise InvalidInput(f"must be one of {', '.join(kinds)}{hint(value, kinds)}", field=field)
+    return str(value)
 
 
-def _text(given: Document, key: str) -> str:
-    value = given[key]
+def _text(request: Document, key: str) -> str:
+    value = request[key]
     if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
         raise InvalidInput(f"must be a string of at most {LONGEST_MESSAGE} characters", field=key)
     return value
 
 
-def _time(given: Document, key: str) -> int:
-    at = given.get(key)
+def _time(request: Document, key: str) -> int:
+    at = request.get(key)
     if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= _LAST_MS:
         raise InvalidInput("must be epoch milliseconds", field=key)
     return at

@@ -30,15 +30,15 @@ class ThreadRole:
         """Return whether they may decide the thread: as its creator, an assignee, or an owner of the asset."""
         return self.is_author or self.is_assignee or self.is_owner or self.actor.is_admin
 
-    def check_concerned(self, what: str) -> None:
-        """Refuse ``what`` to whom the thread does not concern.
+    def check_concerned(self, action: str) -> None:
+        """Refuse ``action`` to whom the thread does not concern.
 
         Raises
         ------
         Forbidden : the thread does not concern the person
         """
         if not self.is_concerned:
-            raise Forbidden(f"Only the assignees, the creator, owners of the asset and administrators may {what}.")
+            raise Forbidden(f"Only the assignees, the creator, owners of the asset and administrators may {action}.")
 
 
 def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: Stored) -> ThreadRole:
@@ -52,7 +52,7 @@ def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: S
     )
 
 
-def check_author(actor: Actor, author_id: str | None, what: str) -> None:
+def check_author(actor: Actor, author_id: str | None, text_kind: str) -> None:
     """Refuse to change somebody else's words; those of people who are deleted for good are nobody's.
 
     Raises
@@ -60,10 +60,10 @@ def check_author(actor: Actor, author_id: str | None, what: str) -> None:
     Forbidden : the person is not the author
     """
     if author_id != actor.id:
-        raise Forbidden(f"Only the author may edit {what}.")
+        raise Forbidden(f"Only the author may edit {text_kind}.")
 
 
-def check_remover(actor: Actor, author_id: str | None, what: str) -> None:
+def check_remover(actor: Actor, author_id: str | None, text_kind: str) -> None:
     """Refuse to delete somebody else's words to all but administrators and bots.
 
     Raises
@@ -71,7 +71,7 @@ def check_remover(actor: Actor, author_id: str | None, what: str) -> None:
     Forbidden : the person is neither author, administrator nor bot
     """
     if author_id != actor.id and not actor.is_admin and not actor.is_bot:
-        raise Forbidden(f"Only the author and administrators may delete {what}.")
+        raise Forbidden(f"Only the author and administrators may delete {text_kind}.")
 
 
 def check_reactions(actor: Actor, old: object, new: object) -> None:

@@ -81,25 +81,25 @@ def _member_of(document: Document, field: str, name: str) -> Document:
     members: object = document
     for inner in _NESTED.get(field, (field,)):
         members = members.get(inner) if isinstance(members, dict) else None
-    found = _member(members, name)
-    if found is None:
+    member = _member(members, name)
+    if member is None:
         raise InvalidInput(f"{field} has no member {name!r}", field="about")
-    return found
+    return member
 
 
 def _member(members: object, path: str) -> Document | None:
     """Return the member of that name, or of that path through nested members."""
-    found = _named(members, path)
-    if found is not None:
-        return found
+    member = _member_called(members, path)
+    if member is not None:
+        return member
     at: Document | None = None
     for name in _parts(path):
-        at = _named(members, name)
+        at = _member_called(members, name)
         members = (at or {}).get("children")
     return at
 
 
-def _named(members: object, name: str) -> Document | None:
+def _member_called(members: object, name: str) -> Document | None:
     listed = members if isinstance(members, list) else []
     return next((one for one in listed if isinstance(one, dict) and one.get("name") == name), None)
 

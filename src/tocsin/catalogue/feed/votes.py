@@ -21,7 +21,7 @@ TAKEN_BACK = "unVoted"
 _SIDES = {"votedUp": "upVoters", "votedDown": "downVoters", TAKEN_BACK: None}
 
 
-def vote(record: Record, entity: Stored, user_id: str, wanted: object) -> Written:
+def vote(record: Record, entity: Stored, user_id: str, side_name: object) -> Written:
     """Take a vote (``votedUp``, ``votedDown`` or ``unVoted``); nothing if it was given before.
 
     Raises
@@ -30,23 +30,23 @@ def vote(record: Record, entity: Stored, user_id: str, wanted: object) -> Writte
     """
     if KIND not in ENTITY_TYPES[entity.entity_type].keys:
         raise InvalidInput(f"{with_article(entity.entity_type)} cannot be voted on")
-    if not isinstance(wanted, str) or wanted not in _SIDES:
+    if not isinstance(side_name, str) or side_name not in _SIDES:
         raise InvalidInput(f"updatedVoteType must be one of {', '.join(_SIDES)}", field="updatedVoteType")
     old = record.transaction.attachments.get(entity.id, KIND) or {}
     new = {side: [one for one in old.get(side, ()) if one != user_id] for side in filter(None, _SIDES.values())}
-    if side := _SIDES[wanted]:
+    if side := _SIDES[side_name]:
         new[side].append(user_id)
-    if _sorted(old) == _sorted(new):
+    if _sorted_voters(old) == _sorted_voters(new):
         return Written(entity.document, None)
     record.transaction.attachments.put(entity.id, KIND, new)
-    change = FieldChange(name=KIND, old_value=counted(old), new_value=counted(new))
+    change = FieldChange(name=KIND, old_value=vote_counts(old), new_value=vote_counts(new))
     return record.note(entity, ChangeDescription(fields_updated=(change,)))
 
 
-def counted(votes: Document) -> Document:
+def vote_counts(votes: Document) -> Document:
     """Return how many voted for and against."""
     return {"upVotes": len(votes.get("upVoters", ())), "downVotes": len(votes.get("downVoters", ()))}
 
 
-def _sorted(votes: Document) -> dict[str, list[str]]:
+def _sorted_voters(votes: Document) -> dict[str, list[str]]:
     return {side: sorted(ids) for side, ids in votes.items() if ids}

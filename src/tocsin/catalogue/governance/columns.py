@@ -39,29 +39,29 @@ def with_checked_columns(kind: EntityType, document: Document, old: Document) ->
 def _check(columns: Sequence[Document], before: Sequence[Document], place: str) -> None:
     if columns == before:
         return
-    known = {column.get("name"): column for column in before}
+    columns_by_name = {column.get("name"): column for column in before}
     for column in columns:
-        held: Mapping[str, object] = known.get(column.get("name"), {})
-        _check_complete(column, held, place)
-        _spell(column, held)
+        old_column: Mapping[str, object] = columns_by_name.get(column.get("name"), {})
+        _check_complete(column, old_column, place)
+        _spell(column, old_column)
         if isinstance(children := column.get("children"), list):
-            below = held.get("children")
+            below = old_column.get("children")
             _check(children, below if isinstance(below, list) else (), f"{place}.{column.get('name')}")
 
 
-def _check_complete(column: Document, held: Mapping[str, object], place: str) -> None:
+def _check_complete(column: Document, old_column: Mapping[str, object], place: str) -> None:
     data_type = column.get("dataType")
-    needed = _NEEDED.get(data_type) if isinstance(data_type, str) else None
-    if needed is None or column.get(needed) is not None:
+    needed_key = _NEEDED.get(data_type) if isinstance(data_type, str) else None
+    if needed_key is None or column.get(needed_key) is not None:
         return
-    if held.get("dataType") != data_type or held.get(needed) is not None:
-        said = f"the column {column.get('name')} of type {data_type} needs its {needed}"
-        raise InvalidInput(said, field=place)
+    if old_column.get("dataType") != data_type or old_column.get(needed_key) is not None:
+        problem = f"the column {column.get('name')} of type {data_type} needs its {needed_key}"
+        raise InvalidInput(problem, field=place)
 
 
-def _spell(column: Document, held: Mapping[str, object]) -> None:
+def _spell(column: Document, old_column: Mapping[str, object]) -> None:
     """Write the display text of the data type in lower case, unless that is all that would change."""
-    shown, before = column.get(_DISPLAY), held.get(_DISPLAY)
-    if isinstance(shown, str):
-        spelt = shown.lower()
+    display_text, before = column.get(_DISPLAY), old_column.get(_DISPLAY)
+    if isinstance(display_text, str):
+        spelt = display_text.lower()
         column[_DISPLAY] = before if isinstance(before, str) and before.lower() == spelt else spelt

@@ -21,32 +21,33 @@ from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored
 
 
-def with_property(record: Record, of_type: Stored, wanted: Document) -> Document:
+def with_property(record: Record, of_type: Stored, new_property: Document) -> Document:
     """Return a type's document with a custom property added, or in place of the one of its name.
 
     Raises
     ------
     InvalidInput : the property has no name, or exists with another type
     """
-    if not isinstance(wanted.get("name"), str) or not wanted["name"]:
+    if not isinstance(new_property.get("name"), str) or not new_property["name"]:
         raise InvalidInput("a custom property needs a name", field="name")
-    held = list(of_type.document.get("customProperties") or ())
-    place = next((at for at, one in enumerate(held) if one["name"] == wanted["name"]), len(held))
-    before = held[place] if place < len(held) else {}
-    given = {key: value for key, value in wanted.items() if value is not None}
-    kind = kind_of(record.resolver(), given)
+    properties = list(of_type.document.get("customProperties") or ())
+    place = next((at for at, one in enumerate(properties) if one["name"] == new_property["name"]), len(properties))
+    before = properties[place] if place < len(properties) else {}
+    definition = {key: value for key, value in new_property.items() if value is not None}
+    kind = kind_of(record.resolver(), definition)
     if before and before["propertyType"]["id"] != kind["id"]:
-        raise InvalidInput(f"{wanted['name']} already exists with another type", field="propertyType")
-    held[place : place + 1] = [{**before, **given, "propertyType": kind}]
-    return of_type.document | {"customProperties": held}
+        raise InvalidInput(f"{new_property['name']} already exists with another type", field="propertyType")
+    properties[place : place + 1] = [{**before, **definition, "propertyType": kind}]
+    return of_type.document | {"customProperties": properties}
 
 
 def forget_values(record: Record, old: Stored, fields: Document) -> None:
     """Take the values of properties that a type has no longer from its assets: one change each."""
-    left = {one["name"] for one in fields.get("customProperties") or ()}
-    for gone in (one["name"] for one in old.document.get("customProperties") or () if one["name"] not in left):
-        for asset in record.transaction.entities_with_property(fqn.split(old.fqn)[-1], gone):
-            extension = {key: value for key, value in asset.document["extension"].items() if key != gone}
+    remaining_names = {one["name"] for one in fields.get("customProperties") or ()}
+    old_names = [one["name"] for one in old.document.get("customProperties") or ()]
+    for name in (one for one in old_names if one not in remaining_names):
+        for asset in record.transaction.entities_with_property(fqn.split(old.fqn)[-1], name):
+            extension = {key: value for key, value in asset.document["extension"].items() if key != name}
             record.change(asset, asset.document | {"extension": extension})
 
 
@@ -70,23 +71,23 @@ def with_checked_extension(transaction: Transaction, entity_type: str, document:
     ------
     InvalidInput : there is no such property, or the value is of another kind
     """
-    given, before = document.get("extension") or {}, old.get("extension") or {}
-    changed = {name: value for name, value in given.items() if name not in before or before[name] != value}
-    found = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed else None
-    if found is None:
+    extension, before = document.get("extension") or {}, old.get("extension") or {}
+    changed = {name: value for name, value in extension.items() if name not in before or before[name] != value}
+    asset_type = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed else None
+    if asset_type is None:
         return document
-    known = {one["name"]: one for one in found.document.get("customProperties") or ()}
+    definitions = {one["name"]: one for one in asset_type.document.get("customProperties") or ()}
     for name, value in changed.items():
-        if name not in known:
-            there_are = f"valid properties: {', '.join(known)}" if known else "it has none"
+        if name not in definitions:
+            there_are = f"valid properties: {', '.join(definitions)}" if definitions else "it has none"
             raise InvalidInput(
                 f"{with_article(entity_type)} has no custom property {name}; {there_are}", field=f"extension.{name}"
             )
-        _check_value(name, value, known[name])
-        _check_targets(transaction, name, value, known[name])
-        if _kind_named(known[name]) == "enum" and isinstance(value, list):
+        _check_value(name, value, definitions[name])
+        _check_targets(transaction, name, value, definitions[name])
+        if _kind_named(definitions[name]) == "enum" and isinstance(value, list):
             changed[name] = sorted(value)
-    return document | {"extension": given | changed}
+    return document | {"extension": extension | changed}
 
 
 def kind_of(resolver: Resolver, definition: Document) -> Document:
@@ -97,10 +98,10 @@ def kind_of(resolver: Resolver, definition: Document) -> Document:
     InvalidInput : it says no kind, or not which words an ``enum`` is one of
     NotFound : there is no such kind
     """
-    given = definition.get("propertyType")
-    if not given:
+    reference = definition.get("propertyType")
+    if not reference:
         raise InvalidInput("a custom property needs its propertyType", field="propertyType")
-    kind = resolver.one("type", {"type": "type", **given} if isinstance(given, dict) else given)
+    kind = resolver.one("type", {"type": "type", **reference} if isinstance(reference, dict) else reference)
     if kind["name"] not in KINDS:
         raise NotFound(f"unknown property type {kind['name']}; valid types: {', '.join(KINDS)}")
     if kind["name"] == "enum" and not _words(_config_of(definition)):
@@ -121,17 +122,22 @@ def _check_value(name: str, value: Value, definition: Document) -> None:
     kind = _kind_named(definition)
     config = _config_of(definition)
     if kind in KINDS and not KINDS[kind](value, config):
-        allowed = f": {', '.join(_words(config))}" if kind == "enum" else ""
-        wanted = f"{with_article(kind)}{allowed}"
-        raise InvalidInput(f"the custom property {name} must be {wanted}", field=f"extension.{name}")
+        words = f": {', '.join(_words(config))}" if kind == "enum" else ""
+        expectation = f"{with_article(kind)}{words}"
+        raise InvalidInput(f"the custom property {name} must be {expectation}", field=f"extension.{name}")
 
 
 def _check_targets(transaction: Transaction, name: str, value: Value, definition: Document) -> None:
     if _kind_named(definition) not in _POINTING:
         return
-    for one in value if isinstance(value, list) else [value]:
-        if one["type"] in ENTITY_TYPES and transaction.reference(one["type"], Key.by_id(one["id"])) is None:
-            raise NotFound(f"the custom property {name} refers to {one['type']} {one['id']}, which does not exist")
+    for reference in value if isinstance(value, list) else [value]:
+        if (
+            reference["type"] in ENTITY_TYPES
+            and transaction.reference(reference["type"], Key.by_id(reference["id"])) is None
+        ):
+            raise NotFound(
+                f"the custom property {name} refers to {reference['type']} {reference['id']}, which does not exist"
+            )
 
 
 def _is_text(value: Value, _config: Config) -> bool:
@@ -151,9 +157,9 @@ def _fits(*patterns: re.Pattern[str]) -> _Kind:
 
 
 def _is_enum(value: Value, config: Config) -> bool:
-    chosen = value if isinstance(value, list) else [value]
+    words = value if isinstance(value, list) else [value]
     several = isinstance(config, dict) and config.get("multiSelect") is True
-    return all(one in _words(config) for one in chosen) and (several or len(chosen) <= 1)
+    return all(one in _words(config) for one in words) and (several or len(words) <= 1)
 
 
 def _words(config: Config) -> list[str]:

@@ -45,17 +45,17 @@ def with_checked_labels(
     """
     if not carries_labels(document):
         return document
-    kept: Document = relabelled(document, _plain)
-    known = {name_of(label) for label in labels_of(old)}
-    _check_certifying(kept, old)
+    relabelled_document: Document = relabelled(document, _plain)
+    old_names = {name_of(label) for label in labels_of(old)}
+    _check_certifying(relabelled_document, old)
     catalogue = _Tags(transaction)
-    for name in dict.fromkeys(name_of(label) for label in labels_of(kept)):
-        if name not in known:
+    for name in dict.fromkeys(name_of(label) for label in labels_of(relabelled_document)):
+        if name not in old_names:
             catalogue.check_usable(name, permit)
-    for labels in label_lists(kept):
-        catalogue.check_alone([name_of(label) for label in labels], known)
-        labels += catalogue.derived(labels)
-    return kept
+    for labels in label_lists(relabelled_document):
+        catalogue.check_alone([name_of(label) for label in labels], old_names)
+        labels += catalogue.derived_labels(labels)
+    return relabelled_document
 
 
 def with_shown_labels(transaction: Transaction, document: Document, paths: Iterable[str]) -> Document:
@@ -65,11 +65,11 @@ def with_shown_labels(transaction: Transaction, document: Document, paths: Itera
     """
     if not any(map(_is_about_labels, paths)) or not carries_labels(document):
         return document
-    shown: Document = relabelled(document, _plain)
+    relabelled_document: Document = relabelled(document, _plain)
     catalogue = _Tags(transaction)
-    for labels in label_lists(shown):
-        labels[:] = [catalogue.described(label) for label in (*labels, *catalogue.derived(labels))]
-    return shown
+    for labels in label_lists(relabelled_document):
+        labels[:] = [catalogue.label_with_tag(label) for label in (*labels, *catalogue.derived_labels(labels))]
+    return relabelled_document
 
 
 def _is_about_labels(path: str) -> bool:
@@ -82,8 +82,8 @@ def _check_certifying(document: Document, old: Document) -> None:
         return
     if names.split(str(label["tagFQN"]))[0] == _CERTIFYING:
         return
-    said = f"{CERTIFICATION} must be a tag of the classification {_CERTIFYING}; {label['tagFQN']} is not"
-    raise InvalidInput(said, field=CERTIFICATION)
+    problem = f"{CERTIFICATION} must be a tag of the classification {_CERTIFYING}; {label['tagFQN']} is not"
+    raise InvalidInput(problem, field=CERTIFICATION)
 
 
 def with_certificate_dates(document: Document, old: Document, at_ms: int) -> Document:
@@ -96,9 +96,9 @@ def with_certificate_dates(document: Document, old: Document, at_ms: int) -> Doc
         return document
     dates: Document = {"appliedDate": at_ms, "expiryDate": at_ms + _CERTIFIED_FOR_MS}
     if isinstance(before, dict) and _tag_of(before) == _tag_of(certificate):
-        kept = {key: before[key] for key in dates if key in before}
-        if kept.items() >= {key: certificate[key] for key in dates if key in certificate}.items():
-            dates = kept
+        old_dates = {key: before[key] for key in dates if key in before}
+        if old_dates.items() >= {key: certificate[key] for key in dates if key in certificate}.items():
+            dates = old_dates
     return document | {CERTIFICATION: certificate | dates}
 
 
@@ -112,11 +112,11 @@ def name_of(label: Document) -> Name:
     return str(label.get("source")), str(label["tagFQN"])
 
 
-def derived_from(label: Document, term: Document, given: set[str]) -> Iterator[Document]:
-    """Yield the labels derived from a label of this glossary term, except those that are ``given`` already."""
-    for own in term.get("tags") or ():
-        if own["tagFQN"] not in given and own["tagFQN"] != label["tagFQN"]:
-            yield {**own, "labelType": "Derived"}
+def derived_labels(label: Document, term: Document, label_names: set[str]) -> Iterator[Document]:
+    """Yield the labels derived from a label of this glossary term, except those that are ``label_names`` already."""
+    for term_label in term.get("tags") or ():
+        if term_label["tagFQN"] not in label_names and term_label["tagFQN"] != label["tagFQN"]:
+            yield {**term_label, "labelType": "Derived"}
 
 
 def _plain(label: Document) -> Document | None:
@@ -130,13 +130,13 @@ class _Tags:
     """What is known of the tags and terms that one document names."""
 
     transaction: Transaction
-    found: dict[Name, Stored | None] = field(default_factory=dict)
+    tags_by_name: dict[Name, Stored | None] = field(default_factory=dict)
 
     def check_usable(self, name: Name, permit: Permit) -> None:
         source, tag = name
         if source not in TYPES:
-            given = "a label needs its source" if source == "None" else f"unknown source of labels {source!r}"
-            raise InvalidInput(f"tags: {given}; valid sources: {', '.join(TYPES)}", field="tags")
+            problem = "a label needs its source" if source == "None" else f"unknown source of labels {source!r}"
+            raise InvalidInput(f"tags: {problem}; valid sources: {', '.join(TYPES)}", field="tags")
         stored = self._get(name)
         if stored is None or stored.deleted:
             raise missing(TYPES[source], Key.by_name(tag))
@@ -144,33 +144,33 @@ class _Tags:
         if stored.document.get("disabled") or self._above(stored).get("disabled"):
             raise InvalidInput(f"{TYPES[source]} {tag} is disabled and cannot be assigned", field="tags")
 
-    def check_alone(self, given: list[Name], known: set[Name]) -> None:
+    def check_alone(self, label_names: list[Name], old_names: set[Name]) -> None:
         siblings: dict[Name, list[Name]] = defaultdict(list)
-        for source, tag in given:
+        for source, tag in label_names:
             if (above := names.parent(tag)) is not None:
                 siblings[source, above].append((source, tag))
         for (source, above), together in siblings.items():
-            if len(together) > 1 and not known.issuperset(together) and self._is_exclusive(source, above):
+            if len(together) > 1 and not old_names.issuperset(together) and self._is_exclusive(source, above):
                 first, second = (tag for _, tag in together[:2])
                 raise InvalidInput(f"{first} and {second} are mutually exclusive; assign only one", field="tags")
 
-    def derived(self, labels: list[Document]) -> list[Document]:
-        made: dict[str, Document] = {}
-        given = {label["tagFQN"] for label in labels}
+    def derived_labels(self, labels: list[Document]) -> list[Document]:
+        derived_by_name: dict[str, Document] = {}
+        label_names = {label["tagFQN"] for label in labels}
         for label in labels:
             term = self._get(name_of(label)) if label.get("source") == "Glossary" else None
             if term is not None:
-                made |= {one["tagFQN"]: one for one in derived_from(label, term.document, given)}
-        return list(made.values())
+                derived_by_name |= {one["tagFQN"]: one for one in derived_labels(label, term.document, label_names)}
+        return list(derived_by_name.values())
 
-    def described(self, label: Document) -> Document:
+    def label_with_tag(self, label: Document) -> Document:
         tag = self._get(name_of(label)) if label.get("source") in TYPES else None
         return label if tag is None else label | {key: tag.document[key] for key in OF_THE_TAG if key in tag.document}
 
     def _get(self, name: Name) -> Stored | None:
-        if name not in self.found:
-            self.found[name] = self.transaction.find(TYPES[name[0]], Key.by_name(name[1]), Hold.SHARED)
-        return self.found[name]
+        if name not in self.tags_by_name:
+            self.tags_by_name[name] = self.transaction.find(TYPES[name[0]], Key.by_name(name[1]), Hold.SHARED)
+        return self.tags_by_name[name]
 
     def _above(self, tag: Stored) -> Document:
         key = "classification" if tag.entity_type == "tag" else "glossary"
@@ -180,5 +180,5 @@ class _Tags:
         return any(self._document(kind, above).get("mutuallyExclusive") for kind in _ABOVE.get(source, ()))
 
     def _document(self, entity_type: str, name: str) -> Document:
-        found = self.transaction.find(entity_type, Key.by_name(name), Hold.SHARED)
-        return {} if found is None else found.document
+        entity = self.transaction.find(entity_type, Key.by_name(name), Hold.SHARED)
+        return {} if entity is None else entity.document

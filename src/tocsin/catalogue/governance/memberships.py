@@ -56,19 +56,23 @@ def put_members(record: Record, entity_type: str, request: Document, written: Wr
         raise InvalidInput(f"{key} must be a list", field=key)
     place = len(record.events)
     if entity_type == "team" and request.get(key) is not None:
-        named_there = _regrouped(record, written.document, named_there)
-    for one in named_there:
-        target = str(one.get("type", entity_type)) if isinstance(one, dict) else entity_type
-        belong(record, (target, key_of(one)), field, member_of(entity_type, written.document), belongs=True)
+        named_there = _regroup(record, written.document, named_there)
+    for member in named_there:
+        target = str(member.get("type", entity_type)) if isinstance(member, dict) else entity_type
+        belong(record, (target, key_of(member)), field, member_of(entity_type, written.document), belongs=True)
     events = tuple(captured.event for captured in record.events[place:])
     return replace(written, cascaded=(*written.cascaded, *events)) if events else written
 
 
-def _regrouped(record: Record, team: Document, wanted: list[Document]) -> list[Document]:
+def _regroup(record: Record, team: Document, children: list[Document]) -> list[Document]:
     """Remove this parent from unwanted child teams; return those that do not have it yet."""
-    found = [record.transaction.reference("team", key_of(one)) for one in wanted]
-    ids = {one["id"] for one in found if one}
-    before = {one["id"] for one in record.transaction.teams.children(team["id"])}
-    for one in sorted(before - ids) if team["name"] != ORGANIZATION else ():
-        belong(record, ("team", Key.by_id(one)), "parents", member_of("team", team), belongs=False)
-    return [one for one, reference in zip(wanted, found, strict=True) if not reference or reference["id"] not in before]
+    references = [record.transaction.reference("team", key_of(team_id)) for team_id in children]
+    ids = {team_id["id"] for team_id in references if team_id}
+    before = {team_id["id"] for team_id in record.transaction.teams.children(team["id"])}
+    for team_id in sorted(before - ids) if team["name"] != ORGANIZATION else ():
+        belong(record, ("team", Key.by_id(team_id)), "parents", member_of("team", team), belongs=False)
+    return [
+        team_id
+        for team_id, reference in zip(children, references, strict=True)
+        if not reference or reference["id"] not in before
+    ]

@@ -20,32 +20,32 @@ def with_query_name(entity_type: str, request: Document) -> Document:
     return request
 
 
-def expanded(entity_type: str, resolver: Resolver, document: Document, old: Document) -> Document:
+def expand(entity_type: str, resolver: Resolver, document: Document, old: Document) -> Document:
     """Return a document whose shorthands are spelled out. ``NotFound`` if a term or a kind is not there."""
     if entity_type == "query" and isinstance(document.get("query"), str):
         return document | {"checksum": _checksum(document["query"])}
     if entity_type == "glossaryTerm" and isinstance(document.get("relatedTerms"), list):
-        known = {target_of(one["term"]): one["term"] for one in old.get("relatedTerms") or ()}
-        return document | {"relatedTerms": [_relation(resolver, one, known) for one in document["relatedTerms"]]}
+        terms = {target_of(one["term"]): one["term"] for one in old.get("relatedTerms") or ()}
+        return document | {"relatedTerms": [_relation(resolver, one, terms) for one in document["relatedTerms"]]}
     if entity_type == "type" and isinstance(document.get("customProperties"), list):
         return document | {"customProperties": [_property(resolver, one) for one in document["customProperties"]]}
     return document
 
 
-def _property(resolver: Resolver, given: object) -> object:
+def _property(resolver: Resolver, definition: object) -> object:
     """Return a custom property with a whole reference to its kind; what is none is refused with the whole document."""
-    if not isinstance(given, dict) or not isinstance(given.get("propertyType"), dict):
-        return given
-    return {**given, "propertyType": kind_of(resolver, given)}
+    if not isinstance(definition, dict) or not isinstance(definition.get("propertyType"), dict):
+        return definition
+    return {**definition, "propertyType": kind_of(resolver, definition)}
 
 
-def _relation(resolver: Resolver, given: object, known: dict[str, Document]) -> object:
+def _relation(resolver: Resolver, value: object, terms: dict[str, Document]) -> object:
     """Return a relation to a term, given as such, as a reference or by the term's name."""
-    whole = given if isinstance(given, dict) and "term" in given else {"term": given}
-    term = whole["term"]
-    if isinstance(term, dict) and target_of(term) in known:
-        return {"relationType": "relatedTo", **whole, "term": known[target_of(term)]}
-    return {"relationType": "relatedTo", **whole, "term": resolver.one("glossaryTerm", term)}
+    relation = value if isinstance(value, dict) and "term" in value else {"term": value}
+    term = relation["term"]
+    if isinstance(term, dict) and target_of(term) in terms:
+        return {"relationType": "relatedTo", **relation, "term": terms[target_of(term)]}
+    return {"relationType": "relatedTo", **relation, "term": resolver.one("glossaryTerm", term)}
 
 
 def _checksum(query: str) -> str:

@@ -55,18 +55,18 @@ def given_details(edge: Document) -> Document:
     return details if description is None else {"description": description} | details
 
 
-def checked_details(resolver: Resolver, ends: Ends, given: Document, known: Document) -> Document:
+def checked_details(resolver: Resolver, ends: Ends, request: Document, old_details: Document) -> Document:
     """Return an edge's details as they are stored: without nulls, with explicit source and full references.
 
-    ``known`` are the existing details, whose pipeline and columns are trusted.
+    ``old_details`` are the existing details, whose pipeline and columns are trusted.
 
     Raises
     ------
     InvalidInput : a key is unknown, a value of another kind, or a column not one of its end.
     NotFound : there is no such pipeline.
     """
-    _check_keys("lineageDetails", given, _DETAILS)
-    details = {key: value for key, value in given.items() if key not in STAMPS and value not in (None, "", [])}
+    _check_keys("lineageDetails", request, _DETAILS)
+    details = {key: value for key, value in request.items() if key not in STAMPS and value not in (None, "", [])}
     for key in _TEXTS & details.keys():
         _check(isinstance(details[key], str), key, "must be a string")
     for key in _LISTS & details.keys():
@@ -76,11 +76,11 @@ def checked_details(resolver: Resolver, ends: Ends, given: Document, known: Docu
         count = details["assetEdges"]
         _check(type(count) is int and abs(count) <= _MOST_ASSETS, "assetEdges", "must be an integer")
     if "columnsLineage" in details:
-        details["columnsLineage"] = _columns(ends, details["columnsLineage"], known.get("columnsLineage") or [])
+        details["columnsLineage"] = _columns(ends, details["columnsLineage"], old_details.get("columnsLineage") or [])
     if "tempLineageTables" in details:
         details["tempLineageTables"] = [_hop(hop) for hop in details["tempLineageTables"]]
     if "pipeline" in details:
-        details["pipeline"] = _pipeline(resolver, details["pipeline"], known.get("pipeline") or {})
+        details["pipeline"] = _pipeline(resolver, details["pipeline"], old_details.get("pipeline") or {})
     return details
 
 
@@ -94,10 +94,12 @@ def notifying(details: Document) -> Document:
 
     The text and the order come from the query in which a connector found the edge; they connect nothing else.
     """
-    kept = {key: value for key, value in details.items() if key not in STAMPS and key != "sqlQuery"}
-    if "columnsLineage" in kept:
-        kept["columnsLineage"] = sorted(map(_in_order, kept["columnsLineage"]), key=orjson.dumps)
-    return kept
+    notifying_details = {key: value for key, value in details.items() if key not in STAMPS and key != "sqlQuery"}
+    if "columnsLineage" in notifying_details:
+        notifying_details["columnsLineage"] = sorted(
+            map(_in_order, notifying_details["columnsLineage"]), key=orjson.dumps
+        )
+    return notifying_details
 
 
 def _in_order(entry: Document) -> Document:
@@ -106,10 +108,10 @@ def _in_order(entry: Document) -> Document:
     return dict(sorted((entry | from_columns).items()))
 
 
-def _source(given: object) -> str:
-    if not isinstance(given, str) or given not in set(LineageSource):
-        raise InvalidInput(f"unknown source {given!r}; valid values: {', '.join(LineageSource)}", field="source")
-    return given
+def _source(value: object) -> str:
+    if not isinstance(value, str) or value not in set(LineageSource):
+        raise InvalidInput(f"unknown source {value!r}; valid values: {', '.join(LineageSource)}", field="source")
+    return value
 
 
 def parse_source(text: str) -> LineageSource:
@@ -117,10 +119,10 @@ def parse_source(text: str) -> LineageSource:
     return LineageSource(_source(text))
 
 
-def _columns(ends: Ends, entries: list[Any], known: list[Document]) -> list[Document]:  # Any: whatever was sent
+def _columns(ends: Ends, entries: list[Any], old_entries: list[Document]) -> list[Document]:  # Any: whatever was sent
     of_from, of_to = (_Columns.of(end) for end in (ends.from_, ends.to))
     # What was known before may name a column that has gone since: it says whom that concerned.
-    checked = [entry if entry in known else _entry(entry, of_from, of_to) for entry in entries]
+    checked = [entry if entry in old_entries else _entry(entry, of_from, of_to) for entry in entries]
     return [entry for at, entry in enumerate(checked) if entry and entry not in checked[:at]]
 
 
@@ -129,19 +131,19 @@ class _Columns:
     """The columns of one end; None where its type has none, or none are known."""
 
     fqn: str
-    known: frozenset[str] | None
+    names: frozenset[str] | None
 
     @classmethod
     def of(cls, end: Stored) -> _Columns:
         return cls(end.fqn, frozenset(column_fqns(end.entity_type, end.fqn, end.document)) or None)
 
-    def checked(self, column: object) -> str:
+    def checked_name(self, column: object) -> str:
         _check(
             isinstance(column, str) and column != "", "columnsLineage", "must be the fully qualified names of columns"
         )
         name = fqn.join(fqn.split(str(column)))
-        if self.known is not None and name not in self.known:
-            raise missing_column(self.fqn, name, self.known, field="columnsLineage")
+        if self.names is not None and name not in self.names:
+            raise missing_column(self.fqn, name, self.names, field="columnsLineage")
         return name
 
 
@@ -153,9 +155,9 @@ def _entry(entry: object, of_from: _Columns, of_to: _Columns) -> Document:
     from_columns = entry.get("fromColumns")
     if from_columns is not None:
         _check(isinstance(from_columns, list), "fromColumns", "must be a list")
-        checked["fromColumns"] = list(dict.fromkeys(of_from.checked(column) for column in from_columns))
+        checked["fromColumns"] = list(dict.fromkeys(of_from.checked_name(column) for column in from_columns))
     if entry.get("toColumn") is not None:
-        checked["toColumn"] = of_to.checked(entry["toColumn"])
+        checked["toColumn"] = of_to.checked_name(entry["toColumn"])
     if entry.get("function") is not None:
         _check(isinstance(entry["function"], str), "function", "must be a string")
         checked["function"] = entry["function"]
@@ -166,26 +168,26 @@ def _hop(hop: object) -> Document:
     if not isinstance(hop, dict):
         raise InvalidInput("must be a list of objects", field="tempLineageTables")
     _check_keys("tempLineageTables", hop, _HOP)
-    whole = all(isinstance(hop.get(key), str) for key in _HOP)
-    _check(whole, "tempLineageTables", "each needs a fromEntity and a toEntity")
+    has_ends = all(isinstance(hop.get(key), str) for key in _HOP)
+    _check(has_ends, "tempLineageTables", "each needs a fromEntity and a toEntity")
     return dict(hop)
 
 
-def _pipeline(resolver: Resolver, given: object, known: Document) -> Document:
-    if not isinstance(given, dict):
+def _pipeline(resolver: Resolver, reference: object, old_pipeline: Document) -> Document:
+    if not isinstance(reference, dict):
         raise InvalidInput("must be a reference", field="pipeline")
-    entity_type = given.get("type") or "pipeline"
+    entity_type = reference.get("type") or "pipeline"
     if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
         raise InvalidInput(f"unknown type {entity_type!r}", field="pipeline")
-    if known and given.get("id") == known.get("id"):
-        return known
-    return resolver.one(entity_type, {key: value for key, value in given.items() if value is not None})
+    if old_pipeline and reference.get("id") == old_pipeline.get("id"):
+        return old_pipeline
+    return resolver.one(entity_type, {key: value for key, value in reference.items() if value is not None})
 
 
-def _check_keys(what: str, given: Document, known: frozenset[str]) -> None:
-    unknown = sorted(given.keys() - known)
+def _check_keys(noun: str, value: Document, valid_keys: frozenset[str]) -> None:
+    unknown = sorted(value.keys() - valid_keys)
     if unknown:
-        raise InvalidInput(f"{what} has no {unknown[0]}; valid keys: {', '.join(sorted(known))}", field=unknown[0])
+        raise InvalidInput(f"{noun} has no {unknown[0]}; valid keys: {', '.join(sorted(valid_keys))}", field=unknown[0])
 
 
 def _check(holds: bool, field: str, message: str) -> None:

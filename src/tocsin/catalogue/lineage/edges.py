@@ -69,12 +69,12 @@ def patch_edge(record: Record, from_entity: Document, to_entity: Document, opera
     InvalidInput : the patch does not fit, or leaves something malformed.
     """
     ends = asked_ends(record, from_entity, to_entity)
-    old = _known(record, ends)
+    old = _find_edge(record, ends)
     # Who read no columns reads an empty list, and adds to that.
     readable: Document = {"columnsLineage": []} | old.details
     redaction = Redaction(record.ids.event())
-    shown = redaction.hide(readable, hidden_in(readable, record.permit, record.transaction))
-    return _put(record, ends, old, redaction.restore(applied(shown, operations, record.bounds)))
+    shown_details = redaction.hide(readable, hidden_in(readable, record.permit, record.transaction))
+    return _put(record, ends, old, redaction.restore(applied(shown_details, operations, record.bounds)))
 
 
 def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
@@ -85,13 +85,13 @@ def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> W
     NotFound : there is no such edge.
     """
     ends = asked_ends(record, from_entity, to_entity)
-    return _drop(record, ends.to, _known(record, ends))
+    return _drop(record, ends.to, _find_edge(record, ends))
 
 
 def imply_none(record: Record, from_entity: Document, to_entity: Document) -> Written:
     """Remove the edge that a document of an end no longer implies. Raises as ``delete_edge``."""
     ends = Ends(_end(record, from_entity), _end(record, to_entity))
-    return _drop(record, ends.to, _known(record, ends))
+    return _drop(record, ends.to, _find_edge(record, ends))
 
 
 def asked_ends(record: Record, from_entity: object, to_entity: object) -> Ends:
@@ -121,50 +121,50 @@ def delete_by_source(record: Record, entity: Document, source: str) -> list[Writ
     ------
     Forbidden : the actor may not edit the lineage of an asset that one of them leads to; all of them stay then.
     """
-    wanted, end = parse_source(source), _end(record, entity)
+    wanted_source, end = parse_source(source), _end(record, entity)
     check_edit(record, end)
     return [
         _drop(record, _asked_end(record, edge.to, end), edge)
         for edge in record.transaction.edges_of(end.id)
-        if edge.details.get("source") == wanted and _is_meant(edge, end, wanted)
+        if edge.details.get("source") == wanted_source and _is_meant(edge, end, wanted_source)
     ]
 
 
-def _asked_end(record: Record, reference: Document, asked: Stored) -> Stored:
+def _asked_end(record: Record, reference: Document, asked_entity: Stored) -> Stored:
     end = _end(record, reference)
-    if end.id != asked.id:
+    if end.id != asked_entity.id:
         check_edit(record, end)
     return end
 
 
-def leave_edges(record: Record, gone: Stored, also_gone: Collection[str] = ()) -> None:
+def leave_edges(record: Record, entity: Stored, also_gone: Collection[str] = ()) -> None:
     """Record the effects of removing the edges of a hard-deleted entity, before they are removed with its rows.
 
     An asset that loses a source, or the pipeline of an edge, gets an event, unless it is deleted as well:
     its deletion says more.
     """
-    for edge in record.transaction.edges_of(gone.id):
+    for edge in record.transaction.edges_of(entity.id):
         from_id, to_id = edge.from_["id"], edge.to["id"]
-        if to_id == gone.id or to_id in also_gone:
+        if to_id == entity.id or to_id in also_gone:
             continue
-        if from_id == gone.id:
+        if from_id == entity.id:
             _note_loss(record, _end(record, edge.to), edge)
         elif from_id not in also_gone:
             details = {key: value for key, value in edge.details.items() if key != "pipeline"}
             _put(record, Ends(_end(record, edge.from_), _end(record, edge.to)), edge, details)
 
 
-def _put(record: Record, ends: Ends, old: Edge | None, given: Document) -> Written:
-    known = old.details if old else {}
-    details = checked_details(record.resolver(), ends, given, known)
-    if old is not None and is_same(without_stamps(known), details):
+def _put(record: Record, ends: Ends, old: Edge | None, request: Document) -> Written:
+    old_details = old.details if old else {}
+    details = checked_details(record.resolver(), ends, request, old_details)
+    if old is not None and is_same(without_stamps(old_details), details):
         return Written(old.to_wire(), None)
     stamps: Document = {"updatedAt": record.at_ms, "updatedBy": record.actor.name}
-    made = {key: known[key] for key in ("createdAt", "createdBy") if key in known}
-    details |= {"createdAt": record.at_ms, "createdBy": record.actor.name} | made | stamps
+    creation_stamps = {key: old_details[key] for key in ("createdAt", "createdBy") if key in old_details}
+    details |= {"createdAt": record.at_ms, "createdBy": record.actor.name} | creation_stamps | stamps
     record.transaction.put_edge(ends.from_, ends.to, details)
     new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
-    if old is not None and is_same(notifying(known), notifying(details)):
+    if old is not None and is_same(notifying(old_details), notifying(details)):
         return Written(new, None)
     if old is None:
         change = ChangeDescription(fields_added=(FieldChange(name=LINEAGE, new_value=new),))
@@ -190,7 +190,7 @@ def _is_meant(edge: Edge, end: Stored, source: LineageSource) -> bool:
     return source is LineageSource.PIPELINE and pipeline.get("id") == end.id
 
 
-def _known(record: Record, ends: Ends) -> Edge:
+def _find_edge(record: Record, ends: Ends) -> Edge:
     edge = record.transaction.edge(ends.from_.id, ends.to.id)
     if edge is None:
         raise NotFound(f"lineage edge from {ends.from_.fqn} to {ends.to.fqn} not found")
@@ -204,10 +204,10 @@ def _end(record: Record, reference: object) -> Stored:
     if entity_type in _NO_ENDS:
         raise InvalidInput(f"{with_article(entity_type)} cannot have lineage")
     key: Key = key_of(reference)
-    found = record.transaction.find(entity_type, key, Hold.SHARED)
-    if found is None:
+    entity = record.transaction.find(entity_type, key, Hold.SHARED)
+    if entity is None:
         raise missing(entity_type, key)
-    return found
+    return entity
 
 
 Source = tuple[str, Key]
@@ -223,12 +223,12 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
     """
     if entity_type != "mlmodel":
         return
-    then, now = _sources(before), _sources(document)
-    if then == now:
+    old_sources, new_sources = _sources(before), _sources(document)
+    if old_sources == new_sources:
         return
     model = record.transaction.find(entity_type, Key.by_id(document["id"]))
     assert model is not None, "the model is held while it is written"  # noqa: S101
-    old, new = _found(record, then), _found(record, now)
+    old, new = _catalogued_sources(record, old_sources), _catalogued_sources(record, new_sources)
     for source_id in sorted(new.keys() - old.keys()):
         if record.transaction.edge(source_id, model.id) is None:
             source = reference_to(record.visible(new[source_id]))
@@ -239,18 +239,18 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
             imply_none(record, edge.from_, edge.to)
 
 
-def _found(record: Record, sources: frozenset[Source]) -> dict[str, Stored]:
+def _catalogued_sources(record: Record, sources: frozenset[Source]) -> dict[str, Stored]:
     """Return the sources that are catalogued, by id."""
-    found = (record.transaction.find(*source, Hold.SHARED) for source in sorted(sources, key=str))
-    return {stored.id: stored for stored in found if stored is not None}
+    entities = (record.transaction.find(*source, Hold.SHARED) for source in sorted(sources, key=str))
+    return {stored.id: stored for stored in entities if stored is not None}
 
 
 def _sources(document: Document) -> frozenset[Source]:
     features = document.get("mlFeatures") or ()
-    given = (source.get("dataSource") for feature in features for source in feature.get("featureSources") or ())
-    return frozenset((one["type"], key_of(one)) for one in given if isinstance(one, dict) and _is_catalogued(one))
+    references = (source.get("dataSource") for feature in features for source in feature.get("featureSources") or ())
+    return frozenset((one["type"], key_of(one)) for one in references if isinstance(one, dict) and _is_catalogued(one))
 
 
 def _is_catalogued(reference: Document) -> bool:
-    named = any(isinstance(reference.get(key), str) for key in ("id", "fullyQualifiedName", "name"))
-    return named and isinstance(reference.get("type"), str) and reference["type"] in ENTITY_TYPES
+    has_name = any(isinstance(reference.get(key), str) for key in ("id", "fullyQualifiedName", "name"))
+    return has_name and isinstance(reference.get("type"), str) and reference["type"] in ENTITY_TYPES

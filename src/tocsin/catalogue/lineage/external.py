@@ -47,24 +47,28 @@ def edges_in(event: Given) -> list[ReceivedEdge]:
     change = event.get("changeDescription") or {}
     if not isinstance(change, dict):
         raise InvalidInput("must be an object", field="changeDescription")
-    gone = [edge for key in ("fieldsDeleted", "fieldsUpdated") for edge in _edges(event, change.get(key), "oldValue")]
-    there = [edge for key in ("fieldsAdded", "fieldsUpdated") for edge in _edges(event, change.get(key), "newValue")]
-    kept = [_ends(edge) for edge in there]
+    removed_edges = [
+        edge for key in ("fieldsDeleted", "fieldsUpdated") for edge in _edges(event, change.get(key), "oldValue")
+    ]
+    present_edges = [
+        edge for key in ("fieldsAdded", "fieldsUpdated") for edge in _edges(event, change.get(key), "newValue")
+    ]
+    present_ends = [_ends(edge) for edge in present_edges]
     return [
-        *(ReceivedEdge(edge, is_gone=True) for edge in gone if _ends(edge) not in kept),
-        *(ReceivedEdge(edge, is_gone=False) for edge in there),
+        *(ReceivedEdge(edge, is_gone=True) for edge in removed_edges if _ends(edge) not in present_ends),
+        *(ReceivedEdge(edge, is_gone=False) for edge in present_edges),
     ]
 
 
 def _edges(event: Document, fields: Given, key: str) -> Iterator[Document]:
     """Yield the edges in these field changes."""
     changes = [one for one in (fields if isinstance(fields, list) else ()) if isinstance(one, dict)]
-    for value in (_parsed(change.get(key)) for change in changes if change.get("name") == LINEAGE):
-        some = value if isinstance(value, list) else [value]
-        yield from (_whole(event, edge) for edge in some if edge is not None)
+    for value in (_parse(change.get(key)) for change in changes if change.get("name") == LINEAGE):
+        values = value if isinstance(value, list) else [value]
+        yield from (_whole(event, edge) for edge in values if edge is not None)
 
 
-def _parsed(value: Given) -> Given:
+def _parse(value: Given) -> Given:
     """Return the value of a field; OpenMetadata writes those that are no texts as JSON in a text."""
     if not isinstance(value, str):
         return value
@@ -84,16 +88,16 @@ def _whole(event: Document, edge: Given) -> Document:
         "fullyQualifiedName": event.get("entityFullyQualifiedName"),
     }
     to = edge.get("toEntity")
-    whole = {"fromEntity": _end(edge["fromEntity"]), "toEntity": _end(to if isinstance(to, dict) else subject)}
+    edge_with_ends = {"fromEntity": _end(edge["fromEntity"]), "toEntity": _end(to if isinstance(to, dict) else subject)}
     details = edge.get("lineageDetails")
-    return whole | ({"lineageDetails": _details(details)} if isinstance(details, dict) else {})
+    return edge_with_ends | ({"lineageDetails": _details(details)} if isinstance(details, dict) else {})
 
 
 def _details(details: Document) -> Document:
-    said = {key: value for key, value in details.items() if key not in STAMPS}
-    if isinstance(said.get("pipeline"), dict):
-        said["pipeline"] = _end(said["pipeline"])
-    return said
+    details_without_stamps = {key: value for key, value in details.items() if key not in STAMPS}
+    if isinstance(details_without_stamps.get("pipeline"), dict):
+        details_without_stamps["pipeline"] = _end(details_without_stamps["pipeline"])
+    return details_without_stamps
 
 
 def _end(reference: Document) -> Document:

@@ -46,8 +46,8 @@ def with_names(alert: Document, rename: Rename) -> Document:
         changed["destinations"] = [_with_receivers(one, rename) for one in alert["destinations"]]
     if isinstance(rules := alert.get("filteringRules"), dict):
         changed["filteringRules"] = _each(rules, _RULES, lambda rule: _with_condition(rule, rename))
-    if isinstance(given := alert.get("input"), dict):
-        changed["input"] = _each(given, _INPUTS, lambda chosen: _with_arguments(chosen, rename))
+    if isinstance(alert_input := alert.get("input"), dict):
+        changed["input"] = _each(alert_input, _INPUTS, lambda chosen: _with_arguments(chosen, rename))
     return changed
 
 
@@ -96,16 +96,18 @@ def _with_condition(rule: Document, rename: Rename) -> Document:
     return rule | {"condition": with_renamed(condition, rename)} if isinstance(condition, str) else rule
 
 
-def _with_arguments(chosen: Document, rename: Rename) -> Document:
-    if not isinstance(chosen.get("arguments"), list):
-        return chosen
-    return chosen | {"arguments": [_with_input(one, rename) for one in chosen["arguments"]]}
+def _with_arguments(named_filter: Document, rename: Rename) -> Document:
+    if not isinstance(named_filter.get("arguments"), list):
+        return named_filter
+    return named_filter | {"arguments": [_with_input(one, rename) for one in named_filter["arguments"]]}
 
 
 def _with_input(argument: object, rename: Rename) -> object:
     types = OF_ARGUMENT.get(str(argument.get("name"))) if isinstance(argument, dict) else None
     if types is None or not isinstance(argument, dict) or not isinstance(argument.get("input"), list):
         return argument
-    wanted = EntityName(types, "", _NOWHERE)
-    texts = [(rename(replace(wanted, text=one)) or one) if isinstance(one, str) else one for one in argument["input"]]
+    empty_name = EntityName(types, "", _NOWHERE)
+    texts = [
+        (rename(replace(empty_name, text=one)) or one) if isinstance(one, str) else one for one in argument["input"]
+    ]
     return argument | {"input": texts}

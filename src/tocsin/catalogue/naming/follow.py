@@ -65,7 +65,7 @@ def _renamed_pattern(pattern: str, old: str, new: str) -> str | None:
     return renamed if renamed != pattern else None
 
 
-def called(entity_type: str, fqn: str) -> str:
+def name_in_conditions(entity_type: str, fqn: str) -> str:
     """Return what conditions call an entity: a user or team by the name, another by the FQN."""
     return names.split(fqn)[-1] if entity_type in CALLED_BY_NAME else fqn
 
@@ -74,7 +74,9 @@ def renaming_of(moved: Sequence[tuple[Stored, str]]) -> Renaming:
     """Return the renaming of these entities, each with its new FQN; the first is the one that was renamed."""
     new_fqns = {(entity.entity_type, entity.fqn): new for entity, new in moved}
     (root, new_root), *_ = moved
-    new_fqns[root.entity_type, called(root.entity_type, root.fqn)] = called(root.entity_type, new_root)
+    new_fqns[root.entity_type, name_in_conditions(root.entity_type, root.fqn)] = name_in_conditions(
+        root.entity_type, new_root
+    )
     return Renaming(new_fqns, root.entity_type, root.fqn, new_root)
 
 
@@ -86,51 +88,55 @@ def follow_renaming(record: Record, renaming: Renaming) -> None:
             by_tocsin(record).change(alert, after, beside=renaming.because)
 
 
-def leave_alerts(record: Record, gone: Stored) -> None:
+def leave_alerts(record: Record, entity: Stored) -> None:
     """Take a user or team that goes for good out of what selects the recipients of alerts, and tell the owners.
 
     A team of the same name that is created later is another team: it inherits nothing.
     """
-    ours, name = by_tocsin(record), str(gone.document["name"])
+    ours, name = by_tocsin(record), str(entity.document["name"])
     for alert in record.transaction.saying(_ALERT, name):
-        after = _without(record, alert.document, gone)
+        after = _without(record, alert.document, entity)
         if after == alert.document:
             continue
-        who = FieldChange(name=REMOVED_RECEIVER, old_value={"type": gone.entity_type, "name": name, "id": gone.id})
+        who = FieldChange(name=REMOVED_RECEIVER, old_value={"type": entity.entity_type, "name": name, "id": entity.id})
         ours.change(alert, after, beside=ChangeDescription(fields_deleted=(who,)))
-        found = AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert.id, f"{gone.entity_type} {name}")
-        finding = FieldChange(name=FINDING, new_value=found.to_wire())
+        audit_finding = AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert.id, f"{entity.entity_type} {name}")
+        finding = FieldChange(name=FINDING, new_value=audit_finding.to_wire())
         now = replace(alert, document=after)
         current = record.transaction.find(_ALERT, Key.by_id(alert.id)) or now
         ours.note(current, ChangeDescription(fields_added=(finding,)), event_type=EventType.AUDIT_FINDING)
 
 
-def _without(record: Record, alert: Document, gone: Stored) -> Document:
-    name, removed = gone.document["name"], removed_name(gone.document["name"], gone.id)
+def _without(record: Record, alert: Document, entity: Stored) -> Document:
+    name, removed = entity.document["name"], removed_name(entity.document["name"], entity.id)
 
-    def rename(one: EntityName) -> str | None:
-        is_meant = one.is_recipient and one.text in (name, gone.fqn) and gone.entity_type in one.types
-        return removed if is_meant and not is_another(record, one, gone) else None
+    def rename(entity_name: EntityName) -> str | None:
+        is_meant = (
+            entity_name.is_recipient
+            and entity_name.text in (name, entity.fqn)
+            and entity.entity_type in entity_name.types
+        )
+        return removed if is_meant and not is_another(record, entity_name, entity) else None
 
     after = with_names(alert, rename)
-    destinations = [_cleared(one, removed) for one in after.get("destinations") or ()]
+    destinations = [_without_receiver(one, removed) for one in after.get("destinations") or ()]
     return after | {"destinations": destinations} if "destinations" in after else after
 
 
-def is_another(record: Record, name: EntityName, gone: Stored) -> bool:
+def is_another(record: Record, name: EntityName, entity: Stored) -> bool:
     """Return whether a name means somebody of another type as well, who stays."""
-    others = (kind for kind in name.types if kind != gone.entity_type)
-    return any(record.transaction.reference(kind, Key.by_name(name.text)) is not None for kind in others)
+    other_types = (kind for kind in name.types if kind != entity.entity_type)
+    return any(record.transaction.reference(kind, Key.by_name(name.text)) is not None for kind in other_types)
 
 
-def _cleared(destination: Document, removed: str) -> Document:
+def _without_receiver(destination: Document, removed: str) -> Document:
     """Return a destination without a receiver; disabled if it would then name nobody: that can mean everybody."""
     receivers = (destination.get("config") or {}).get("receivers") or []
     if removed not in receivers:
         return destination
-    left = [one for one in receivers if one != removed]
-    cleared = destination | {"config": destination["config"] | {"receivers": left}}
-    return cleared if left else cleared | {"enabled": False}
+    remaining_receivers = [one for one in receivers if one != removed]
+    cleared = destination | {"config": destination["config"] | {"receivers": remaining_receivers}}
+    return cleared if remaining_receivers else cleared | {"enabled": False}
 
 
 def by_tocsin(record: Record) -> Record:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tocsin.catalogue.naming.follow import Renaming, called
+from tocsin.catalogue.naming.follow import Renaming, name_in_conditions
 from tocsin.conditions.entity_names import Comparing, EntityName, with_renamed
 from tocsin.model.entity_types import types_below
 from tocsin.model.subscription import EventSubscription, FilteringRule, FilteringRules, PastRules
@@ -56,12 +56,12 @@ class PastRenaming:
         types = {(one, ""): "" for one in (self.entity_type, *types_below(self.entity_type))}
         return Renaming(types, self.entity_type, self.new_fqn, self.old_fqn)
 
-    def _exact(self, name: EntityName, root: str, other: str) -> str | None:
-        """Return a name with ``other`` in place of the root; None if it names neither the root nor what is below."""
-        if self.entity_type in name.types and name.text in (root, called(self.entity_type, root)):
-            return other if name.text == root else called(self.entity_type, other)
+    def _exact(self, name: EntityName, root: str, new_root: str) -> str | None:
+        """Return a name with ``new_root`` in place of the root; None if it names neither the root nor what is below."""
+        if self.entity_type in name.types and name.text in (root, name_in_conditions(self.entity_type, root)):
+            return new_root if name.text == root else name_in_conditions(self.entity_type, new_root)
         is_below = name.text.startswith(f"{root}.") and not set(types_below(self.entity_type)).isdisjoint(name.types)
-        return other + name.text.removeprefix(root) if is_below else None
+        return new_root + name.text.removeprefix(root) if is_below else None
 
 
 def with_past_names(alert: EventSubscription, renamings: Sequence[PastRenaming]) -> EventSubscription:
@@ -69,12 +69,12 @@ def with_past_names(alert: EventSubscription, renamings: Sequence[PastRenaming])
     rules, past = alert.filtering_rules, list[PastRules]()
     if rules is None or not renamings:
         return alert
-    for one in renamings:
-        if one.log_offset <= alert.since_offset or len(past) == MOST_PAST:
+    for renaming in renamings:
+        if renaming.log_offset <= alert.since_offset or len(past) == MOST_PAST:
             break
-        before = _before(rules, one)
+        before = _before(rules, renaming)
         if before != rules:
-            past.append(PastRules(until_offset=one.log_offset, rules=before))
+            past.append(PastRules(until_offset=renaming.log_offset, rules=before))
             rules = before
     return alert.model_copy(update={"past_rules": tuple(past)}) if past else alert
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tocsin.access.language import LOOKED_UP
 from tocsin.access.rules import RuleEffect
-from tocsin.catalogue.naming.follow import Renaming, by_tocsin, called, is_another
+from tocsin.catalogue.naming.follow import Renaming, by_tocsin, is_another, name_in_conditions
 from tocsin.conditions.entity_names import EntityName, Rename, entity_names, with_renamed
 from tocsin.conditions.parse import MAX_BYTES, parse
 from tocsin.conditions.syntax import (
@@ -52,26 +52,28 @@ def follow_in_policies(record: Record, renaming: Renaming) -> None:
         f"is too long: the condition of a policy that names it would exceed {MAX_BYTES:,} bytes", field="name"
     )
     for policy in record.transaction.saying(POLICY, renaming.old_root):
-        after = _with_conditions(policy.document, lambda rule: _renamed(rule["condition"], renaming.of, refusal))
+        after = _with_conditions(
+            policy.document, lambda rule: _rename_or_refuse(rule["condition"], renaming.of, refusal)
+        )
         if after != policy.document:
             by_tocsin(record).change(policy, after, beside=renaming.because)
 
 
-def leave_policies(record: Record, gone: Stored) -> None:
+def leave_policies(record: Record, entity: Stored) -> None:
     """Let policies grant nothing by the name of an entity that is deleted for good.
 
     Raises
     ------
     Conflict : a policy has no room for the name that replaces it; the old one would grant to a later entity
     """
-    text = called(gone.entity_type, gone.fqn)
-    removed = removed_name(text, gone.id)
-    old, new = ({"type": gone.entity_type, "name": name} for name in (text, removed))
+    text = name_in_conditions(entity.entity_type, entity.fqn)
+    removed = removed_name(text, entity.id)
+    old, new = ({"type": entity.entity_type, "name": name} for name in (text, removed))
     because = ChangeDescription(fields_updated=(FieldChange(name=RENAMED, old_value=old, new_value=new),))
 
     def rename(name: EntityName) -> str | None:
-        is_meant = name.text == text and gone.entity_type in name.types
-        return removed if is_meant and not is_another(record, name, gone) else None
+        is_meant = name.text == text and entity.entity_type in name.types
+        return removed if is_meant and not is_another(record, name, entity) else None
 
     for policy in record.transaction.saying(POLICY, text):
         refusal = Conflict(
@@ -120,7 +122,7 @@ def _granting_less(policy: Document, rename: Rename, refusal: TocsinError) -> Do
 
     def condition(rule: Document) -> str:
         places = _granting_places(rule)
-        return _renamed(rule["condition"], lambda name: rename(name) if name.at in places else None, refusal)
+        return _rename_or_refuse(rule["condition"], lambda name: rename(name) if name.at in places else None, refusal)
 
     return _with_conditions(policy, condition)
 
@@ -156,7 +158,7 @@ def _with_conditions(policy: Document, condition_of: Callable[[Document], str]) 
     return policy | {"rules": rules}
 
 
-def _renamed(condition: str, rename: Rename, refusal: TocsinError) -> str:
+def _rename_or_refuse(condition: str, rename: Rename, refusal: TocsinError) -> str:
     """Return a condition with other names, or refuse where it has no room for them."""
     renamed = with_renamed(condition, rename)
     if renamed == condition and any(rename(name) not in (None, name.text) for name in entity_names(condition)):

@@ -38,8 +38,10 @@ class Shape:
                 raise InvalidInput(f"{_inside(path, key)} is missing", field=_inside(path, key))
         for key, inner in value.items():
             if key not in self.keys:
-                known = ", ".join(sorted(self.keys))
-                raise InvalidInput(f"unknown key {_inside(path, key)}; valid keys: {known}", field=_inside(path, key))
+                valid_keys = ", ".join(sorted(self.keys))
+                raise InvalidInput(
+                    f"unknown key {_inside(path, key)}; valid keys: {valid_keys}", field=_inside(path, key)
+                )
             if inner is not None:
                 self.keys[key](inner, _inside(path, key))
 
@@ -49,7 +51,7 @@ def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = 
     return Shape({**required, **(optional or {})}, frozenset(required))
 
 
-def checked(form: Check, document: Document) -> Document:
+def checked_document(form: Check, document: Document) -> Document:
     """Return the document without its nulls, if it has that form.
 
     Raises
@@ -140,8 +142,8 @@ def moment(value: object, path: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LATEST_MS:
         raise InvalidInput(f"{path} must be epoch milliseconds", field=path)
     if value in _OUR_DAYS_S:
-        meant = f"{path} must be epoch milliseconds; {value} looks like seconds; use {value * 1000}"
-        raise InvalidInput(meant, field=path)
+        problem = f"{path} must be epoch milliseconds; {value} looks like seconds; use {value * 1000}"
+        raise InvalidInput(problem, field=path)
 
 
 def day(value: object, path: str) -> None:
@@ -157,12 +159,12 @@ def day(value: object, path: str) -> None:
         raise InvalidInput(f"{path} must be a date such as 2026-01-31", field=path) from None
 
 
-def one_of(*allowed: str) -> Check:
+def one_of(*values: str) -> Check:
     """Return the check that accepts these texts."""
 
     def check(value: object, path: str) -> None:
-        if value not in allowed or not isinstance(value, str):
-            raise InvalidInput(f"{path} must be one of {', '.join(allowed)}{hint(value, allowed)}", field=path)
+        if value not in values or not isinstance(value, str):
+            raise InvalidInput(f"{path} must be one of {', '.join(values)}{hint(value, values)}", field=path)
 
     return check
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tocsin.catalogue.observations.field_checks import checked, count, day, each, name, shape, whole
+from tocsin.catalogue.observations.field_checks import checked_document, count, day, each, name, shape, whole
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.table_details import check_columns
 from tocsin.catalogue.observations.usage import day_number, day_text
@@ -43,61 +43,61 @@ def put_joins(record: Record, table: Stored, request: Document) -> Written:
     InvalidInput : it is malformed, or of a day that is not one of the last 30.
     NotFound : there is no such table or column to be joined with.
     """
-    given = checked(_REQUEST, request)
-    on_day, today = day_number(given["startDate"]), record.at_ms // _DAY_MS
+    request_joins = checked_document(_REQUEST, request)
+    on_day, today = day_number(request_joins["startDate"]), record.at_ms // _DAY_MS
     if not today - KEPT_DAYS < on_day <= today:
         raise InvalidInput(f"startDate must be within the last {KEPT_DAYS} days", field="startDate")
-    check_columns(table, [one["columnName"] for one in given.get("columnJoins", ())])
-    for column, other, times in _joins(given):
-        other_table, other_column = _found(record, other)
-        _add(record, table, on_day, ((column, other), times))
-        mine = f"{table.fqn}.{column}" if column else table.fqn
-        _add(record, other_table, on_day, ((other_column, mine), times))
+    check_columns(table, [one["columnName"] for one in request_joins.get("columnJoins", ())])
+    for column, other_fqn, times in _joins(request_joins):
+        other_table, other_column = _find_joined(record, other_fqn)
+        _add(record, table, on_day, ((column, other_fqn), times))
+        own_fqn = f"{table.fqn}.{column}" if column else table.fqn
+        _add(record, other_table, on_day, ((other_column, own_fqn), times))
     return Written(table.document, None)
 
 
-def summary(kept: Document, today: int) -> Document:
+def summary(joins: Document, today: int) -> Document:
     """Return what a table was joined with in the last 30 days, most often first, as OpenMetadata's ``TableJoins``."""
     columns: dict[str, Counter[str]] = {}
-    for on_day, pairs in kept["days"].items():
+    for on_day, pairs in joins["days"].items():
         if int(on_day) > today - KEPT_DAYS:
-            for column, others in pairs.items():
-                columns.setdefault(column, Counter()).update(others)
-    joined = {column: _ranked(others) for column, others in sorted(columns.items())}
+            for column, times_by_fqn in pairs.items():
+                columns.setdefault(column, Counter()).update(times_by_fqn)
+    joined = {column: _ranked_joins(times_by_fqn) for column, times_by_fqn in sorted(columns.items())}
     return {
         "startDate": day_text(today - KEPT_DAYS + 1),
         "dayCount": KEPT_DAYS,
         "directTableJoins": joined.pop("", []),
-        "columnJoins": [{"columnName": column, "joinedWith": others} for column, others in joined.items()],
+        "columnJoins": [{"columnName": column, "joinedWith": times_by_fqn} for column, times_by_fqn in joined.items()],
     }
 
 
-def _joins(given: Document) -> Iterator[tuple[str, str, int]]:
-    for one in given.get("columnJoins", ()):
-        for other in one["joinedWith"]:
-            yield one["columnName"], other["fullyQualifiedName"], other["joinCount"]
-    for other in given.get("directTableJoins", ()):
-        yield "", other["fullyQualifiedName"], other["joinCount"]
+def _joins(request: Document) -> Iterator[tuple[str, str, int]]:
+    for column_join in request.get("columnJoins", ()):
+        for joined in column_join["joinedWith"]:
+            yield column_join["columnName"], joined["fullyQualifiedName"], joined["joinCount"]
+    for joined in request.get("directTableJoins", ()):
+        yield "", joined["fullyQualifiedName"], joined["joinCount"]
 
 
-def _found(record: Record, other: str) -> tuple[Stored, str]:
-    table_fqn, column = place_of(other)
-    found = record.transaction.find("table", Key.by_name(table_fqn))
-    if found is None or record.visible(found).deleted:
+def _find_joined(record: Record, fqn: str) -> tuple[Stored, str]:
+    table_fqn, column = place_of(fqn)
+    table = record.transaction.find("table", Key.by_name(table_fqn))
+    if table is None or record.visible(table).deleted:
         raise missing("table", Key.by_name(table_fqn))
-    check_columns(found, [column] if column else [])
-    return found, column
+    check_columns(table, [column] if column else [])
+    return table, column
 
 
 def _add(record: Record, table: Stored, on_day: int, join: tuple[Pair, int]) -> None:
-    (column, other), times = join
-    kept = record.transaction.attachments.get(table.id, JOINS) or {"days": {}}
+    (column, other_fqn), times = join
+    old_joins = record.transaction.attachments.get(table.id, JOINS) or {"days": {}}
     oldest = record.at_ms // _DAY_MS - KEPT_DAYS
-    days = {one: pairs for one, pairs in kept["days"].items() if int(one) > oldest}
-    others = days.setdefault(str(on_day), {}).setdefault(column, {})
-    others[other] = others.get(other, 0) + times
+    days = {one: pairs for one, pairs in old_joins["days"].items() if int(one) > oldest}
+    times_by_fqn = days.setdefault(str(on_day), {}).setdefault(column, {})
+    times_by_fqn[other_fqn] = times_by_fqn.get(other_fqn, 0) + times
     record.transaction.attachments.put(table.id, JOINS, {"days": days})
 
 
-def _ranked(others: Counter[str]) -> list[Document]:
-    return [{"fullyQualifiedName": fqn, "joinCount": times} for fqn, times in others.most_common()]
+def _ranked_joins(times_by_fqn: Counter[str]) -> list[Document]:
+    return [{"fullyQualifiedName": fqn, "joinCount": times} for fqn, times in times_by_fqn.most_common()]

@@ -15,8 +15,8 @@ def with_newest(document: Document, old: Document) -> Document:
     before, after = old.get(KEY), document.get(KEY)
     if not isinstance(before, dict) or not isinstance(after, dict):
         return document
-    kept = {key: entry for key, entry in before.items() if _time_of(entry) > _time_of(after.get(key))}
-    return document | {KEY: before | after | kept}
+    newer_entries = {key: entry for key, entry in before.items() if _time_of(entry) > _time_of(after.get(key))}
+    return document | {KEY: before | after | newer_entries}
 
 
 def _time_of(entry: object) -> float:

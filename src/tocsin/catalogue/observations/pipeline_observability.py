@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tocsin.catalogue.observations.field_checks import checked, each, mapping, moment, number, one_of, shape, text
+from tocsin.catalogue.observations.field_checks import (
+    checked_document,
+    each,
+    mapping,
+    moment,
+    number,
+    one_of,
+    shape,
+    text,
+)
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.write import Record
 from tocsin.model import shapes
@@ -21,7 +30,7 @@ LAST_RUN = ("Successful", "Failed", "Pending", "Skipped", "Running")
 _PIPELINE = "pipeline"
 
 
-def put_entries(record: Record, table: Stored, given: object) -> Written:
+def put_entries(record: Record, table: Stored, request: object) -> Written:
     """Set the entries of some pipelines of a table; those of other pipelines stay.
 
     Raises
@@ -29,12 +38,12 @@ def put_entries(record: Record, table: Stored, given: object) -> Written:
     InvalidInput : one is malformed
     NotFound : one of the pipelines is not there
     """
-    each(_ENTRY)(given, OBSERVABILITY)
-    entries = given if isinstance(given, list) else []
+    each(_ENTRY)(request, OBSERVABILITY)
+    entries = request if isinstance(request, list) else []
     return _put(record, table, {_id_of(record, one[_PIPELINE]): one for one in entries})
 
 
-def put_entry(record: Record, table: Stored, pipeline: str, given: Document) -> Written:
+def put_entry(record: Record, table: Stored, pipeline: str, request: Document) -> Written:
     """Set the entry of one pipeline, by its FQN.
 
     Raises
@@ -42,29 +51,29 @@ def put_entry(record: Record, table: Stored, pipeline: str, given: Document) -> 
     InvalidInput : it is malformed, or of another pipeline
     NotFound : there is no such pipeline
     """
-    entry = checked(_ENTRY, given)
+    entry = checked_document(_ENTRY, request)
     pipeline_id = _id_of(record, {"fullyQualifiedName": pipeline})
     if _id_of(record, entry[_PIPELINE]) != pipeline_id:
         raise InvalidInput(f"must be {pipeline}, as the path says", field=_PIPELINE)
     return _put(record, table, {pipeline_id: entry})
 
 
-def entries_of(kept: Document, pipelines: Mapping[str, Document]) -> list[Document]:
+def entries_of(stored_entries: Document, pipelines: Mapping[str, Document]) -> list[Document]:
     """Return the entries of a table whose pipelines are among these, by the pipelines' FQNs."""
-    known = [{_PIPELINE: pipelines[one], **kept[one]} for one in kept if one in pipelines]
-    return sorted(known, key=lambda entry: str(entry[_PIPELINE]["fullyQualifiedName"]))
+    visible_entries = [{_PIPELINE: pipelines[one], **stored_entries[one]} for one in stored_entries if one in pipelines]
+    return sorted(visible_entries, key=lambda entry: str(entry[_PIPELINE]["fullyQualifiedName"]))
 
 
-def _id_of(record: Record, given: Document) -> str:
-    if given.get("type") not in (None, _PIPELINE):
-        raise InvalidInput(f"must be a pipeline, not a {given['type']}", field=_PIPELINE)
-    return str(record.resolver().one(_PIPELINE, given)["id"])
+def _id_of(record: Record, reference: Document) -> str:
+    if reference.get("type") not in (None, _PIPELINE):
+        raise InvalidInput(f"must be a pipeline, not a {reference['type']}", field=_PIPELINE)
+    return str(record.resolver().one(_PIPELINE, reference)["id"])
 
 
 def _put(record: Record, table: Stored, entries: Mapping[str, Document]) -> Written:
-    kept = record.transaction.attachments.get(table.id, OBSERVABILITY) or {}
+    old_entries = record.transaction.attachments.get(table.id, OBSERVABILITY) or {}
     new = {pipeline_id: _without_nulls(entry) for pipeline_id, entry in entries.items()}
-    record.transaction.attachments.put(table.id, OBSERVABILITY, kept | new)
+    record.transaction.attachments.put(table.id, OBSERVABILITY, old_entries | new)
     return Written(table.document, None)
 
 

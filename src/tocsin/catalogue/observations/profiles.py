@@ -7,7 +7,7 @@ Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/r
 
 from __future__ import annotations
 
-from tocsin.catalogue.observations.field_checks import checked
+from tocsin.catalogue.observations.field_checks import checked_document
 from tocsin.catalogue.observations.profile_fields import OPERATIONS, PROFILE_REQUEST
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
@@ -34,18 +34,23 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     ------
     InvalidInput : they are malformed, or one is of a column that the table has not.
     """
-    given = checked(PROFILE_REQUEST, request)
-    own = _kept(given["tableProfile"])
-    lines = [(Line(table.id, TABLE_PROFILE), own)]
+    request_profiles = checked_document(PROFILE_REQUEST, request)
+    table_profile = _without_nulls(request_profiles["tableProfile"])
+    lines = [(Line(table.id, TABLE_PROFILE), table_profile)]
     paths = column_paths("table", table.fqn, table.document)
-    lines += [(_column(table, paths, one["name"]), _kept(one)) for one in given.get(COLUMN_PROFILE, ())]
-    lines += [(Line(table.id, SYSTEM_PROFILE, one["operation"]), _kept(one)) for one in given.get(SYSTEM_PROFILE, ())]
+    lines += [
+        (_column(table, paths, one["name"]), _without_nulls(one)) for one in request_profiles.get(COLUMN_PROFILE, ())
+    ]
+    lines += [
+        (Line(table.id, SYSTEM_PROFILE, one["operation"]), _without_nulls(one))
+        for one in request_profiles.get(SYSTEM_PROFILE, ())
+    ]
     before = record.transaction.series.latest(lines[0][0])
-    known = [record.transaction.series.put(line, StoredReport(one["timestamp"], one)) for line, one in lines]
-    if all(old is not None and is_same(old, one) for old, (_, one) in zip(known, lines, strict=True)):
+    old_reports = [record.transaction.series.put(line, StoredReport(one["timestamp"], one)) for line, one in lines]
+    if all(old is not None and is_same(old, one) for old, (_, one) in zip(old_reports, lines, strict=True)):
         return Written(table.document, None)
-    old_value = before.document if before and not is_same(before.document, own) else None
-    change = FieldChange(name=FIELD, old_value=old_value, new_value=own)
+    old_value = before.document if before and not is_same(before.document, table_profile) else None
+    change = FieldChange(name=FIELD, old_value=old_value, new_value=table_profile)
     if before is None:
         return record.note(table, ChangeDescription(fields_added=(change,)))
     return record.note(table, ChangeDescription(fields_updated=(change,)))
@@ -59,13 +64,13 @@ def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, colu
     NotFound : the table has no such profile at that time
     """
     parts = OPERATIONS if kind == SYSTEM_PROFILE else (column,)
-    found = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
-    gone = [one for one in found if one is not None]
-    if not gone:
+    removed_profiles = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
+    existing = [one for one in removed_profiles if one is not None]
+    if not existing:
         raise NotFound(f"table {table.fqn} has no {kind} at {at_ms}")
     if kind != TABLE_PROFILE:
         return Written(table.document, None)
-    return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=gone[0]),)))
+    return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=existing[0]),)))
 
 
 def place_of(name: str) -> tuple[str, str]:
@@ -80,5 +85,5 @@ def _column(table: Stored, paths: dict[str, str], name: str) -> Line:
     return Line(table.id, COLUMN_PROFILE, paths[name])
 
 
-def _kept(profile: Document) -> Document:
+def _without_nulls(profile: Document) -> Document:
     return {key: value for key, value in profile.items() if value is not None}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from uuid import uuid5
 
-from tocsin.catalogue.observations.field_checks import checked, mapping, moment, number, shape, text
+from tocsin.catalogue.observations.field_checks import checked_document, mapping, moment, number, shape, text
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.references import key_of
 from tocsin.flow.capture.write import Record
@@ -31,26 +31,26 @@ def check_cost(request: Document) -> tuple[Key, Document]:
     ------
     InvalidInput : it is malformed
     """
-    given = checked(_REQUEST, request)
+    checked_request = checked_document(_REQUEST, request)
     for name in ("cost", "count", "totalDuration"):
-        if given.get(name, 0) < 0:
+        if checked_request.get(name, 0) < 0:
             raise InvalidInput("must not be negative", field=name)
-    if given["queryReference"].get("type", "query") != "query":
+    if checked_request["queryReference"].get("type", "query") != "query":
         raise InvalidInput("must refer to a query", field="queryReference.type")
-    return key_of(given["queryReference"]), given
+    return key_of(checked_request["queryReference"]), checked_request
 
 
-def put_cost(record: Record, query: Stored, given: Document) -> Written:
+def put_cost(record: Record, query: Stored, request: Document) -> Written:
     """Keep the cost of a query at a moment, in place of the one of the same moment."""
-    at_ms = given["timestamp"]
+    at_ms = request["timestamp"]
     cost = {
         "id": str(uuid5(NAMESPACE, f"{KIND}|{query.id}|{at_ms}")),
         "timestamp": at_ms,
         "jsonSchema": KIND,
         "queryReference": {"id": query.id, "type": query.entity_type, "fullyQualifiedName": query.fqn},
-        "cost": given["cost"],
-        "count": given["count"],
-        "totalDuration": given.get("totalDuration", 0),
+        "cost": request["cost"],
+        "count": request["count"],
+        "totalDuration": request.get("totalDuration", 0),
     }
     record.transaction.series.put(Line(query.id, KIND), StoredReport(at_ms, cost))
     return Written(cost, None)

@@ -20,7 +20,7 @@ USED_IN, USERS, USED_BY = "queryUsedIn", "users", "usedBy"
 """The lists: what a query runs on, who ran it, and who did that nobody knows here."""
 
 
-def used(record: Record, query: Stored, field: str, given: object, *, belongs: bool = True) -> Written:
+def change_usage(record: Record, query: Stored, field: str, request: object, *, belongs: bool = True) -> Written:
     """Add to a list of a query, or take out of it; nothing if it is so already.
 
     Raises
@@ -28,34 +28,38 @@ def used(record: Record, query: Stored, field: str, given: object, *, belongs: b
     NotFound : somebody or something of it is not there
     InvalidInput : it is no list, or holds something else than references or names
     """
-    if not isinstance(given, list):
+    if not isinstance(request, list):
         raise InvalidInput("The body must be a list.")
     before: list[Any] = query.document.get(field) or []  # Any: names or references, as the list has it
     after: list[Any]
     if field == USED_BY:
-        after = _names(before, given)
+        after = _names(before, request)
     else:
-        wanted = [_reference(record, field, one) for one in given]
-        ids = {target_of(one) for one in wanted}
-        others = [one for one in before if target_of(one) not in ids]
-        known = {target_of(one) for one in before}
-        after = [*before, *(one for one in wanted if target_of(one) not in known)] if belongs else others
+        given_references = [_reference(record, field, one) for one in request]
+        ids = {target_of(one) for one in given_references}
+        remaining_entries = [one for one in before if target_of(one) not in ids]
+        old_targets = {target_of(one) for one in before}
+        after = (
+            [*before, *(one for one in given_references if target_of(one) not in old_targets)]
+            if belongs
+            else remaining_entries
+        )
     if after == before:
         return Written(query.document, None)
     return change(record, record.resolver(), query, query.document | {field: after})
 
 
-def _reference(record: Record, field: str, given: object) -> Document:
+def _reference(record: Record, field: str, value: object) -> Document:
     types = REFERENCE_LISTS[field]
-    named = given.get("type") if isinstance(given, dict) else None
-    if named is not None and named not in types:
-        raise InvalidInput(f"must be a {' or a '.join(types)}, not a {named}", field=field)
-    key_of(given)  # refuses what is no reference
-    return record.resolver().one(str(named or types[0]), given)
+    reference_type = value.get("type") if isinstance(value, dict) else None
+    if reference_type is not None and reference_type not in types:
+        raise InvalidInput(f"must be a {' or a '.join(types)}, not a {reference_type}", field=field)
+    key_of(value)  # refuses what is no reference
+    return record.resolver().one(str(reference_type or types[0]), value)
 
 
-def _names(before: Sequence[str], given: Sequence[object]) -> list[str]:
-    names = [one for one in given if isinstance(one, str) and one]
-    if len(names) < len(given):
+def _names(before: Sequence[str], values: Sequence[object]) -> list[str]:
+    names = [one for one in values if isinstance(one, str) and one]
+    if len(names) < len(values):
         raise InvalidInput("must be a list of names", field=USED_BY)
     return list(dict.fromkeys((*before, *names)))

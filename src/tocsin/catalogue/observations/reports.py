@@ -69,7 +69,7 @@ REPORTS: dict[str, ReportKind] = {
 
 def is_unchanged(kind: ReportKind, before: Document, after: Document) -> bool:
     """Return whether a report equals the one before in everything that makes an event."""
-    return all(is_same(_checked(kind, before, key), _checked(kind, after, key)) for key in kind.news)
+    return all(is_same(_value_of(kind, before, key), _value_of(kind, after, key)) for key in kind.news)
 
 
 def append_event(
@@ -93,12 +93,12 @@ def append_event(
         change = FieldChange(name=kind.name, old_value=None if is_same(old, report) else old, new_value=report)
         description = ChangeDescription(fields_updated=(change,))
     is_newest = old is None or report["timestamp"] >= old["timestamp"]
-    held = ({kind.held_as: report} | (newest or {}) if is_newest else {}) | (also[1] if also else {})
-    document = entity.document | held if held else None
+    held_fields = ({kind.held_as: report} | (newest or {}) if is_newest else {}) | (also[1] if also else {})
+    document = entity.document | held_fields if held_fields else None
     return record.note(entity, _with(description, also[0] if also else None), event_type=event_type, document=document)
 
 
-def append_removal(record: Record, entity: Stored, gone: Document) -> Written:
+def append_removal(record: Record, entity: Stored, report: Document) -> Written:
     """Record that a report was taken back; the entity holds the newest of those that are left."""
     kind = REPORTS[entity.entity_type]
     latest = record.transaction.series.latest(Line(entity.id, kind.name))
@@ -106,7 +106,7 @@ def append_removal(record: Record, entity: Stored, gone: Document) -> Written:
     if latest is not None:
         document[kind.held_as] = latest.document
         document |= {"testCaseStatus": latest.status} if entity.entity_type == "testCase" else {}
-    change = FieldChange(name=kind.name, old_value=gone)
+    change = FieldChange(name=kind.name, old_value=report)
     return record.note(entity, ChangeDescription(fields_deleted=(change,)), document=document)
 
 
@@ -118,7 +118,7 @@ def _with(description: ChangeDescription, further: FieldChange | None) -> Change
     return description.model_copy(update={"fields_updated": (*description.fields_updated, further)})
 
 
-def _checked(kind: ReportKind, report: Document, key: str) -> object:
+def _value_of(kind: ReportKind, report: Document, key: str) -> object:
     """Return what a report says under a key; of tasks their names and statuses."""
     if key != "taskStatus":
         return report.get(key)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tocsin.catalogue.observations.field_checks import checked
+from tocsin.catalogue.observations.field_checks import checked_document
 from tocsin.catalogue.observations.reports import MOST_AT_ONCE, REPORTS, append_event, append_removal, is_unchanged
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
@@ -19,15 +19,15 @@ from tocsin.model.stored import Stored, Written
 def add_run(record: Record, pipeline: Stored, status: Document) -> Written:
     """Keep the state of one run of a pipeline or an ingestion pipeline."""
     kind = REPORTS[pipeline.entity_type]
-    run = checked(kind.form, status)
+    run = checked_document(kind.form, status)
     _check_tasks(pipeline, run)
     at_ms: int = run["timestamp"] if "timestamp" in run else run.get("startDate", record.at_ms)
     run["timestamp"] = at_ms
     line = Line(pipeline.id, kind.name, run[kind.part] if kind.part else "")
-    known = record.transaction.series.latest(line) if kind.part else None
+    earlier_report = record.transaction.series.latest(line) if kind.part else None
     before = record.transaction.series.put(line, StoredReport(at_ms, run, run[kind.status]))
-    if known is not None and known.at_ms != at_ms:  # the same run, reported for another moment
-        before = record.transaction.series.remove(line, known.at_ms)
+    if earlier_report is not None and earlier_report.at_ms != at_ms:  # the same run, reported for another moment
+        before = record.transaction.series.remove(line, earlier_report.at_ms)
     if before is not None and is_unchanged(kind, before, run):
         return Written(pipeline.document, None)
     return append_event(record, pipeline, kind, run)
@@ -35,10 +35,10 @@ def add_run(record: Record, pipeline: Stored, status: Document) -> Written:
 
 def _check_tasks(pipeline: Stored, run: Document) -> None:
     """Refuse the status of a task that the pipeline has not, as upstream does."""
-    known = {task["name"] for task in pipeline.document.get("tasks") or ()}
+    task_names = {task["name"] for task in pipeline.document.get("tasks") or ()}
     for task in run.get("taskStatus", ()):
-        if task["name"] not in known:
-            there_are = f"valid tasks: {', '.join(sorted(known))}" if known else "it has none"
+        if task["name"] not in task_names:
+            there_are = f"valid tasks: {', '.join(sorted(task_names))}" if task_names else "it has none"
             raise InvalidInput(f"pipeline {pipeline.fqn} has no task {task['name']}; {there_are}", field="taskStatus")
 
 
@@ -71,7 +71,7 @@ def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:
     ------
     NotFound : the pipeline has no status at that time
     """
-    gone = record.transaction.series.remove(Line(pipeline.id, REPORTS["pipeline"].name), at_ms)
-    if gone is None:
+    run = record.transaction.series.remove(Line(pipeline.id, REPORTS["pipeline"].name), at_ms)
+    if run is None:
         raise NotFound(f"pipeline {pipeline.fqn} has no status at {at_ms}")
-    return append_removal(record, pipeline, gone)
+    return append_removal(record, pipeline, run)

@@ -5,7 +5,7 @@ Source: OpenMetadata's ``TableRepository.addSampleData``. ``server/access/sample
 
 from __future__ import annotations
 
-from tocsin.catalogue.observations.field_checks import Check, checked, each, shape, text
+from tocsin.catalogue.observations.field_checks import Check, checked_document, each, shape, text
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.report_fields import SAMPLED_ROWS
 from tocsin.catalogue.observations.table_details import check_columns
@@ -33,12 +33,12 @@ def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
     ------
     InvalidInput : it is malformed, names a column that a table has not, or a row has not one value per column.
     """
-    kept = checked(FORMS[asset.entity_type], sample)
+    checked_sample = checked_document(FORMS[asset.entity_type], sample)
     if asset.entity_type == "table":
-        check_columns(asset, kept["columns"], field="columns")
-    if "rows" in kept:
-        check_rows(kept)
-    record.transaction.attachments.put(asset.id, SAMPLE, kept)
+        check_columns(asset, checked_sample["columns"], field="columns")
+    if "rows" in checked_sample:
+        check_rows(checked_sample)
+    record.transaction.attachments.put(asset.id, SAMPLE, checked_sample)
     return Written(asset.document, None)
 
 
@@ -50,12 +50,12 @@ def remove_sample(record: Record, asset: Stored) -> Written:
 
 def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate: bool = True) -> Written:
     """Attach rows that failed a test; ``validate`` says whether the tested table must have their columns."""
-    kept = checked(SAMPLED_ROWS, sample)
-    check_rows(kept)
+    checked_sample = checked_document(SAMPLED_ROWS, sample)
+    check_rows(checked_sample)
     table = tested_table(record, case) if validate else None
     if table is not None:
-        check_columns(table, kept["columns"], field="columns")
-    record.transaction.attachments.put(case.id, FAILED_ROWS, kept)
+        check_columns(table, checked_sample["columns"], field="columns")
+    record.transaction.attachments.put(case.id, FAILED_ROWS, checked_sample)
     return Written(case.document, None)
 
 

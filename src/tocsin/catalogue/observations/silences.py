@@ -61,7 +61,7 @@ class Silences:
                 raise NotFound(f"{entity_type} {silence.entity_id} no longer exists")
             facts = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
             description = ChangeDescription(fields_added=(FieldChange(name=SILENCE, new_value=facts),))
-            named = replace(record, ids=Ids(record.ids.entity, lambda: silence.event_id))
-            return named.note(entity, description, event_type=EventType.SLA_VIOLATION)
+            record_with_event_id = replace(record, ids=Ids(record.ids.entity, lambda: silence.event_id))
+            return record_with_event_id.note(entity, description, event_type=EventType.SLA_VIOLATION)
 
         return self._writes.within(work, actor=SYSTEM)

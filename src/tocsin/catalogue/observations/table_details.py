@@ -27,25 +27,27 @@ _INHERITED = ("description", "tags")
 
 def put_model(record: Record, table: Stored, model: Document) -> Written:
     """Attach the data model of a table; its owners, tags and columns fill what the table lacks."""
-    given = shaped(clean(ENTITY_TYPES["table"], {"dataModel": model})["dataModel"])
-    shapes.check("table", "dataModel", given)
-    fields = without_server_keys(table.document) | {"dataModel": given}
-    if given.get("owners") and not table.document.get("owners"):
-        fields["owners"] = given["owners"]
-    if given.get("tags"):
-        fields["tags"] = _joined(table.document.get("tags") or [], given["tags"])
-    modelled = {column["name"]: column for column in given.get("columns") or ()}
-    fields["columns"] = [_filled(one, modelled.get(one["name"], {})) for one in table.document.get("columns") or ()]
+    given_model = shaped(clean(ENTITY_TYPES["table"], {"dataModel": model})["dataModel"])
+    shapes.check("table", "dataModel", given_model)
+    fields = without_server_keys(table.document) | {"dataModel": given_model}
+    if given_model.get("owners") and not table.document.get("owners"):
+        fields["owners"] = given_model["owners"]
+    if given_model.get("tags"):
+        fields["tags"] = _join_labels(table.document.get("tags") or [], given_model["tags"])
+    modelled = {column["name"]: column for column in given_model.get("columns") or ()}
+    fields["columns"] = [
+        _fill_from_model(one, modelled.get(one["name"], {})) for one in table.document.get("columns") or ()
+    ]
     return change(record, record.resolver(), table, clean(ENTITY_TYPES["table"], fields))
 
 
 def put_config(record: Record, table: Stored, config: Document) -> Written:
     """Attach the profiler configuration of a table; this makes no event."""
     shapes.check("table", CONFIG, config)
-    kept = {key: value for key, value in config.items() if value is not None}
-    check_columns(table, kept.get("excludeColumns") or ())
-    check_columns(table, [one.get("columnName") for one in kept.get("includeColumns") or ()])
-    record.transaction.attachments.put(table.id, CONFIG, kept)
+    given_config = {key: value for key, value in config.items() if value is not None}
+    check_columns(table, given_config.get("excludeColumns") or ())
+    check_columns(table, [one.get("columnName") for one in given_config.get("includeColumns") or ()])
+    record.transaction.attachments.put(table.id, CONFIG, given_config)
     return Written(table.document, None)
 
 
@@ -76,15 +78,15 @@ def remove_config(record: Record, table: Stored) -> Written:
 
 def put_metric(record: Record, table: Stored, metric: Document) -> Written:
     """Attach a custom metric of a table or of one of its columns, in place of the one of that name."""
-    given = {key: value for key, value in metric.items() if value is not None}
-    shapes.check("table", METRICS, [given])
-    column = given.get("columnName")
+    given_metric = {key: value for key, value in metric.items() if value is not None}
+    shapes.check("table", METRICS, [given_metric])
+    column = given_metric.get("columnName")
     check_columns(table, [column] if column else [])
     metrics = metrics_of(record, table)
-    old = next((one for one in metrics if _is(one, column, given["name"])), None)
+    old = next((one for one in metrics if _is(one, column, given_metric["name"])), None)
     stamp = {"id": old["id"] if old else record.ids.entity(), "updatedAt": record.at_ms, "updatedBy": record.actor.name}
-    new = given | stamp
-    if old is not None and is_same(_checked(old), _checked(new)):
+    new = given_metric | stamp
+    if old is not None and is_same(_without_stamps(old), _without_stamps(new)):
         return Written(table.document, None)
     _keep(record, table, [*(one for one in metrics if one is not old), new])
     change = FieldChange(name=METRICS, old_value=old, new_value=new)
@@ -110,8 +112,8 @@ def remove_metric(record: Record, table: Stored, name: str, *, column: str | Non
 
 def metrics_of(record: Record, table: Stored) -> list[Document]:
     """Return the custom metrics of a table and its columns."""
-    found = record.transaction.attachments.get(table.id, METRICS)
-    return list(found["metrics"]) if found else []
+    attachment = record.transaction.attachments.get(table.id, METRICS)
+    return list(attachment["metrics"]) if attachment else []
 
 
 def check_columns(table: Stored, names: Sequence[object], *, field: str = "columnName") -> None:
@@ -121,10 +123,10 @@ def check_columns(table: Stored, names: Sequence[object], *, field: str = "colum
     ------
     InvalidInput : the table has no such column
     """
-    known = column_paths("table", table.fqn, table.document)
+    paths = column_paths("table", table.fqn, table.document)
     for name in names:
-        if name not in known:
-            raise missing_column(table.fqn, name, known, field=field)
+        if name not in paths:
+            raise missing_column(table.fqn, name, paths, field=field)
 
 
 def _keep(record: Record, table: Stored, metrics: list[Document]) -> None:
@@ -135,15 +137,15 @@ def _is(metric: Document, column: str | None, name: str) -> bool:
     return metric["name"] == name and metric.get("columnName") == column
 
 
-def _checked(metric: Document) -> Document:
+def _without_stamps(metric: Document) -> Document:
     return {key: value for key, value in metric.items() if key not in ("updatedAt", "updatedBy")}
 
 
-def _joined(labels: list[Document], more: list[Document]) -> list[Document]:
-    return list({label["tagFQN"]: label for label in (*more, *labels)}.values())
+def _join_labels(labels: list[Document], other_labels: list[Document]) -> list[Document]:
+    return list({label["tagFQN"]: label for label in (*other_labels, *labels)}.values())
 
 
-def _filled(column: Document, modelled: Document) -> Document:
+def _fill_from_model(column: Document, modelled: Document) -> Document:
     """Return a column with what its model says and it does not: a description, tags."""
     missing = {key: modelled[key] for key in _INHERITED if modelled.get(key) and not column.get(key)}
     return column | missing

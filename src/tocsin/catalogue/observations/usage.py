@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from tocsin.catalogue.observations.field_checks import checked, count, day, shape
+from tocsin.catalogue.observations.field_checks import checked_document, count, day, shape
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
@@ -56,15 +56,15 @@ def report_usage(record: Record, used: Stored, request: Document, *, add: bool) 
         raise InvalidInput(
             f"usage of {with_article(used.entity_type)} cannot be reported; valid types: {', '.join(USED_TYPES)}"
         )
-    given = checked(_REPORT, request)
-    on_day, usage = day_number(given["date"]), record.transaction.usage
+    report = checked_document(_REPORT, request)
+    on_day, usage = day_number(report["date"]), record.transaction.usage
     before = usage.details(used.id, on_day)
-    known = before["dailyStats"]["count"] if before else 0
-    now = known + given["count"] if add else given["count"]
-    usage.put(used.id, used.entity_type, on_day, now)
+    old_count = before["dailyStats"]["count"] if before else 0
+    new_count = old_count + report["count"] if add else report["count"]
+    usage.put(used.id, used.entity_type, on_day, new_count)
     if used.entity_type == "table":
         for entity_type in _ADDS_UP_FOR:
-            usage.add(used.document[entity_type]["id"], entity_type, on_day, now - known)
+            usage.add(used.document[entity_type]["id"], entity_type, on_day, new_count - old_count)
     after = usage.details(used.id, on_day)
     if before is not None and is_same(before, after):
         return Written(used.document, None)

@@ -45,7 +45,7 @@ def _check_followable(entity: Stored) -> None:
 
 
 def _user(record: Record, user_id: str) -> Document:
-    found = record.transaction.reference("user", Key.by_id(user_id))
-    if found is None:
+    reference = record.transaction.reference("user", Key.by_id(user_id))
+    if reference is None:
         raise NotFound(f"user {user_id} not found")
-    return found
+    return reference

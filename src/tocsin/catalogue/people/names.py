@@ -20,8 +20,12 @@ def check_name(transaction: Transaction, document: Document, old: Document) -> N
     InvalidInput : the name has invisible characters or mixes scripts, or is that of Tocsin itself
     Conflict : the name looks like that of another user, team or bot
     """
-    shown = document.get("displayName")
-    if isinstance(shown, str) and shown != old.get("displayName") and (sign := invisible_character(shown)):
+    display_name = document.get("displayName")
+    if (
+        isinstance(display_name, str)
+        and display_name != old.get("displayName")
+        and (sign := invisible_character(display_name))
+    ):
         raise InvalidInput(f"contains the invisible character {sign}; remove it", field="displayName")
     name = document["name"]
     if name == old.get("name"):
@@ -31,8 +35,8 @@ def check_name(transaction: Transaction, document: Document, old: Document) -> N
     check_not_removed(document, old)
     if look_of(name) == SYSTEM.name:
         raise InvalidInput("is reserved for changes by Tocsin itself", field="name")
-    if (other := transaction.teams.looking_like(name)) is not None:
-        raise Conflict(f"name: {name!r} looks like the {other['type']} {other['name']!r}; choose another name")
+    if (namesake := transaction.teams.looking_like(name)) is not None:
+        raise Conflict(f"name: {name!r} looks like the {namesake['type']} {namesake['name']!r}; choose another name")
 
 
 def check_not_removed(document: Document, old: Document) -> None:

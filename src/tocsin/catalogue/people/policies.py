@@ -26,16 +26,16 @@ def with_checked_rules(transaction: Transaction, document: Document, old: Docume
     if "rules" not in document:
         return document
 
-    kept = {name.text for rule in old.get("rules") or () for name in entity_names(rule.get("condition") or "")}
+    old_names = {name.text for rule in old.get("rules") or () for name in entity_names(rule.get("condition") or "")}
 
-    def known(kind: str, name: str) -> tuple[str, ...] | None:
-        if kind not in LOOKED_UP or name in kept or is_removed_name(name):
+    def find_names(kind: str, name: str) -> tuple[str, ...] | None:
+        if kind not in LOOKED_UP or name in old_names or is_removed_name(name):
             return None
-        found = transaction.reference(kind, Key.by_name(fqn.quote(name)))
-        return () if found is None or found.get("deleted") else None
+        reference = transaction.reference(kind, Key.by_name(fqn.quote(name)))
+        return () if reference is None or reference.get("deleted") else None
 
     current = document | {"rules": _with_current_names(transaction, document["rules"])}
-    return current | {"rules": checked_rules(current, RESOURCES, known)}
+    return current | {"rules": checked_rules(current, RESOURCES, find_names)}
 
 
 def _with_current_names(transaction: Transaction, rules: object) -> object:
@@ -45,10 +45,10 @@ def _with_current_names(transaction: Transaction, rules: object) -> object:
     """
 
     def rename(name: EntityName) -> str | None:
-        found = transaction.formerly(name.types, name.text)
-        if found is None:
+        reference = transaction.formerly(name.types, name.text)
+        if reference is None:
             return None
-        return str(found["name"] if found["type"] in CALLED_BY_NAME else found["fullyQualifiedName"])
+        return str(reference["name"] if reference["type"] in CALLED_BY_NAME else reference["fullyQualifiedName"])
 
     def with_current(rule: object) -> object:
         if not isinstance(rule, dict) or not isinstance(rule.get("condition"), str):

@@ -43,11 +43,11 @@ def with_checked_parents(transaction: Transaction, team: Document, old: Document
     if _type(placed_team) not in _ABOVE:
         return placed_team  # no type at all: whoever looks at the shape of every key refuses it
     _check_type(placed_team, old)
-    known = {one.get("id") for one in old.get("parents") or ()}
+    old_parent_ids = {one.get("id") for one in old.get("parents") or ()}
     new_type = _type(placed_team) != _type(old)
-    if old and not new_type and {one.get("id") for one in parents} <= known:
+    if old and not new_type and {one.get("id") for one in parents} <= old_parent_ids:
         return placed_team
-    above = [_found(transaction, one) for one in parents]
+    above = [_find_team(transaction, one) for one in parents]
     _check_parents(placed_team, above)
     if old:
         _check_no_circle(transaction, placed_team, old["id"], above)
@@ -65,32 +65,32 @@ def with_checked_teams(transaction: Transaction, user: Document, old: Document) 
     """
     _check_address(transaction, user.get("email"), old)
     teams = [one for one in user.get("teams") or () if one.get("name") != ORGANIZATION]
-    others = {key: value for key, value in user.items() if key != "teams"}
-    return others | {"teams": teams} if teams or (old.get("teams") and "teams" in user) else others
+    other_fields = {key: value for key, value in user.items() if key != "teams"}
+    return other_fields | {"teams": teams} if teams or (old.get("teams") and "teams" in user) else other_fields
 
 
 def _check_address(transaction: Transaction, email: str | None, old: Document) -> None:
     if email is None or email == old.get("email"):
         return
-    if (other := transaction.teams.at_address(email)) is not None:
-        gone = ", who is soft-deleted" if other.get("deleted") else ""
-        raise Conflict(f"email: {email} is already used by the user {other['name']}{gone}")
+    if (user := transaction.teams.at_address(email)) is not None:
+        suffix = ", who is soft-deleted" if user.get("deleted") else ""
+        raise Conflict(f"email: {email} is already used by the user {user['name']}{suffix}")
 
 
 def as_patched(transaction: Transaction, document: Document, subject: Stored, paths: Iterable[str]) -> Document:
     """Return a team or a person as its readers see it, for a patch of ``paths``: with what is worked out."""
     if subject.entity_type not in ("team", "user"):
         return document
-    shown = dict(document)
+    shown_document = dict(document)
     if not document.get("domains") and (domains := transaction.teams.domains(subject.id)):
-        shown["domains"] = [{**domain, "inherited": True} for domain in domains]
+        shown_document["domains"] = [{**domain, "inherited": True} for domain in domains]
     above = "parents" if subject.entity_type == "team" else "teams"
     if not document.get(above) and not (above == "parents" and document["name"] == ORGANIZATION):
         root = transaction.reference("team", Key.by_name(ORGANIZATION))
-        shown |= {above: [root]} if root else {}
+        shown_document |= {above: [root]} if root else {}
     if subject.entity_type == "team" and any(_speaks_of("children", path) for path in paths):
-        shown["children"] = transaction.teams.children(subject.id)
-    return shown
+        shown_document["children"] = transaction.teams.children(subject.id)
+    return shown_document
 
 
 def _speaks_of(key: str, path: str) -> bool:
@@ -115,41 +115,41 @@ def _check_type(team: Document, old: Document) -> None:
 
 
 def _check_parents(team: Document, above: Sequence[Stored]) -> None:
-    kind, allowed = _type(team), _ABOVE[_type(team)]
+    kind, parent_types = _type(team), _ABOVE[_type(team)]
     if kind in _ONE_PARENT and len(above) > 1:
         raise InvalidInput(
             f"a {kind} must have one parent; only Departments and Groups may have several", field="parents"
         )
     for parent in above:
-        if _type(parent.document) not in allowed:
-            where = f"below a {' or a '.join(allowed)}" if allowed else "below no other team"
-            said = f"{team['name']} is a {kind} and must be {where}; {parent.fqn} is a {_type(parent.document)}"
-            raise InvalidInput(said, field="parents")
+        if _type(parent.document) not in parent_types:
+            where = f"below a {' or a '.join(parent_types)}" if parent_types else "below no other team"
+            problem = f"{team['name']} is a {kind} and must be {where}; {parent.fqn} is a {_type(parent.document)}"
+            raise InvalidInput(problem, field="parents")
 
 
 def _check_children(team: Document, children: Sequence[Document]) -> None:
     for child in children:
         if _type(team) not in _ABOVE.get(child["teamType"], ()):
-            said = f"its child {child['name']} is a {child['teamType']}, which cannot be below a {_type(team)}"
-            raise InvalidInput(said, field="teamType")
+            problem = f"its child {child['name']} is a {child['teamType']}, which cannot be below a {_type(team)}"
+            raise InvalidInput(problem, field="teamType")
 
 
 def _check_no_circle(transaction: Transaction, team: Document, own_id: str, above: Sequence[Stored]) -> None:
-    waiting, seen = list(above), set[str]()
+    waiting, checked_ids = list(above), set[str]()
     while waiting:
-        one = waiting.pop()
-        if one.id == own_id:
+        ancestor = waiting.pop()
+        if ancestor.id == own_id:
             raise InvalidInput(f"{team['name']} would be its own ancestor", field="parents")
-        if one.id not in seen:
-            seen.add(one.id)
-            waiting += [_found(transaction, parent) for parent in one.document.get("parents") or ()]
+        if ancestor.id not in checked_ids:
+            checked_ids.add(ancestor.id)
+            waiting += [_find_team(transaction, parent) for parent in ancestor.document.get("parents") or ()]
 
 
-def _found(transaction: Transaction, reference: Document) -> Stored:
-    found = transaction.find("team", Key.by_id(reference["id"]), Hold.SHARED)
-    if found is None:
+def _find_team(transaction: Transaction, reference: Document) -> Stored:
+    team = transaction.find("team", Key.by_id(reference["id"]), Hold.SHARED)
+    if team is None:
         raise InvalidInput(f"team {reference['id']} does not exist", field="parents")
-    return found
+    return team
 
 
 _WITH_PEOPLE = "Group"
@@ -157,7 +157,7 @@ MOST_USERS = 10_000
 """People that one request may name."""
 
 
-def set_users(record: Record, team: Stored, given: object) -> Written:
+def set_users(record: Record, team: Stored, references: object) -> Written:
     """Let these people, a list of references, be all that are in the team; nothing if they are.
 
     Raises
@@ -165,12 +165,12 @@ def set_users(record: Record, team: Stored, given: object) -> Written:
     NotFound : somebody new among them is not there, or is deleted.
     InvalidInput : it is no list of references to users, or the team is no Group.
     """
-    if not isinstance(given, list) or len(given) > MOST_USERS:
+    if not isinstance(references, list) or len(references) > MOST_USERS:
         raise InvalidInput(f"must be a list of at most {MOST_USERS} references to users", field="users")
     _check_kind(team)
     resolver = record.resolver()
-    whole = resolver.lists({"users": given}, team.document).get("users", [])
-    users = list({one["id"]: one for one in whole}.values())
+    full_references = resolver.lists({"users": references}, team.document).get("users", [])
+    users = list({one["id"]: one for one in full_references}.values())
     return change(record, resolver, team, team.document | {"users": users})
 
 

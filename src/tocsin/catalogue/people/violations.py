@@ -57,7 +57,7 @@ def _policy(record: Record, violation: Violation) -> Stored:
     if violation.policy_id is not None:
         keys.insert(0, Key.by_id(violation.policy_id))
     for key in keys:
-        found = record.transaction.find("policy", key)
-        if found is not None and not found.deleted:
-            return found
+        policy = record.transaction.find("policy", key)
+        if policy is not None and not policy.deleted:
+            return policy
     raise NotFound("the policy that should record the violation no longer exists")

@@ -53,23 +53,23 @@ def _column(table: Stored, name: str) -> str:
 
 def place_suite(resolver: Resolver, document: Document) -> Draft:
     """Return the parent of a test suite: its table when it names one, else none."""
-    given = {key: value for key, value in document.items() if key not in _TABLE}
+    fields = {key: value for key, value in document.items() if key not in _TABLE}
     table = next((document[key] for key in _TABLE if document.get(key)), None)
     if not table:
-        return Draft(fqn.quote(document["name"]), given | {"basic": False})
+        return Draft(fqn.quote(document["name"]), fields | {"basic": False})
     reference = resolver.one("table", table)
     name = fqn.child(reference["fullyQualifiedName"], "testSuite")
-    return Draft(name, given | {"name": name, "basic": True, "basicEntityReference": reference})
+    return Draft(name, fields | {"name": name, "basic": True, "basicEntityReference": reference})
 
 
 def basic_suite(record: Record, resolver: Resolver, table_fqn: str) -> Document:
     """Return the reference to a table's basic suite, making the suite if there is none."""
     draft = place_suite(resolver, {"name": "testSuite", "basicEntityReference": table_fqn})
-    found = record.transaction.find("testSuite", Key.by_name(draft.fqn), Hold.SHARED)
-    if found is not None:
-        return reference_to(found)
-    made = record.create("testSuite", draft.fqn, draft.document).document
-    return reference_to(Stored(made["id"], "testSuite", draft.fqn, FIRST_VERSION, made))
+    suite = record.transaction.find("testSuite", Key.by_name(draft.fqn), Hold.SHARED)
+    if suite is not None:
+        return reference_to(suite)
+    document = record.create("testSuite", draft.fqn, draft.document).document
+    return reference_to(Stored(document["id"], "testSuite", draft.fqn, FIRST_VERSION, document))
 
 
 def check_purpose(transaction: Transaction, case: Document, old: Document) -> None:
@@ -79,14 +79,14 @@ def check_purpose(transaction: Transaction, case: Document, old: Document) -> No
     ------
     InvalidInput : the definition is for tables and the link names a column, or the other way round
     """
-    given, before = case.get("testDefinition") or {}, old.get("testDefinition") or {}
-    if "id" not in given or given["id"] == before.get("id"):
+    reference, before = case.get("testDefinition") or {}, old.get("testDefinition") or {}
+    if "id" not in reference or reference["id"] == before.get("id"):
         return
-    definition = transaction.find("testDefinition", Key.by_id(given["id"]), Hold.SHARED)
+    definition = transaction.find("testDefinition", Key.by_id(reference["id"]), Hold.SHARED)
     if definition is None:
         return
     purpose = str(definition.document["entityType"])
     tested = "COLUMN" if "::columns::" in str(case.get("entityLink")) else "TABLE"
     if purpose != tested:
-        said = f"{definition.fqn} tests a {purpose.lower()}, but entityLink is of a {tested.lower()}"
-        raise InvalidInput(f"{said}; it must be {_LINKS[purpose]}", field="entityLink")
+        problem = f"{definition.fqn} tests a {purpose.lower()}, but entityLink is of a {tested.lower()}"
+        raise InvalidInput(f"{problem}; it must be {_LINKS[purpose]}", field="entityLink")

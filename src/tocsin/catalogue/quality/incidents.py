@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tocsin.catalogue.observations.field_checks import checked, mapping, moment, name, one_of, shape, text
+from tocsin.catalogue.observations.field_checks import checked_document, mapping, moment, name, one_of, shape, text
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
@@ -47,7 +47,7 @@ def open_incident(record: Record, case: Stored) -> tuple[str, FieldChange | None
     latest = record.transaction.incidents.latest(case.id)
     if latest is not None and latest.is_open:
         return latest.state_id, None
-    step = _added(record, case, latest, {_KIND: "New"})
+    step = _add_step(record, case, latest, {_KIND: "New"})
     return step.state_id, _change(case, latest, step)
 
 
@@ -59,16 +59,16 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     InvalidInput : the details are not those of the status.
     NotFound : nobody is there by the name of the assignee.
     """
-    asked = {key: value for key, value in checked(_REQUEST, request).items() if key != "testCaseReference"}
-    details = _details(record, asked[_KIND], asked.pop(_DETAILS, None))
-    asked |= {_DETAILS: details} if details else {}
+    fields = {key: value for key, value in checked_document(_REQUEST, request).items() if key != "testCaseReference"}
+    details = _details(record, fields[_KIND], fields.pop(_DETAILS, None))
+    fields |= {_DETAILS: details} if details else {}
     latest = record.transaction.incidents.latest(case.id)
-    if latest is not None and _says_nothing_new(latest, asked):
+    if latest is not None and _says_nothing_new(latest, fields):
         return Written(with_test_case(latest.document, reference_to(case)), None)
-    step = _added(record, case, latest, asked)
-    held = {key: value for key, value in case.document.items() if key != "incidentId"}
-    held |= {"incidentId": step.state_id} if step.is_open else {}
-    return _noted(record, case, (latest, step), held)
+    step = _add_step(record, case, latest, fields)
+    new_case = {key: value for key, value in case.document.items() if key != "incidentId"}
+    new_case |= {"incidentId": step.state_id} if step.is_open else {}
+    return _note_step(record, case, (latest, step), new_case)
 
 
 def resolve_open(record: Record, case: Stored, details: Document) -> Document | None:
@@ -76,10 +76,10 @@ def resolve_open(record: Record, case: Stored, details: Document) -> Document | 
     latest = record.transaction.incidents.latest(case.id)
     if latest is None or not latest.is_open:
         return None
-    resolved = _added(record, case, latest, {_KIND: "Resolved", _DETAILS: _details(record, "Resolved", details)})
-    held = {key: value for key, value in case.document.items() if key != "incidentId"}
-    _noted(record, case, (latest, resolved), held)
-    return held
+    resolved = _add_step(record, case, latest, {_KIND: "Resolved", _DETAILS: _details(record, "Resolved", details)})
+    new_case = {key: value for key, value in case.document.items() if key != "incidentId"}
+    _note_step(record, case, (latest, resolved), new_case)
+    return new_case
 
 
 def correct_step(
@@ -96,16 +96,16 @@ def correct_step(
     if step is None or step.test_case_id != case.id:
         raise NotFound(f"incident status {step_id} not found")
     before = with_test_case(step.document, reference_to(case))
-    after = checked(_STEP, json_patch.applied(before, operations, record.bounds))
+    after = checked_document(_STEP, json_patch.applied(before, operations, record.bounds))
     changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
     if fixed := [key for key in changed if key not in _CHANGEABLE]:
         raise InvalidInput(f"only the severity of an incident step can be changed, not {fixed[0]}", field=fixed[0])
     if "severity" not in changed:
         return Written(before, None)
-    kept = {key: value for key, value in after.items() if key != "testCaseReference"}
-    corrected = replace(step, document=kept | _stamp(record))
+    step_document = {key: value for key, value in after.items() if key != "testCaseReference"}
+    corrected = replace(step, document=step_document | _stamp(record))
     record.transaction.incidents.correct(corrected)
-    return _noted(record, case, (step, corrected), None)
+    return _note_step(record, case, (step, corrected), None)
 
 
 def with_test_case(document: Document, case: Document) -> Document:
@@ -113,48 +113,55 @@ def with_test_case(document: Document, case: Document) -> Document:
     return document | {"testCaseReference": case}
 
 
-def _added(record: Record, case: Stored, latest: IncidentStep | None, asked: Document) -> IncidentStep:
-    goes_on = latest is not None and (latest.is_open or asked[_KIND] == "Resolved")
+def _add_step(record: Record, case: Stored, latest: IncidentStep | None, request: Document) -> IncidentStep:
+    goes_on = latest is not None and (latest.is_open or request[_KIND] == "Resolved")
     state_id = latest.state_id if latest and goes_on else record.ids.entity()
     at_ms = max(record.at_ms, latest.at_ms + 1) if latest else record.at_ms
     inherited = (
         {"severity": latest.document["severity"]} if latest and goes_on and "severity" in latest.document else {}
     )
     step_id = record.ids.entity()
-    document = inherited | asked | {"id": step_id, "stateId": state_id, "timestamp": at_ms} | _stamp(record)
+    document = inherited | request | {"id": step_id, "stateId": state_id, "timestamp": at_ms} | _stamp(record)
     assignee = document.get(_DETAILS, {}).get("assignee")
     step = IncidentStep(
-        step_id, state_id, case.id, _tested(record, case), at_ms, asked[_KIND], document, assignee and assignee["id"]
+        step_id,
+        state_id,
+        case.id,
+        _tested_table_id(record, case),
+        at_ms,
+        request[_KIND],
+        document,
+        assignee and assignee["id"],
     )
     record.transaction.incidents.add(step)
     return step
 
 
-def _tested(record: Record, case: Stored) -> str:
+def _tested_table_id(record: Record, case: Stored) -> str:
     """Return the id of the table that a test case tests; empty if it is deleted."""
     table, _ = place_of(case.document["entityFQN"])
     reference = record.transaction.reference("table", Key.by_name(table))
     return reference["id"] if reference else ""
 
 
-def _details(record: Record, status: str, given: Document | None) -> Document | None:
+def _details(record: Record, status: str, details: Document | None) -> Document | None:
     if status == "Assigned":
-        assignee = (given or {}).get("assignee")
-        if not assignee or set(given or {}) - {"assignee"}:
+        assignee = (details or {}).get("assignee")
+        if not assignee or set(details or {}) - {"assignee"}:
             raise InvalidInput(f"{_DETAILS} must contain assignee, a reference to a user or team", field=_DETAILS)
         return {"assignee": _person(record, assignee)}
     if status == "Resolved":
-        resolved = checked(_RESOLVED, given or {})
+        resolved = checked_document(_RESOLVED, details or {})
         by = _person(record, resolved["resolvedBy"]) if "resolvedBy" in resolved else _actor(record)
         return resolved | ({"resolvedBy": by} if by else {})
     return None
 
 
-def _person(record: Record, given: object) -> Document:
-    entity_type = given.get("type", "user") if isinstance(given, dict) else "user"
+def _person(record: Record, reference: object) -> Document:
+    entity_type = reference.get("type", "user") if isinstance(reference, dict) else "user"
     if entity_type not in ("user", "team"):
         raise InvalidInput("the assignee of an incident must be a user or a team", field=_DETAILS)
-    return record.resolver().one(entity_type, given)
+    return record.resolver().one(entity_type, reference)
 
 
 def _actor(record: Record) -> Document | None:
@@ -166,11 +173,11 @@ def _stamp(record: Record) -> Document:
     return {"updatedAt": record.at_ms} | ({"updatedBy": by} if by else {})
 
 
-def _says_nothing_new(latest: IncidentStep, asked: Document) -> bool:
-    if asked[_KIND] == "New":
+def _says_nothing_new(latest: IncidentStep, request: Document) -> bool:
+    if request[_KIND] == "New":
         return latest.is_open
-    return all(is_same(latest.document.get(key), value) for key, value in asked.items()) and (
-        is_same(latest.document.get(_DETAILS), asked.get(_DETAILS))
+    return all(is_same(latest.document.get(key), value) for key, value in request.items()) and (
+        is_same(latest.document.get(_DETAILS), request.get(_DETAILS))
     )
 
 
@@ -180,10 +187,10 @@ def _change(case: Stored, before: IncidentStep | None, after: IncidentStep) -> F
     return FieldChange(name=FIELD, old_value=old, new_value=with_test_case(after.document, reference))
 
 
-def _noted(
-    record: Record, case: Stored, steps: tuple[IncidentStep | None, IncidentStep], held: Document | None
+def _note_step(
+    record: Record, case: Stored, steps: tuple[IncidentStep | None, IncidentStep], new_case: Document | None
 ) -> Written:
     change = _change(case, *steps)
     added = ChangeDescription(fields_added=(change,)) if steps[0] is None else None
     description = added or ChangeDescription(fields_updated=(change,))
-    return Written(change.new_value, record.note(case, description, document=held).event)
+    return Written(change.new_value, record.note(case, description, document=new_case).event)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tocsin.catalogue.observations.field_checks import checked
+from tocsin.catalogue.observations.field_checks import checked_document
 from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged
 from tocsin.catalogue.quality import incidents
 from tocsin.errors import InvalidInput, NotFound
@@ -30,15 +30,15 @@ _LEFT_OUT_OF_EVENTS = "sampleData"
 
 def add_result(record: Record, case: Stored, result: Document) -> Written:
     """Keep the result of one run of a test case; a failure makes a ``testCaseFailure`` and opens an incident."""
-    given = checked(_KIND.form, result)
-    kept = {key: value for key, value in given.items() if key not in _NOT_KEPT}
+    checked_result = checked_document(_KIND.form, result)
+    kept_result = {key: value for key, value in checked_result.items() if key not in _NOT_KEPT}
     line = Line(case.id, _KIND.name)
-    before = record.transaction.series.at(line, kept["timestamp"])
-    if before is not None and is_unchanged(_KIND, before, kept):
+    before = record.transaction.series.at(line, kept_result["timestamp"])
+    if before is not None and is_unchanged(_KIND, before, kept_result):
         incident = {"incidentId": before["incidentId"]} if "incidentId" in before else {}
-        record.transaction.series.put(line, _reported(kept | incident))
+        record.transaction.series.put(line, _report_of(kept_result | incident))
         return Written(case.document, None)
-    return _keep(record, case, kept)
+    return _keep(record, case, kept_result)
 
 
 def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[json_patch.PatchOperation]) -> Written:
@@ -52,13 +52,13 @@ def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[
     before = record.transaction.series.at(Line(case.id, _KIND.name), at_ms)
     if before is None:
         raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
-    after = checked(_KIND.form, json_patch.applied(before, operations, record.bounds))
+    after = checked_document(_KIND.form, json_patch.applied(before, operations, record.bounds))
     if after["timestamp"] != at_ms:
         raise InvalidInput("the timestamp of a result cannot be changed", field="timestamp")
     if is_same(before, after):
         return Written(case.document, None)
-    kept = {key: value for key, value in after.items() if key not in _NOT_KEPT}
-    return _keep(record, case, kept, was_failed=before["testCaseStatus"] == _FAILED)
+    kept_result = {key: value for key, value in after.items() if key not in _NOT_KEPT}
+    return _keep(record, case, kept_result, was_failed=before["testCaseStatus"] == _FAILED)
 
 
 def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
@@ -68,10 +68,10 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
     ------
     NotFound : the test case has no result at that time
     """
-    gone = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
-    if gone is None:
+    removed_result = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
+    if removed_result is None:
         raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
-    return append_removal(record, case, _for_event(gone))
+    return append_removal(record, case, _for_event(removed_result))
 
 
 def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
@@ -81,7 +81,7 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
         incident_id, change = incidents.open_incident(record, case)
         result = result | {"incidentId": incident_id}
         opened = (change, {"incidentId": incident_id}) if change else None
-    record.transaction.series.put(Line(case.id, _KIND.name), _reported(result))
+    record.transaction.series.put(Line(case.id, _KIND.name), _report_of(result))
     event_type = EventType.TEST_CASE_FAILURE if failed and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
     written = append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opened)
@@ -90,15 +90,15 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
 
 def _without_incident(record: Record, case: Stored, written: Written, result: Document) -> Written:
     """Resolve the open incident of a test with 2.0's ``autoCloseIncident`` if this success is its newest result."""
-    held = written.document.get(_KIND.held_as, {})
-    is_newest = held.get("timestamp") == result["timestamp"]
+    held_result = written.document.get(_KIND.held_as, {})
+    is_newest = held_result.get("timestamp") == result["timestamp"]
     if not (is_newest and result["testCaseStatus"] == _SUCCEEDED and case.document.get("autoCloseIncident")):
         return written
     resolved = incidents.resolve_open(record, replace(case, document=written.document), _RESOLUTION)
     return written if resolved is None else replace(written, document=resolved)
 
 
-def _reported(result: Document) -> StoredReport:
+def _report_of(result: Document) -> StoredReport:
     return StoredReport(result["timestamp"], result, result["testCaseStatus"])
 
 

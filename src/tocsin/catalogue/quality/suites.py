@@ -50,8 +50,8 @@ def remove_case(record: Record, suite: Stored, case_id: str) -> Written:
     case = _case(record, case_id, even_deleted=True)
     if not record.transaction.suites.remove(suite.id, case.id):
         raise NotFound(f"test case {case.fqn} is not in {suite.fqn}")
-    gone = FieldChange(name=_FIELD, old_value=[reference_to(case)])
-    return record.note(suite, ChangeDescription(fields_deleted=(gone,)))
+    change = FieldChange(name=_FIELD, old_value=[reference_to(case)])
+    return record.note(suite, ChangeDescription(fields_deleted=(change,)))
 
 
 def _check_logical(suite: Stored) -> None:
@@ -62,7 +62,7 @@ def _check_logical(suite: Stored) -> None:
 
 
 def _case(record: Record, case_id: str, *, even_deleted: bool = False) -> Stored:
-    found: Stored | None = record.transaction.find("testCase", Key.by_id(case_id), Hold.SHARED)
-    if found is None or (record.visible(found).deleted and not even_deleted):
+    case: Stored | None = record.transaction.find("testCase", Key.by_id(case_id), Hold.SHARED)
+    if case is None or (record.visible(case).deleted and not even_deleted):
         raise NotFound(f"testCase {case_id} not found")
-    return found
+    return case

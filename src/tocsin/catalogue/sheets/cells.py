@@ -25,28 +25,28 @@ _DERIVED = "Derived"
 _LOOKS_LIKE_JSON = re.compile(r'\s*["\[{\d+-]|true$|false$|null$')
 
 
-def joined(parts: Iterable[str]) -> str:
+def join_parts(parts: Iterable[str]) -> str:
     """Return the parts as one cell."""
-    return ";".join(_quoted(part) for part in parts)
+    return ";".join(_quote(part) for part in parts)
 
 
-def parted(cell: str) -> list[str]:
+def split_parts(cell: str) -> list[str]:
     """Return the parts of a cell, empty ones left out."""
-    found: list[str] = []
+    cell_parts: list[str] = []
     at = 0
     while at < len(cell):
         part = _PART.match(cell, at)
         assert part is not None, "the second way matches anything"  # noqa: S101
         quoted, plain = part.groups()
-        found += [quoted.replace('""', '"')] if quoted is not None else [plain.strip()] if plain.strip() else []
+        cell_parts += [quoted.replace('""', '"')] if quoted is not None else [plain.strip()] if plain.strip() else []
         at = max(part.end(), at + 1)
-    return found
+    return cell_parts
 
 
 def labels_cell(labels: Iterable[Document], entity_type: str) -> str:
     """Return the labels that name tags, or glossary terms; those that follow from others are left out."""
     source = SOURCES[entity_type]
-    return joined(label["tagFQN"] for label in labels if label.get("source") == source and not _is_derived(label))
+    return join_parts(label["tagFQN"] for label in labels if label.get("source") == source and not _is_derived(label))
 
 
 def with_labels(transaction: Transaction, labels: list[Document], entity_type: str, cell: str) -> list[Document]:
@@ -57,17 +57,23 @@ def with_labels(transaction: Transaction, labels: list[Document], entity_type: s
     InvalidInput : there is no such tag or glossary term.
     """
     source = SOURCES[entity_type]
-    known = {label["tagFQN"]: label for label in labels if label.get("source") == source and not _is_derived(label)}
-    named = [known.get(name) or _label(transaction, entity_type, name) for name in dict.fromkeys(parted(cell))]
-    others = [label for label in labels if label not in known.values()]
-    if entity_type == "glossaryTerm" and not named:
-        others = [label for label in others if not _is_derived(label)]  # nothing is left that they follow from
-    return [*others, *named]
+    old_labels = {
+        label["tagFQN"]: label for label in labels if label.get("source") == source and not _is_derived(label)
+    }
+    cell_labels = [
+        old_labels.get(name) or _label(transaction, entity_type, name) for name in dict.fromkeys(split_parts(cell))
+    ]
+    other_labels = [label for label in labels if label not in old_labels.values()]
+    if entity_type == "glossaryTerm" and not cell_labels:
+        other_labels = [
+            label for label in other_labels if not _is_derived(label)
+        ]  # nothing is left that they follow from
+    return [*other_labels, *cell_labels]
 
 
 def people_cell(references: Iterable[Document]) -> str:
     """Return owners or reviewers as ``user:jane;team:sales``."""
-    return joined(f"{one['type']}:{one['name']}" for one in references if not one.get("inherited"))
+    return join_parts(f"{one['type']}:{one['name']}" for one in references if not one.get("inherited"))
 
 
 def people(cell: str) -> list[Document]:
@@ -77,8 +83,8 @@ def people(cell: str) -> list[Document]:
     ------
     InvalidInput : a part of the cell names neither a user nor a team
     """
-    found: list[Document] = []
-    parts = iter(parted(cell))
+    references: list[Document] = []
+    parts = iter(split_parts(cell))
     for part in parts:
         kind, colon, name = part.partition(":")
         if part in ("user", "team"):
@@ -87,13 +93,13 @@ def people(cell: str) -> list[Document]:
             kind, name = "user", part
         if not name.strip():
             raise InvalidInput(f"{part!r} is not an owner; write user:jane or team:sales")
-        found.append({"type": kind, "fullyQualifiedName": fqn.quote(name.strip())})
-    return found
+        references.append({"type": kind, "fullyQualifiedName": fqn.quote(name.strip())})
+    return references
 
 
 def extension_cell(extension: Document) -> str:
     """Return custom properties as ``name:value``; what is no plain text is written as JSON."""
-    return joined(f"{key}:{_value_text(value)}" for key, value in extension.items())
+    return join_parts(f"{key}:{_value_text(value)}" for key, value in extension.items())
 
 
 def extension(cell: str) -> Document:
@@ -103,16 +109,16 @@ def extension(cell: str) -> Document:
     ------
     InvalidInput : a part of the cell has no value
     """
-    found: Document = {}
-    for part in parted(cell):
+    properties: Document = {}
+    for part in split_parts(cell):
         key, colon, text = part.partition(":")
         if not colon or not key.strip():
             raise InvalidInput(f"{part!r} is not a custom property; write name:value")
-        found[key.strip()] = _value(text)
-    return found
+        properties[key.strip()] = _value(text)
+    return properties
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     plain = part and part == part.strip() and ";" not in part and not part.startswith('"')
     return part if plain else '"' + part.replace('"', '""') + '"'
 
@@ -122,10 +128,10 @@ def _is_derived(label: Document) -> bool:
 
 
 def _label(transaction: Transaction, entity_type: str, name: str) -> Document:
-    found = transaction.reference(entity_type, Key.by_name(name))
-    if found is None or found.get("deleted"):
+    reference = transaction.reference(entity_type, Key.by_name(name))
+    if reference is None or reference.get("deleted"):
         raise InvalidInput(f"unknown {'tag' if entity_type == 'tag' else 'glossary term'} {name}")
-    return {"tagFQN": found["fullyQualifiedName"], **TAG_DEFAULTS, "source": SOURCES[entity_type]}
+    return {"tagFQN": reference["fullyQualifiedName"], **TAG_DEFAULTS, "source": SOURCES[entity_type]}
 
 
 def _value_text(value: Any) -> str:  # Any: whatever a custom property holds

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from tocsin.catalogue.sheets.cells import (
     extension,
     extension_cell,
-    joined,
+    join_parts,
     labels_cell,
-    parted,
     people,
     people_cell,
+    split_parts,
     with_labels,
 )
 from tocsin.catalogue.sheets.import_row import Setter
@@ -48,8 +48,8 @@ def cells(document: Document) -> dict[str, str]:
 
 def procedure_cells(procedure: Document) -> dict[str, str]:
     """Return the cells of a stored procedure, by header."""
-    held = procedure.get("storedProcedureCode") or {}
-    return cells(procedure) | {f"{_CODE}{key}": held.get(key) or "" for key in ("code", "language")}
+    code = procedure.get("storedProcedureCode") or {}
+    return cells(procedure) | {f"{_CODE}{key}": code.get(key) or "" for key in ("code", "language")}
 
 
 def team_cells(team: Document) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _is_tier(label: Document) -> bool:
 
 
 def _named_cell(references: Iterable[Document]) -> str:
-    return joined(one.get("fullyQualifiedName") or one["name"] for one in references)
+    return join_parts(one.get("fullyQualifiedName") or one["name"] for one in references)
 
 
 def _set_text(key: str) -> Setter:
@@ -82,10 +82,13 @@ def _set_text(key: str) -> Setter:
 def _set_tags(*, tiers: bool) -> Setter:
     def put(transaction: Transaction, document: Document, text: str) -> None:
         labels = document.get("tags") or []
-        others = [one for one in labels if _is_tier(one) != tiers]
-        if any(name.startswith(_TIER) != tiers for name in parted(text)):
+        other_labels = [one for one in labels if _is_tier(one) != tiers]
+        if any(name.startswith(_TIER) != tiers for name in split_parts(text)):
             raise InvalidInput("a tier must have a tier as parent, other tags other tags")
-        document["tags"] = [*others, *with_labels(transaction, [o for o in labels if o not in others], "tag", text)]
+        document["tags"] = [
+            *other_labels,
+            *with_labels(transaction, [o for o in labels if o not in other_labels], "tag", text),
+        ]
 
     return put
 
@@ -102,7 +105,7 @@ def _set_certification(_transaction: Transaction, document: Document, text: str)
 
 def _set_named(key: str, entity_type: str) -> Setter:
     def put(_transaction: Transaction, document: Document, text: str) -> None:
-        names = [name if entity_type == "domain" else fqn.join(fqn.split(name)) for name in parted(text)]
+        names = [name if entity_type == "domain" else fqn.join(fqn.split(name)) for name in split_parts(text)]
         document[key] = [{"type": entity_type, "fullyQualifiedName": name} for name in names]
 
     return put
@@ -110,8 +113,10 @@ def _set_named(key: str, entity_type: str) -> Setter:
 
 def _set_code(key: str) -> Setter:
     def put(_transaction: Transaction, procedure: Document, text: str) -> None:
-        held = {name: value for name, value in (procedure.get("storedProcedureCode") or {}).items() if name != key}
-        procedure["storedProcedureCode"] = held | ({key: text} if text else {})
+        other_parts = {
+            name: value for name, value in (procedure.get("storedProcedureCode") or {}).items() if name != key
+        }
+        procedure["storedProcedureCode"] = other_parts | ({key: text} if text else {})
 
     return put
 
@@ -129,7 +134,7 @@ def _set_joinable(_transaction: Transaction, team: Document, text: str) -> None:
 
 
 def _set_parents(transaction: Transaction, team: Document, text: str) -> None:
-    if parted(text) or "id" in team:  # a new team whose row names no parent becomes a child of the sheet's team
+    if split_parts(text) or "id" in team:  # a new team whose row names no parent becomes a child of the sheet's team
         _set_named("parents", "team")(transaction, team, text)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from tocsin.catalogue.sheets.cells import parted, people
+from tocsin.catalogue.sheets.cells import people, split_parts
 from tocsin.catalogue.sheets.child_cells import (
     PROCEDURE_SETTERS,
     SETTERS,
@@ -103,13 +103,13 @@ CHILD_SHEETS: dict[str, SheetKind] = {name: _kind(name) for name in CHILDREN}
 
 def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list[str]]:
     """Yield a row for each of these children of something of this type."""
-    known = _of(CHILDREN[parent_type])
+    child_kind = _of(CHILDREN[parent_type])
     for document in documents:
-        written = known.cells(document)
+        written = child_kind.cells(document)
         yield [document["name"], *(written[one.name] for one in CHILD_SHEETS[parent_type].headers[1:])]
 
 
-def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
+def import_children(record: Record, parent: Stored, sheet_rows: tuple[Row, ...]) -> list[Outcome]:
     """Change an entity's children to match the rows, each with its own event; rejected rows are skipped.
 
     A team is written after its parents and owners, whatever the order of the rows. Of new teams that own each other,
@@ -117,7 +117,7 @@ def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> li
     """
     links = RowLinks(_team_name, partial(_unknown_teams, record.transaction), frozenset({"Owner"}))
     reported: dict[str, Row] = {}
-    return import_rows(record, rows, partial(_import_one, record, parent, reported), links)
+    return import_rows(record, sheet_rows, partial(_import_one, record, parent, reported), links)
 
 
 def _team_name(row: Row) -> str | None:
@@ -128,7 +128,7 @@ def _unknown_teams(transaction: Transaction, row: Row) -> Iterator[str]:
     """Yield the FQNs of teams that a row names and that are not there."""
     try:
         owners = [one["fullyQualifiedName"] for one in people(row.values.get("Owner", "")) if one["type"] == "team"]
-        names = [*owners, *(fqn.join(fqn.split(name)) for name in parted(row.values.get("parents", "")))]
+        names = [*owners, *(fqn.join(fqn.split(name)) for name in split_parts(row.values.get("parents", "")))]
     except InvalidInput:
         return
     yield from (name for name in names if transaction.reference("team", Key.by_name(name)) is None)
@@ -179,21 +179,23 @@ def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -
 
 def document_of(record: Record, old: Stored, row: Row) -> Document:
     """Return the document of something as its row wants it."""
-    known = _of(old.entity_type)
-    return rewritten(record, old, row, known.setters, known.cells)
+    child_kind = _of(old.entity_type)
+    return rewritten(record, old, row, child_kind.setters, child_kind.cells)
 
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:
     """Return whether a team is a descendant of another one; every team is one of the Organization."""
-    waiting, seen = [team], set[str]()
+    waiting, checked_ids = [team], set[str]()
     while waiting:
-        one = waiting.pop()
-        if one.id == above_id:
-            return one is not team
-        if one.id in seen:
+        ancestor = waiting.pop()
+        if ancestor.id == above_id:
+            return ancestor is not team
+        if ancestor.id in checked_ids:
             continue
-        seen.add(one.id)
-        parents = (transaction.find("team", Key.by_id(parent["id"])) for parent in one.document.get("parents") or ())
+        checked_ids.add(ancestor.id)
+        parents = (
+            transaction.find("team", Key.by_id(parent["id"])) for parent in ancestor.document.get("parents") or ()
+        )
         waiting += [parent for parent in parents if parent is not None]
     above = transaction.find("team", Key.by_id(above_id))
     return above is not None and above.document.get("teamType") == "Organization"

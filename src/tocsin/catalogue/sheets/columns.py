@@ -49,20 +49,20 @@ def column_rows(table: Document) -> Iterator[list[str]]:
         yield [fqn.join(path), *(cells[header.name] for header in TABLE_SHEET.headers[1:])]
 
 
-def import_columns(record: Record, table: Stored, rows: tuple[Row, ...]) -> tuple[list[Outcome], Written]:
+def import_columns(record: Record, table: Stored, sheet_rows: tuple[Row, ...]) -> tuple[list[Outcome], Written]:
     """Bring a table's columns to what the rows say, as one change; a row that cannot be is left out of it."""
     document = copy.deepcopy(table.document)
-    found = {fqn.join(path): column for path, column in columns_of(document.get("columns") or [])}
+    columns_by_path = {fqn.join(path): column for path, column in columns_of(document.get("columns") or [])}
     outcomes: list[Outcome] = []
     reported: set[str] = set()
-    for row in rows:
+    for row in sheet_rows:
         try:
             name = _name(table, row)
             if name in reported:
                 raise InvalidInput(f"column {name} appears twice")
-            if name not in found:
-                raise InvalidInput(f"unknown column {name}{hint(name, found)}")
-            changed = bring_column(record.transaction, found[name], row.values)
+            if name not in columns_by_path:
+                raise InvalidInput(f"unknown column {name}{hint(name, columns_by_path)}")
+            changed = bring_column(record.transaction, columns_by_path[name], row.values)
             reported.add(name)
             outcomes.append(Outcome(row, "Column updated" if changed else "Column unchanged"))
         except TocsinError as refused:
@@ -82,14 +82,14 @@ def bring_column(transaction: Transaction, column: Document, values: dict[str, s
     """Bring a column to what differs in its row; say whether anything did. Refused, it stays as it was."""
     cells = column_cells(column)
     differing = {name: text for name, text in values.items() if name != _NAME and text != cells[name]}
-    wanted = dict(column)
+    new_column = dict(column)
     for name, text in differing.items():
-        _SETTERS[name](transaction, wanted, text)
-    if wanted == column:
+        _SETTERS[name](transaction, new_column, text)
+    if new_column == column:
         return False
-    check("table", "columns", [wanted])
+    check("table", "columns", [new_column])
     column.clear()
-    column.update(wanted)
+    column.update(new_column)
     return True
 
 

@@ -31,11 +31,11 @@ Setters = Mapping[str, Setter]
 
 def outcome(record: Record, row: Row, bring: Callable[[], str]) -> Outcome:
     """Return the result of ``bring`` for a row; a rejected row leaves no event."""
-    made = len(record.events)
+    event_count = len(record.events)
     try:
         return Outcome(row, bring())
     except TocsinError as refused:
-        del record.events[made:]
+        del record.events[event_count:]
         return Outcome(row, refused.message, failed=True)
 
 
@@ -53,25 +53,28 @@ def rewritten(
 
     The row is compared with the cells that the actor may see; hidden values stay unchanged.
     """
-    shown = without(old.document, hidden_in(old.document, record.permit, record.transaction), old.document)
-    known, document = cells(shown), dict(shown)
+    shown_document = without(old.document, hidden_in(old.document, record.permit, record.transaction), old.document)
+    shown_cells, document = cells(shown_document), dict(shown_document)
     for name, text in row.values.items():
-        if name in setters and text != known[name]:
+        if name in setters and text != shown_cells[name]:
             setters[name](record.transaction, document, text)
-    whole = {key: _whole(document.get(key), shown.get(key), old.document.get(key)) for key in document | old.document}
-    return {key: value for key, value in whole.items() if not is_empty(value) or old.document.get(key) == value}
+    new_document = {
+        key: _with_hidden_parts(document.get(key), shown_document.get(key), old.document.get(key))
+        for key in document | old.document
+    }
+    return {key: value for key, value in new_document.items() if not is_empty(value) or old.document.get(key) == value}
 
 
-def _whole(new: Json, shown: Json, old: Json) -> Json:
+def _with_hidden_parts(new: Json, visible: Json, old: Json) -> Json:
     """Return a new value with those parts of the old one that were not shown."""
-    if new == shown:
+    if new == visible:
         return old
     if isinstance(old, list):
-        return [*(new or ()), *(one for one in old if one not in (shown or ()))]
+        return [*(new or ()), *(one for one in old if one not in (visible or ()))]
     if not isinstance(old, dict):
         return new
-    before, after = shown or {}, new or {}
-    merged = {key: _whole(after.get(key), before.get(key), old.get(key)) for key in old | after}
+    before, after = visible or {}, new or {}
+    merged = {key: _with_hidden_parts(after.get(key), before.get(key), old.get(key)) for key in old | after}
     return {key: value for key, value in merged.items() if value is not None}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.catalogue.sheets.children import CHILD_SHEETS, import_children
 from tocsin.catalogue.sheets.columns import TABLE_SHEET, import_columns
-from tocsin.catalogue.sheets.rows import BrokenSheet, Outcome, Row, SheetKind, aborted, import_result, read_sheet
+from tocsin.catalogue.sheets.rows import BrokenSheet, Outcome, Row, SheetKind, abort_result, import_result, read_sheet
 from tocsin.catalogue.sheets.terms import TERM_SHEET, import_terms
 from tocsin.catalogue.sheets.trees import TREE_SHEETS, import_tree
 from tocsin.errors import InvalidInput, NotFound
@@ -48,14 +48,14 @@ def import_sheet(
     try:
         sheet = read_sheet(kind, text)
     except BrokenSheet as broken:
-        return aborted(broken.message, dry_run=dry_run)
+        return abort_result(broken.message, dry_run=dry_run)
     outcomes: list[Outcome] = []
 
     def work(record: Record) -> Written:
-        found = record.transaction.find(entity_type, Key.by_id(entity_id))
-        if found is None or record.visible(found).deleted:
+        target = record.transaction.find(entity_type, Key.by_id(entity_id))
+        if target is None or record.visible(target).deleted:
             raise NotFound(f"{entity_type} {entity_id} not found")
-        outcomes[:], written = _imported(record, found, kind, sheet.rows)
+        outcomes[:], written = _import_rows(record, target, kind, sheet.body_rows)
         if dry_run:
             raise _Tried
         return written
@@ -65,15 +65,17 @@ def import_sheet(
     except _Tried:
         pass
     except InvalidInput as refused:  # what the rows make together cannot be, although each alone could
-        return aborted(refused.message, dry_run=dry_run)
+        return abort_result(refused.message, dry_run=dry_run)
     return import_result(sheet, outcomes, dry_run=dry_run)
 
 
-def _imported(record: Record, target: Stored, kind: SheetKind, rows: tuple[Row, ...]) -> tuple[list[Outcome], Written]:
+def _import_rows(
+    record: Record, target: Stored, kind: SheetKind, sheet_rows: tuple[Row, ...]
+) -> tuple[list[Outcome], Written]:
     if kind is TREE_SHEETS.get(target.entity_type):
-        return import_tree(record, target, rows), Written(target.document, None)
+        return import_tree(record, target, sheet_rows), Written(target.document, None)
     if target.entity_type == "table":
-        return import_columns(record, target, rows)
+        return import_columns(record, target, sheet_rows)
     if target.entity_type in CHILD_SHEETS:
-        return import_children(record, target, rows), Written(target.document, None)
-    return import_terms(record, target, rows), Written(target.document, None)
+        return import_children(record, target, sheet_rows), Written(target.document, None)
+    return import_terms(record, target, sheet_rows), Written(target.document, None)

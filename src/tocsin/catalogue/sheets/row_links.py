@@ -36,53 +36,53 @@ class RowLinks:
     optional: frozenset[str]
 
 
-def import_rows(record: Record, rows: Sequence[Row], bring: Bring, links: RowLinks) -> list[Outcome]:
+def import_rows(record: Record, sheet_rows: Sequence[Row], bring: Bring, links: RowLinks) -> list[Outcome]:
     """Return the result of each row; rejected rows are skipped."""
     outcomes: dict[int, Outcome] = {}
 
     def settle(waiting: Iterable[int], *, without: frozenset[str] = frozenset()) -> list[int]:
         """Import rows until no more of them succeed; return those that do not."""
-        left = list(waiting)
-        while left:
-            before = left
+        failed_places = list(waiting)
+        while failed_places:
+            before = failed_places
             for at in before:
-                outcomes[at] = _tried(record, rows[at], bring, without)
-            left = [at for at in before if outcomes[at].failed]
-            if len(left) == len(before):
+                outcomes[at] = _try_row(record, sheet_rows[at], bring, without)
+            failed_places = [at for at in before if outcomes[at].failed]
+            if len(failed_places) == len(before):
                 break
-        return left
+        return failed_places
 
-    waiting = settle(range(len(rows)))
-    mutual = _naming_each_other({at: rows[at] for at in waiting}, links)
+    waiting = settle(range(len(sheet_rows)))
+    mutual = _naming_each_other({at: sheet_rows[at] for at in waiting}, links)
     refused = settle(mutual, without=links.optional)
-    made = [at for at in mutual if at not in refused]
-    messages = {at: outcomes[at].message for at in made}
-    settle(made)
+    settled = [at for at in mutual if at not in refused]
+    messages = {at: outcomes[at].message for at in settled}
+    settle(settled)
     for at, message in messages.items():
         last = outcomes[at]
-        said = f"{message}, but {last.message}" if last.failed else message
-        outcomes[at] = replace(last, message=said)
-    return [outcomes[at] for at in range(len(rows))]
+        new_message = f"{message}, but {last.message}" if last.failed else message
+        outcomes[at] = replace(last, message=new_message)
+    return [outcomes[at] for at in range(len(sheet_rows))]
 
 
-def _tried(record: Record, row: Row, bring: Bring, without: frozenset[str]) -> Outcome:
+def _try_row(record: Record, row: Row, bring: Bring, without: frozenset[str]) -> Outcome:
     values = {header: text for header, text in row.values.items() if header not in without}
     return replace(outcome(record, row, partial(bring, replace(row, values=values))), row=row)
 
 
-def _naming_each_other(rows: dict[int, Row], links: RowLinks) -> list[int]:
+def _naming_each_other(rows_by_place: dict[int, Row], links: RowLinks) -> list[int]:
     """Return those of these rows that name nothing unknown but each other."""
-    named = {at: _linked(row, links) for at, row in rows.items()}
-    left = {at for at, names in named.items() if names}
+    names_by_place = {at: _linked_names(row, links) for at, row in rows_by_place.items()}
+    places = {at for at, names in names_by_place.items() if names}
     while True:
-        present = {links.name(rows[at]) for at in left}
-        kept = {at for at in left if named[at] <= present}
-        if kept == left:
-            return sorted(left)
-        left = kept
+        present = {links.name(rows_by_place[at]) for at in places}
+        next_places = {at for at in places if names_by_place[at] <= present}
+        if next_places == places:
+            return sorted(places)
+        places = next_places
 
 
-def _linked(row: Row, links: RowLinks) -> set[str]:
+def _linked_names(row: Row, links: RowLinks) -> set[str]:
     """Return the FQNs that a row names; none if it is unreadable, which its own import has said."""
     try:
         return set(links.links(row))

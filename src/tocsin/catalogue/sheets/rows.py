@@ -87,7 +87,7 @@ class Sheet:
     """A sheet that was read: its headers as they were written, and its rows."""
 
     written: tuple[str, ...]
-    rows: tuple[Row, ...]
+    body_rows: tuple[Row, ...]
 
 
 def read_sheet(kind: SheetKind, text: str) -> Sheet:
@@ -97,20 +97,20 @@ def read_sheet(kind: SheetKind, text: str) -> Sheet:
     ------
     BrokenSheet : it is no CSV, or a header is missing, unknown or there twice; the message names the line.
     """
-    lines = list(_parsed(text.removeprefix("\ufeff")))
+    lines = list(_parse(text.removeprefix("\ufeff")))
     if not lines:
         raise BrokenSheet("the CSV is empty; its first line must contain the column headers")
     written = tuple(cell.strip() for cell in lines[0])
-    names = _checked(kind, [name.removesuffix("*") for name in written])
+    names = _check_headers(kind, [name.removesuffix("*") for name in written])
     required = {header.name for header in kind.headers if header.required}
-    rows = tuple(_row(cells, names, required) for cells in lines[1:] if any(cells))
-    return Sheet(written, rows)
+    body_rows = tuple(_row(cells, names, required) for cells in lines[1:] if any(cells))
+    return Sheet(written, body_rows)
 
 
-def write_sheet(rows: Iterable[Sequence[str]]) -> str:
+def write_sheet(lines: Iterable[Sequence[str]]) -> str:
     """Return rows as CSV text, safe to open in a spreadsheet."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\r\n").writerows([_guarded(cell) for cell in row] for row in rows)
+    csv.writer(text, lineterminator="\r\n").writerows([_guard(cell) for cell in row] for row in lines)
     return text.getvalue()
 
 
@@ -131,13 +131,13 @@ def import_result(sheet: Sheet, outcomes: Sequence[Outcome], *, dry_run: bool) -
     }
 
 
-def aborted(reason: str, *, dry_run: bool) -> Document:
+def abort_result(reason: str, *, dry_run: bool) -> Document:
     """Return that an import did nothing, and why."""
     counts = dict.fromkeys(("numberOfRowsProcessed", "numberOfRowsPassed", "numberOfRowsFailed"), 0)
     return {"dryRun": dry_run, "status": "aborted", "abortReason": reason, **counts, "importResultsCsv": ""}
 
 
-def _parsed(text: str) -> Iterator[list[str]]:
+def _parse(text: str) -> Iterator[list[str]]:
     if "\0" in text:
         raise BrokenSheet("the CSV contains a NUL character; remove it")
     csv.field_size_limit(_LONGEST_CELL)
@@ -148,11 +148,11 @@ def _parsed(text: str) -> Iterator[list[str]]:
         raise BrokenSheet(f"line {reader.line_num} is not CSV: {refused}") from refused
 
 
-def _checked(kind: SheetKind, names: list[str]) -> list[str]:
-    known = [header.name for header in kind.headers]
+def _check_headers(kind: SheetKind, names: list[str]) -> list[str]:
+    valid_names = [header.name for header in kind.headers]
     for name in names:
-        if name not in known:
-            raise BrokenSheet(f"unknown header {name!r}; valid headers: {', '.join(known)}")
+        if name not in valid_names:
+            raise BrokenSheet(f"unknown header {name!r}; valid headers: {', '.join(valid_names)}")
         if names.count(name) > 1:
             raise BrokenSheet(f"the header {name} appears twice")
     for header in kind.headers:
@@ -162,7 +162,7 @@ def _checked(kind: SheetKind, names: list[str]) -> list[str]:
 
 
 def _row(cells: list[str], names: list[str], required: set[str]) -> Row:
-    plain = tuple(_unguarded(cell) for cell in cells)
+    plain = tuple(_without_guard(cell) for cell in cells)
     if len(cells) != len(names):
         return Row(plain, {}, f"has {len(cells)} cells instead of {len(names)}")
     values = dict(zip(names, plain, strict=True))
@@ -170,9 +170,9 @@ def _row(cells: list[str], names: list[str], required: set[str]) -> Row:
     return Row(plain, values, f"{missing[0]} is missing" if missing else None)
 
 
-def _guarded(cell: str) -> str:
+def _guard(cell: str) -> str:
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
-def _unguarded(cell: str) -> str:
+def _without_guard(cell: str) -> str:
     return cell[1:] if _GUARDED.match(cell) else cell

@@ -11,11 +11,11 @@ from functools import partial
 from tocsin.catalogue.sheets.cells import (
     extension,
     extension_cell,
-    joined,
+    join_parts,
     labels_cell,
-    parted,
     people,
     people_cell,
+    split_parts,
     with_labels,
 )
 from tocsin.catalogue.sheets.import_row import Setter, fill, put, rewritten
@@ -61,20 +61,22 @@ def term_rows(terms: Iterable[Document]) -> Iterator[list[str]]:
         yield [parent, term["name"], *(cells[header.name] for header in TERM_SHEET.headers[2:])]
 
 
-def import_terms(record: Record, glossary: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
+def import_terms(record: Record, glossary: Stored, sheet_rows: tuple[Row, ...]) -> list[Outcome]:
     """Change a glossary's terms to match the rows, each with its own event; rejected rows are skipped.
 
     Terms are written after their parents and what they are related to, whatever the order of the rows. Of new terms
     that name each other, each has two events.
     """
     reported: dict[str, Row] = {}
-    places = sorted(range(len(rows)), key=lambda at: _depth(rows[at]))
+    places = sorted(range(len(sheet_rows)), key=lambda at: _depth(sheet_rows[at]))
     links = RowLinks(
         partial(_full_name, glossary), partial(_unknown, record.transaction, glossary), frozenset({"relatedTerms"})
     )
-    made = import_rows(record, [rows[at] for at in places], partial(_import_one, record, glossary, reported), links)
-    outcomes = dict(zip(places, made, strict=True))
-    return [outcomes[at] for at in range(len(rows))]
+    sorted_outcomes = import_rows(
+        record, [sheet_rows[at] for at in places], partial(_import_one, record, glossary, reported), links
+    )
+    outcomes = dict(zip(places, sorted_outcomes, strict=True))
+    return [outcomes[at] for at in range(len(sheet_rows))]
 
 
 def _full_name(glossary: Stored, row: Row) -> str | None:
@@ -87,7 +89,7 @@ def _full_name(glossary: Stored, row: Row) -> str | None:
 
 def _unknown(transaction: Transaction, glossary: Stored, row: Row) -> Iterator[str]:
     """Yield the FQNs of terms that a row names and that are not there."""
-    related = [_relation(part)[1] for part in parted(row.values.get("relatedTerms", ""))]
+    related = [_relation(part)[1] for part in split_parts(row.values.get("relatedTerms", ""))]
     parent = _parent(glossary, row.values.get("parent", ""))
     for name in (*related, *((parent,) if parent else ())):
         if transaction.reference(_TERM, Key.by_name(name)) is None:
@@ -114,8 +116,8 @@ def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row:
         return "Term created"
     if record.visible(old).deleted:
         raise soft_deleted(_TERM, full)
-    wanted = rewritten(record, old, row, _SETTERS, _cells)
-    return "Term unchanged" if put(record, old, wanted).event is None else "Term updated"
+    new_document = rewritten(record, old, row, _SETTERS, _cells)
+    return "Term unchanged" if put(record, old, new_document).event is None else "Term updated"
 
 
 def _create(record: Record, request: Document, row: Row) -> Written:
@@ -147,11 +149,11 @@ def _cells(term: Document) -> dict[str, str]:
     return {
         "displayName": term.get("displayName") or "",
         "description": term.get("description") or "",
-        "synonyms": joined(term.get("synonyms") or []),
-        "relatedTerms": joined(
+        "synonyms": join_parts(term.get("synonyms") or []),
+        "relatedTerms": join_parts(
             _related_text(relation) for relation in term.get("relatedTerms") or [] if _is_named(relation)
         ),
-        "references": joined(text for one in references for text in (one.get("name", ""), one.get("endpoint", ""))),
+        "references": join_parts(text for one in references for text in (one.get("name", ""), one.get("endpoint", ""))),
         "tags": labels_cell(term.get("tags") or [], "tag"),
         "reviewers": people_cell(term.get("reviewers") or []),
         "owner": people_cell(term.get("owners") or []),
@@ -179,16 +181,16 @@ def _relation(part: str) -> tuple[str, str]:
     return (kind, name) if colon and kind.isidentifier() else (_RELATED, part)
 
 
-def _related(transaction: Transaction, part: str) -> Document:
+def _relation_to(transaction: Transaction, part: str) -> Document:
     kind, name = _relation(part)
-    found = transaction.reference(_TERM, Key.by_name(name))
-    if found is None or found.get("deleted"):
+    term = transaction.reference(_TERM, Key.by_name(name))
+    if term is None or term.get("deleted"):
         raise InvalidInput(f"unknown glossary term {name}")
-    return {"relationType": kind, "term": found}
+    return {"relationType": kind, "term": term}
 
 
 def _set_references(_transaction: Transaction, term: Document, text: str) -> None:
-    parts = parted(text)
+    parts = split_parts(text)
     if len(parts) % 2:
         raise InvalidInput("references must be names and URLs in turn: name;https://example.com")
     pairs = zip(parts[::2], parts[1::2], strict=True)
@@ -215,9 +217,9 @@ def _set_people(key: str) -> Setter:
 _SETTERS: dict[str, Setter] = {
     "displayName": lambda _transaction, term, text: term.update(displayName=text),
     "description": lambda _transaction, term, text: term.update(description=text),
-    "synonyms": lambda _transaction, term, text: term.update(synonyms=parted(text)),
+    "synonyms": lambda _transaction, term, text: term.update(synonyms=split_parts(text)),
     "relatedTerms": lambda transaction, term, text: term.update(
-        relatedTerms=[_related(transaction, part) for part in parted(text)]
+        relatedTerms=[_relation_to(transaction, part) for part in split_parts(text)]
     ),
     "references": _set_references,
     "tags": lambda transaction, term, text: term.update(

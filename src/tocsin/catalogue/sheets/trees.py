@@ -104,12 +104,12 @@ class _Step:
         return kind, fqn.join(self.parts[: _PARTS[kind]])
 
 
-def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
+def import_tree(record: Record, top: Stored, sheet_rows: tuple[Row, ...]) -> list[Outcome]:
     """Change an entity's descendants to match the rows, parents first; rejected rows are skipped."""
     outcomes: dict[int, Outcome] = {}
     groups: dict[tuple[str, str], list[_Step]] = {}
     reported: set[tuple[str, str]] = set()
-    for at, row in enumerate(rows):
+    for at, row in enumerate(sheet_rows):
         try:
             step = _step(top, at, row)
             if (step.kind, step.full) in reported:
@@ -120,17 +120,17 @@ def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outc
             reported.add((step.kind, step.full))
             groups.setdefault(step.group, []).append(step)
     for steps in (groups[kind, full] for kind, full in sorted(groups, key=lambda group: _PARTS[group[0]])):
-        outcomes |= _written(record, steps)
-    return [outcomes[at] for at in range(len(rows))]
+        outcomes |= _write(record, steps)
+    return [outcomes[at] for at in range(len(sheet_rows))]
 
 
 def _step(top: Stored, at: int, row: Row) -> _Step:
     if row.problem is not None:
         raise InvalidInput(row.problem)
     name, kind, full = row.values["name"], row.values[_TYPE].strip(), row.values.get(_FULL, "").strip()
-    known = [one for one in (*_ABOVE, _COLUMN) if _PARTS.get(one, 5) > _PARTS[top.entity_type]]
-    if kind not in known:
-        raise InvalidInput(f"entityType must be one of {', '.join(known)}, not {kind!r}")
+    valid_types = [one for one in (*_ABOVE, _COLUMN) if _PARTS.get(one, 5) > _PARTS[top.entity_type]]
+    if kind not in valid_types:
+        raise InvalidInput(f"entityType must be one of {', '.join(valid_types)}, not {kind!r}")
     if not full and kind not in BELOW[top.entity_type]:
         raise InvalidInput(
             f"{_FULL} is missing: {with_article(kind)} is not a direct child of {with_article(top.entity_type)}"
@@ -151,18 +151,18 @@ def _is_long_enough(kind: str, count: int) -> bool:
 def _values(kind: str, row: Row) -> dict[str, str]:
     """Return the cells that say something of this type, which all others must leave empty."""
     if kind == _COLUMN:
-        known = {"name", *_SHARED, *(one.name for one in _OF_COLUMNS)}
+        valid_names = {"name", *_SHARED, *(one.name for one in _OF_COLUMNS)}
     else:
-        known = {one.name for one in HEADERS} - missing_headers(kind)
-        known |= {one.name for one in _OF_PROCEDURES} if kind == _PROCEDURE else set()
-    idle = [name for name, text in row.values.items() if text and name not in (*known, _TYPE, _FULL)]
+        valid_names = {one.name for one in HEADERS} - missing_headers(kind)
+        valid_names |= {one.name for one in _OF_PROCEDURES} if kind == _PROCEDURE else set()
+    idle = [name for name, text in row.values.items() if text and name not in (*valid_names, _TYPE, _FULL)]
     if idle:
         raise InvalidInput(f"{with_article(kind)} has no field {idle[0]}")
-    return {name: text for name, text in row.values.items() if name in known}
+    return {name: text for name, text in row.values.items() if name in valid_names}
 
 
-def _written(record: Record, steps: Sequence[_Step]) -> dict[int, Outcome]:
-    made = len(record.events)
+def _write(record: Record, steps: Sequence[_Step]) -> dict[int, Outcome]:
+    event_count = len(record.events)
     try:
         kind, full = steps[0].group
         if kind == _TABLE:
@@ -170,16 +170,16 @@ def _written(record: Record, steps: Sequence[_Step]) -> dict[int, Outcome]:
         (step,) = steps
         return {step.at: Outcome(step.row, bring_child(record, _parent(record, kind, full), (kind, full), step.row))}
     except TocsinError as refused:
-        del record.events[made:]
+        del record.events[event_count:]
         return {step.at: Outcome(step.row, refused.message, failed=True) for step in steps}
 
 
 def _parent(record: Record, kind: str, full: str) -> Stored:
     above = fqn.join(fqn.split(full)[:-1])
-    found = record.transaction.find(_ABOVE[kind], Key.by_name(above), Hold.SHARED)
-    if found is None or record.visible(found).deleted:
+    parent = record.transaction.find(_ABOVE[kind], Key.by_name(above), Hold.SHARED)
+    if parent is None or record.visible(parent).deleted:
         raise missing(_ABOVE[kind], Key.by_name(above))
-    return found
+    return parent
 
 
 def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int, Outcome]:
@@ -194,7 +194,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
         document = request_of(record.transaction, _parent(record, _TABLE, full), _TABLE, head.row)
         outcomes = {head.at: Outcome(head.row, "table created")}
     else:
-        document, outcomes = _headed(record, old, head)
+        document, outcomes = _bring_head(record, old, head)
     outcomes |= _bring_columns(record.transaction, document, [step for step in steps if step.kind == _COLUMN])
     if old is None:
         create(record, _TABLE, document)
@@ -203,26 +203,26 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
     return outcomes
 
 
-def _headed(record: Record, old: Stored, head: _Step | None) -> tuple[Document, dict[int, Outcome]]:
+def _bring_head(record: Record, old: Stored, head: _Step | None) -> tuple[Document, dict[int, Outcome]]:
     """Return the document of a table as its own row, if there is one, wants it."""
     if head is None:
         return copy.deepcopy(old.document), {}
     try:
-        wanted = document_of(record, old, head.row)
+        new_table = document_of(record, old, head.row)
     except TocsinError as refused:
         return copy.deepcopy(old.document), {head.at: Outcome(head.row, refused.message, failed=True)}
-    message = "table unchanged" if wanted == old.document else "table updated"
-    return copy.deepcopy(wanted), {head.at: Outcome(head.row, message)}
+    message = "table unchanged" if new_table == old.document else "table updated"
+    return copy.deepcopy(new_table), {head.at: Outcome(head.row, message)}
 
 
 def _bring_columns(transaction: Transaction, table: Document, steps: Sequence[_Step]) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
     columns: list[Document] = table.setdefault("columns", [])
-    found = dict(columns_of(columns))
+    columns_by_path = dict(columns_of(columns))
     for step in sorted(steps, key=lambda one: len(one.parts)):
         path = step.parts[_PARTS[_TABLE] :]
         try:
-            message = _bring_one(transaction, columns, found, (path, step.row))
+            message = _bring_one(transaction, columns, columns_by_path, (path, step.row))
             outcomes[step.at] = Outcome(step.row, message)
         except TocsinError as refused:
             outcomes[step.at] = Outcome(step.row, refused.message, failed=True)
@@ -232,20 +232,20 @@ def _bring_columns(transaction: Transaction, table: Document, steps: Sequence[_S
 def _bring_one(
     transaction: Transaction,
     columns: list[Document],
-    found: dict[tuple[str, ...], Document],
-    wanted: tuple[tuple[str, ...], Row],
+    columns_by_path: dict[tuple[str, ...], Document],
+    place: tuple[tuple[str, ...], Row],
 ) -> str:
-    path, row = wanted
+    path, row = place
     values = {name if name.startswith(_COLUMN) else f"{_COLUMN}.{name}": text for name, text in row.values.items()}
     values.pop(f"{_COLUMN}.name")
-    if path in found:
-        return f"column {'updated' if bring_column(transaction, found[path], values) else 'unchanged'}"
+    if path in columns_by_path:
+        return f"column {'updated' if bring_column(transaction, columns_by_path[path], values) else 'unchanged'}"
     if not values.get("column.dataType"):
         raise InvalidInput(f"column {fqn.join(path)} is new and needs column.dataType")
-    if path[:-1] and path[:-1] not in found:
+    if path[:-1] and path[:-1] not in columns_by_path:
         raise NotFound(f"column {fqn.join(path[:-1])} not found")
-    made: Document = {"name": path[-1]}
-    bring_column(transaction, made, values)
-    (found[path[:-1]].setdefault("children", []) if path[:-1] else columns).append(made)
-    found[path] = made
+    new_column: Document = {"name": path[-1]}
+    bring_column(transaction, new_column, values)
+    (columns_by_path[path[:-1]].setdefault("children", []) if path[:-1] else columns).append(new_column)
+    columns_by_path[path] = new_column
     return "column created"

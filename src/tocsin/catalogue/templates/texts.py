@@ -27,6 +27,6 @@ def with_checked_texts(fields: Document, old: Document, actor: Actor) -> Documen
     check_template(template)
     is_ours = actor == TOCSIN and fields.get("provider") == SYSTEM
     provider = old.get("provider") or (SYSTEM if is_ours else USER)
-    kept = {key: value for key, value in fields.items() if key != "isModifiedFromDefault"}
+    other_fields = {key: value for key, value in fields.items() if key != "isModifiedFromDefault"}
     says = {"isModifiedFromDefault": is_modified(fields)} if provider == SYSTEM else {}
-    return {**kept, "provider": provider, **says}
+    return {**other_fields, "provider": provider, **says}

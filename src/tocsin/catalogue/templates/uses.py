@@ -23,13 +23,13 @@ def check_assigned(transaction: Transaction, alert: Document, old: Document) -> 
     ------
     InvalidInput : it is one; the message says what to do
     """
-    named, before = alert.get(NOTIFICATION_TEMPLATE), old.get(NOTIFICATION_TEMPLATE)
-    if not isinstance(named, dict) or (isinstance(before, dict) and before.get("id") == named.get("id")):
+    reference, before = alert.get(NOTIFICATION_TEMPLATE), old.get(NOTIFICATION_TEMPLATE)
+    if not isinstance(reference, dict) or (isinstance(before, dict) and before.get("id") == reference.get("id")):
         return
-    found = transaction.find(NOTIFICATION_TEMPLATE, Key.by_id(str(named.get("id"))))
-    if found is not None and found.document.get("provider") == SYSTEM:
+    template = transaction.find(NOTIFICATION_TEMPLATE, Key.by_id(str(reference.get("id"))))
+    if template is not None and template.document.get("provider") == SYSTEM:
         raise InvalidInput(
-            f"{found.document['name']} is a system template; only a user's can be assigned: copy its texts into one",
+            f"{template.document['name']} is a system template; only a user's can be assigned: copy its texts into one",
             field=NOTIFICATION_TEMPLATE,
         )
 
@@ -45,15 +45,17 @@ def check_unused(record: Record, template: Stored) -> None:
     if not alerts:
         return
     names = sorted(one.document["name"] for one in alerts if record.permit.may_view(one.entity_type, one.document))
-    shown = names[:_MOST_NAMED]
-    others = [f"{len(alerts) - len(shown)} more"] if len(alerts) > len(shown) else []
+    shown_names = names[:_MOST_NAMED]
+    hidden_part = [f"{len(alerts) - len(shown_names)} more"] if len(alerts) > len(shown_names) else []
     use = "uses" if len(alerts) == 1 else "use"
     raise Conflict(
-        f"{counted(len(alerts), 'alert')} {use} this template ({', '.join([*shown, *others])}):"
+        f"{counted(len(alerts), 'alert')} {use} this template ({', '.join([*shown_names, *hidden_part])}):"
         " give them another one first."
     )
 
 
 def _uses(alert: Stored, template_id: str) -> bool:
-    named = alert.document.get(NOTIFICATION_TEMPLATE)
-    return alert.entity_type == "eventsubscription" and isinstance(named, dict) and named.get("id") == template_id
+    reference = alert.document.get(NOTIFICATION_TEMPLATE)
+    return (
+        alert.entity_type == "eventsubscription" and isinstance(reference, dict) and reference.get("id") == template_id
+    )

@@ -142,7 +142,7 @@ def _vote(voter_ids: Document, users: Document) -> Document:
     sides = {
         side: [users[user] for user in voter_ids.get(side, ()) if user in users] for side in ("upVoters", "downVoters")
     }
-    return votes.counted(sides) | sides
+    return votes.vote_counts(sides) | sides
 
 
 def _today(parts: Parts) -> int:

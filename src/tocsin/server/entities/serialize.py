@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tocsin.access.subject import ORGANIZATION
-from tocsin.catalogue.governance.labels import OF_THE_TAG, Name, derived_from, name_of
+from tocsin.catalogue.governance.labels import OF_THE_TAG, Name, derived_labels, name_of
 from tocsin.catalogue.observations.pipeline_observability import OBSERVABILITY
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.flow.capture import secrets
@@ -233,7 +233,7 @@ def _derived_labels(labels: Sequence[Document], tags: Mapping[Name, Document]) -
         derived_label["tagFQN"]: derived_label
         for label in labels
         if label.get("source") == "Glossary" and label.get("labelType") != "Derived"
-        for derived_label in derived_from(label, tags.get(name_of(label), {}), given_fqns)
+        for derived_label in derived_labels(label, tags.get(name_of(label), {}), given_fqns)
     }
     return list(labels_by_fqn.values())
 

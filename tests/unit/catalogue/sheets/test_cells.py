@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.catalogue.sheets.cells import extension, extension_cell, joined, parted, people, people_cell
+from tocsin.catalogue.sheets.cells import extension, extension_cell, join_parts, people, people_cell, split_parts
 from tocsin.errors import InvalidInput
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=12)
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 @given(st.lists(TEXTS))
 def test_parts_survive(parts: list[str]) -> None:
-    assert parted(joined(parts)) == parts
+    assert split_parts(join_parts(parts)) == parts
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_parts_survive(parts: list[str]) -> None:
     ],
 )
 def test_what_people_write_is_understood(cell: str, parts: list[str]) -> None:
-    assert parted(cell) == parts
+    assert split_parts(cell) == parts
 
 
 @given(st.dictionaries(KEYS, VALUES))

@@ -26,8 +26,8 @@ TEXTS = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categori
 @given(st.lists(st.tuples(TEXTS.filter(str.strip), TEXTS, TEXTS)))
 def test_what_is_written_is_read_again(rows: list[tuple[str, str, str]]) -> None:
     sheet = read_sheet(KIND, write_sheet([("name*", "note", "tags"), *rows]))
-    assert [row.cells for row in sheet.rows] == rows
-    assert all(row.problem is None for row in sheet.rows)
+    assert [row.cells for row in sheet.body_rows] == rows
+    assert all(row.problem is None for row in sheet.body_rows)
 
 
 @given(st.lists(TEXTS, min_size=1))
@@ -55,13 +55,13 @@ def test_what_is_no_sheet_is_refused_with_the_reason(text: str, reason: str) -> 
 
 def test_marks_line_ends_order_and_missing_columns_do_not_matter() -> None:
     sheet = read_sheet(KIND, "\ufefftags, name*\r\n\r\nT.a,x\r\n,\r\n,y\r\n")
-    assert [row.values for row in sheet.rows] == [{"tags": "T.a", "name": "x"}, {"tags": "", "name": "y"}]
+    assert [row.values for row in sheet.body_rows] == [{"tags": "T.a", "name": "x"}, {"tags": "", "name": "y"}]
     assert sheet.written == ("tags", "name*")
 
 
 def test_a_row_that_is_too_short_or_lacks_what_it_needs_says_so() -> None:
     sheet = read_sheet(KIND, "name,note\na\na,b,c\n  ,b\n")
-    assert [row.problem for row in sheet.rows] == [
+    assert [row.problem for row in sheet.body_rows] == [
         "has 1 cells instead of 2",
         "has 3 cells instead of 2",
         "name is missing",
@@ -70,12 +70,12 @@ def test_a_row_that_is_too_short_or_lacks_what_it_needs_says_so() -> None:
 
 def test_a_cell_may_be_very_long() -> None:
     sheet = read_sheet(KIND, write_sheet([("name", "note"), ("a", "x" * 1_000_000)]))
-    assert len(sheet.rows[0].cells[1]) == 1_000_000
+    assert len(sheet.body_rows[0].cells[1]) == 1_000_000
 
 
 def test_the_result_says_of_each_row_what_became_of_it() -> None:
     sheet = read_sheet(KIND, "name\na\n=b\n")
-    first, second = sheet.rows
+    first, second = sheet.body_rows
     result = import_result(sheet, [Outcome(first, "done"), Outcome(second, "no", failed=True)], dry_run=True)
     assert result["importResultsCsv"] == "status,details,name\r\nsuccess,done,a\r\nfailure,no,'=b\r\n"
     assert (result["status"], result["numberOfRowsPassed"], result["numberOfRowsFailed"]) == ("partialSuccess", 1, 1)

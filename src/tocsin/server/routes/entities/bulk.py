@@ -14,7 +14,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tocsin.catalogue.observations.field_checks import checked, each, flag, name, shape, text
+from tocsin.catalogue.observations.field_checks import checked_document, each, flag, name, shape, text
 from tocsin.catalogue.writes import BulkWrites
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture.bulk import Outcome, probable_fqn
@@ -91,7 +91,7 @@ def delete_stale(row: Row, body: DocumentBody, caller: Asked, *, most_percent: M
     More than ten that are more than ``maxDeletedPercent`` of them are refused: the list may be cut off. An empty list
     deletes nothing, since a run that failed has seen nothing either. ``dryRun`` only lists them.
     """
-    request = checked(_STALE, body)
+    request = checked_document(_STALE, body)
     seen_fqns, is_dry = frozenset(request["seenFqns"]), request.get("dryRun", False)
     below = _below(row, request["scopeEntityType"], request["scopeFqn"], caller)
     stale = [one for one in below if seen_fqns and one["fullyQualifiedName"] not in seen_fqns]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from tocsin.catalogue.observations.field_checks import checked, flag, shape, text
+from tocsin.catalogue.observations.field_checks import checked_document, flag, shape, text
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.model import fqn as names
@@ -92,7 +92,7 @@ def _operations(column: Document, pointer: str, body: Document, *, has_constrain
     labels = body.get("tags")
     if labels is not None and not isinstance(labels, list):
         raise InvalidInput("must be a list", field="tags")
-    change = checked(_CHANGE, {key: value for key, value in body.items() if key != "tags" and value is not None})
+    change = checked_document(_CHANGE, {key: value for key, value in body.items() if key != "tags" and value is not None})
     values: Document = {key: change[key] for key in _TEXTS if key in change}
     if has_constraints and (change.get("removeConstraint") or "constraint" in change):
         values["constraint"] = "" if change.get("removeConstraint") else change["constraint"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from tocsin.catalogue.observations.query_costs import KIND, check_cost, put_cost
-from tocsin.catalogue.observations.query_usage import USED_BY, USED_IN, USERS, used
+from tocsin.catalogue.observations.query_usage import USED_BY, USED_IN, USERS, change_usage
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -70,6 +70,6 @@ def _change(query_id: str, field: str, body: object, caller: Caller, *, belongs:
     permitted_document(_QUERY.name, key, caller, Operation.EDIT_ALL)
 
     def work(record: Record, query: Stored) -> Written:
-        return used(record, query, field, body, belongs=belongs)
+        return change_usage(record, query, field, body, belongs=belongs)
 
     return answer(event_of(_QUERY, caller.parts.writes.on_entity(_QUERY.name, key, work, actor=caller.actor), caller))

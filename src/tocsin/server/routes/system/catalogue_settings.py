@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fastapi import APIRouter, Response
 
 from tocsin.access.subject import ORGANIZATION
-from tocsin.catalogue.observations.field_checks import Check, checked, each, flag, name, shape
+from tocsin.catalogue.observations.field_checks import Check, checked_document, each, flag, name, shape
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -62,7 +62,7 @@ def write_setting(body: DocumentBody, caller: Asked) -> Response:
         raise InvalidInput(f"{setting} cannot be changed; valid settings: {', '.join(_FORMS)}", field="config_type")
     if not isinstance(value, dict):
         raise InvalidInput("must be an object", field="config_value")
-    checked_value = checked(_FORMS[setting], _without_nulls(value))
+    checked_value = checked_document(_FORMS[setting], _without_nulls(value))
 
     def work(record: Record, organization: Stored) -> Written:
         record.transaction.attachments.put(organization.id, _KIND.format(setting), checked_value)

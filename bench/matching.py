@@ -31,7 +31,7 @@ from bench.matching_events import logged_events, write_events
 from bench.measured import Measurement, Report, Rounds, in_alternation, scaled
 from bench.running import opened, settings_in
 from bench.upstream import polled
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match import local
 from tocsin.flow.match.plan import Plan
 from tocsin.spark.match import Index, index_of, matches
@@ -146,7 +146,7 @@ def _of_a_wide_table(work: Workload) -> list[Measurement]:
     document = json.dumps({"entity": {"name": "wide", "columns": columns}})
     texts = pa.array([document] * events.num_rows, events.schema.field("event").type)
     wide = events.set_column(events.schema.get_field_index("event"), "event", texts)
-    alerts = [Plan(f"wide {n}", ("all",), checked(text), created_at_ms=0) for n, text in enumerate(_ON_COLUMNS)]
+    alerts = [Plan(f"wide {n}", ("all",), parse_and_check(text), created_at_ms=0) for n, text in enumerate(_ON_COLUMNS)]
     index, match_s, floor_s = index_of(alerts), [], []
     for _ in range(work.rounds):
         frame = work.events.sparkSession.createDataFrame(wide, schema=EVENTS)

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from random import Random
 
 from bench.alerts import TAGS, TIERS
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.plan import Plan
 
 SEED = 23
@@ -87,7 +87,9 @@ def changed(plan: Plan, number: int) -> Plan:
 
 
 def _plan(number: int, resources: tuple[str, ...], text: str, rng: Random) -> Plan:
-    return Plan(f"00000000-0000-4000-8000-{number:012}", resources, checked(_filled(text, rng)), created_at_ms=0)
+    return Plan(
+        f"00000000-0000-4000-8000-{number:012}", resources, parse_and_check(_filled(text, rng)), created_at_ms=0
+    )
 
 
 def _filled(text: str, rng: Random) -> str:

@@ -9,7 +9,7 @@ from tests.contract.test_explain import Person, alert, ann, describe, own, perso
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 
 __all__ = ["ann", "person"]  # fixtures
 
@@ -64,7 +64,7 @@ def test_one_alert_says_where_its_noise_comes_from_and_what_would_spare_it(
     found = {one["condition"]: (one["saved"], one["notified"], one["missed"]) for one in answer["suggestions"]}
     assert found == {"!matchAnyEntityFqn('warehouse.shop.public.orders')": (8, 9, 0)}
     for condition in found:
-        checked(condition)
+        parse_and_check(condition)
 
 
 def test_the_numbers_of_an_alert_are_for_who_may_edit_it(person: Person, noisy: Json) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from tests.parity.logged import logged
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidCondition
 from tocsin.model.change import LoggedEvent
 
@@ -124,7 +124,7 @@ def _joined(inner: SearchStrategy[str]) -> SearchStrategy[str]:
 def _names_known_events(condition: str) -> bool:
     """Return whether it compares types of event with some that there are; any other comparison here checks."""
     try:
-        checked(condition)
+        parse_and_check(condition)
     except InvalidCondition as error:
         assert "type of event" in error.message, error.message
         return False

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.parity.generated import conditions, events
 
 from tocsin.conditions.certainty import Certainty, certainty
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.evaluate import holds
 from tocsin.model.change import LoggedEvent
 
@@ -18,7 +18,7 @@ def test_what_is_certain_is_so_for_every_event(parts: list[str], log: list[Logge
     together = [f"({a}) && !({b}) && ({c})" for a, b, c in zip(parts, parts[1:], [*parts[2:], parts[0]], strict=False)]
     either = [f"({a}) || !({b}) || ({c})" for a, b, c in zip(parts, [*parts[3:], *parts[:3]], parts[2:], strict=False)]
     for text in (*parts, *together, *either):
-        node = checked(text)
+        node = parse_and_check(text)
         certain = certainty(node)
         if certain is not None:
             assert {holds(node, one) for one in log} <= {certain is Certainty.ALWAYS}, text

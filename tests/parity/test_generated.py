@@ -8,7 +8,7 @@ from tests.parity.engines import indexed, on_columns, plan, python
 from tests.parity.generated import conditions, drawn, event_parts, log_of
 from tests.soak import SOAK
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.extracted_paths import MANY
 from tocsin.model.change import LoggedEvent
 
@@ -24,7 +24,7 @@ def test_both_engines_agree_on_generated_pairs(spark: SparkSession) -> None:
     assert len(texts) * len(log) >= (10_000 if SOAK else 1_500)
     for part in range(JOBS):
         some = texts[part::JOBS]
-        nodes = [checked(text) for text in some]
+        nodes = [parse_and_check(text) for text in some]
         expected = python(nodes, log)
         found = indexed(spark, [plan(n, node) for n, node in enumerate(nodes)], log)
         assert _in_words(on_columns(spark, nodes, log) ^ expected, some, log) == []

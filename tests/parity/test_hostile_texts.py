@@ -15,7 +15,7 @@ from tests.parity.engines import indexed, on_columns, plan, python
 from tests.parity.generated import drawn
 from tests.parity.logged import logged
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.examples import call_of
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
@@ -133,7 +133,7 @@ def _large(condition: str) -> str:
 
 def _accepted(condition: str) -> Node | None:
     try:
-        return checked(condition)
+        return parse_and_check(condition)
     except InvalidCondition:
         return None
 
@@ -216,18 +216,22 @@ def test_conditions_by_themselves_take_hostile_texts_as_texts(spark: SparkSessio
 def test_what_cannot_be_stored_or_is_too_long_is_refused(place: str) -> None:
     for text in ("\ud800", "a\udfffb", "x" * 60_000, "x" * MAX_BYTES):
         with pytest.raises(InvalidCondition):
-            checked(_LITERALS[place](_quoted(text)))
+            parse_and_check(_LITERALS[place](_quoted(text)))
 
 
 def test_the_largest_position_is_one_in_both_engines(spark: SparkSession) -> None:
     path = f"entity.extension.list[{MAX_INDEX}]"
     log = [_event(0, "a")]
-    nodes = [checked(f"{path} == 'a'"), checked(f"{path} == null"), checked(f"{path}.size() == 0")]
+    nodes = [
+        parse_and_check(f"{path} == 'a'"),
+        parse_and_check(f"{path} == null"),
+        parse_and_check(f"{path}.size() == 0"),
+    ]
     assert set(indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)) == python(nodes, log)
 
 
 def test_a_document_with_the_longest_key_is_read_by_both_engines(spark: SparkSession) -> None:
     log = [_event(0, "\U0001f600" * LONGEST_KEY)]
-    nodes = [checked("entity.extension.list.size() == 1"), checked("newValue('description') != null")]
+    nodes = [parse_and_check("entity.extension.list.size() == 1"), parse_and_check("newValue('description') != null")]
     found = indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)
     assert set(found) == python(nodes, log) == {(0, 0), (1, 0)}

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from tests.parity.engines import indexed, plan, python
 from tests.parity.logged import logged
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.normal_form import MAX_TERMS
 from tocsin.logic import conjoined, disjoined, negated
@@ -40,12 +40,12 @@ def _event(offset: int, values: list[object]) -> LoggedEvent:
 
 
 def _asked(text: str, constants: tuple[str, ...]) -> list[Node]:
-    return [checked(f"entity.extension.{text.format(constant)}") for constant in constants]
+    return [parse_and_check(f"entity.extension.{text.format(constant)}") for constant in constants]
 
 
 def _many() -> list[Node]:
     """Return what has no normal form for its size, and matches nothing."""
-    return [checked(f"entity.extension.a == 'no {number}'") for number in range(MAX_TERMS + 1)]
+    return [parse_and_check(f"entity.extension.a == 'no {number}'") for number in range(MAX_TERMS + 1)]
 
 
 def test_one_of_many_constants_is_enough_on_both_engines(spark: SparkSession) -> None:

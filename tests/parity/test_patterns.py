@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from pyspark.sql import SparkSession
 
-from tocsin.conditions.patterns import MAX_STEPS, MAX_VALUE, PatternError, is_match, steps_of, translated
+from tocsin.conditions.patterns import MAX_STEPS, MAX_VALUE, PatternError, is_match, steps_of, translate
 from tocsin.spark.conditions import whole_pattern
 
 pytestmark = pytest.mark.spark
@@ -44,7 +44,7 @@ def _dear_patterns() -> list[str]:
     taken = dict[str, int]()
     for parts in (*product(_PARTS, repeat=2), *product(_PARTS, _PARTS, (".*", "[a-z]+", "(a|b|ab)", "x"))):
         try:
-            pattern = translated("".join(parts))
+            pattern = translate("".join(parts))
         except PatternError:
             continue
         taken[pattern] = steps_of(pattern)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tests.parity.engines import on_columns, python
 from tests.parity.logged import logged
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.model.change import LoggedEvent
 
 SEED = 26
@@ -41,7 +41,7 @@ def test_two_sets_compare_as_all_their_pairs_do_on_both_engines(spark: SparkSess
     rng = Random(SEED)
     drawn = [tuple(rng.choices(_VALUES, k=rng.randrange(4)) for _ in range(2)) for _ in range(150)]
     events = [_event(offset, a=a, b=b) for offset, (a, b) in enumerate(drawn, start=1)]
-    nodes = [checked(f"entity.extension.a {sign} entity.extension.b") for sign in _SIGNS]
+    nodes = [parse_and_check(f"entity.extension.a {sign} entity.extension.b") for sign in _SIGNS]
     expected = {
         (n, offset)
         for n, sign in enumerate(_SIGNS)
@@ -56,9 +56,9 @@ def test_two_sets_compare_as_all_their_pairs_do_on_both_engines(spark: SparkSess
 def test_lowered_texts_and_sets_of_the_event_compare_alike(spark: SparkSession) -> None:
     events = [_event(1, a=["ANN", 3], b=["ann"]), _event(2, a=["x"], b=["y"]), _event(3, a=[], b=["y"])]
     nodes = [
-        checked("entity.extension.a.toLowerCase() == entity.extension.b.toLowerCase()"),
-        checked("entity.extension.a.toLowerCase() < entity.extension.b.toLowerCase()"),
-        checked("fieldsAdded == entity.extension.b"),
+        parse_and_check("entity.extension.a.toLowerCase() == entity.extension.b.toLowerCase()"),
+        parse_and_check("entity.extension.a.toLowerCase() < entity.extension.b.toLowerCase()"),
+        parse_and_check("fieldsAdded == entity.extension.b"),
     ]
     assert python(nodes, events) == on_columns(spark, nodes, events) == {(0, 1), (1, 2)}
 
@@ -70,5 +70,5 @@ def test_two_paths_into_a_table_with_thousands_of_columns_are_compared_without_a
         logged(n, eventType="entityUpdated", entityType="table", entity={"name": "t", "columns": columns})
         for n in range(1, 9)
     ]
-    nodes = [checked("entity.columns.name == entity.columns.description")]
+    nodes = [parse_and_check("entity.columns.name == entity.columns.description")]
     assert python(nodes, events) == on_columns(spark, nodes, events) == set()

@@ -12,7 +12,7 @@ from tests.parity.happenings import HAPPENINGS
 from tests.parity.table import ALL
 from tests.parity.table import TABLE as GENERAL
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.fields import FIELDS, kind_of
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
@@ -25,7 +25,7 @@ from tocsin.spark.match import index_of
 pytestmark = pytest.mark.spark
 
 TABLE = (*GENERAL, *COMPARISONS)
-NODES = [checked(condition) for condition, _ in TABLE]
+NODES = [parse_and_check(condition) for condition, _ in TABLE]
 EVENTS = list(HAPPENINGS.values())
 EXPECTED = {(n, HAPPENINGS[name].offset) for n, (_, names) in enumerate(TABLE) for name in names}
 

@@ -51,7 +51,7 @@ def main() -> None:
     from tests.parity.logged import log_row, logged
     from tests.sparksession import SHORT_LIVED
 
-    from tocsin.conditions.check import checked
+    from tocsin.conditions.check import parse_and_check
     from tocsin.conditions.evaluate import holds
     from tocsin.spark.conditions import condition
     from tocsin.spark.schema import EVENTS
@@ -60,7 +60,7 @@ def main() -> None:
 
     events = [logged(1, entityType="table", eventType="entityUpdated", facts=_VALUES)]
     events.append(logged(2, entityType="table", eventType="entityUpdated"))
-    nodes = {text: checked(text) for text in _CONDITIONS}
+    nodes = {text: parse_and_check(text) for text in _CONDITIONS}
     session = open_session(master="local[1]", conf=SHORT_LIVED)
     frame = session.createDataFrame(pa.Table.from_batches([to_arrow([log_row(one) for one in events])]), EVENTS)
     rows = frame.orderBy("log_offset").select(*map(condition, nodes.values())).collect()

@@ -16,7 +16,7 @@ from tests.company import SmallCompany
 from tests.spark.test_match_stream import FOLLOWERS_BELL, caught_up, parts_of, stored
 from tests.waiting import until
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.plan_cost import check_cost
 from tocsin.flow.resolve.portions import MatchedEvent
@@ -191,7 +191,7 @@ class Batch:
 
 
 def _index() -> Index:
-    return index_of([Plan(name, ("all",), checked(f"userName matches '{name}.*'"), 0) for name in "abcde"])
+    return index_of([Plan(name, ("all",), parse_and_check(f"userName matches '{name}.*'"), 0) for name in "abcde"])
 
 
 @pytest.mark.parametrize("fails_in_matching", [True, False])
@@ -304,4 +304,4 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
 
 
 def test_the_slow_pattern_is_one_that_is_taken() -> None:
-    check_cost(Plan("slow", ("all",), checked(f"entity.columns.description matches '{_PATTERN}'"), 0))
+    check_cost(Plan("slow", ("all",), parse_and_check(f"entity.columns.description matches '{_PATTERN}'"), 0))

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from tests.parity.happenings import HAPPENINGS
 from tests.parity.logged import events_frame
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Has
 from tocsin.conditions.normal_form import normal_form
 from tocsin.flow.match import local
@@ -30,7 +30,7 @@ LOG = list(HAPPENINGS.values())
 def plan(
     name: str, condition: str | None = None, *, resources: tuple[str, ...] = ("all",), at: tuple[int, int] = (0, 0)
 ) -> Plan:
-    node = None if condition is None else checked(condition)
+    node = None if condition is None else parse_and_check(condition)
     """Return a plan that was made ``at`` an offset and a moment."""
     offset, created_at_ms = at
     return Plan(name, resources, node, created_at_ms, since_offset=offset)
@@ -95,7 +95,7 @@ def test_spark_finds_what_python_finds_whatever_the_plan(compiling_spark: SparkS
 
 def test_a_condition_too_large_for_the_index_is_evaluated_as_it_stands(compiling_spark: SparkSession) -> None:
     many = Has("entityId", tuple(sorted(f"entity-{n}" for n in range(300))))
-    node = Or((many, checked("isBot()")))
+    node = Or((many, parse_and_check("isBot()")))
     plans = [Plan("large", ("table", "pipeline"), node, 0), Plan("large everywhere", ("all",), node, 0)]
     assert found(compiling_spark, *plans) == expected(*plans)
 

@@ -12,7 +12,7 @@ from tests.store.catalogues import Company, add_tags, company
 from tests.unit.access.people import rule
 
 from tocsin.access.decide import Permissions
-from tocsin.access.language import checked
+from tocsin.access.language import parse_condition
 from tocsin.access.nodes import Condition
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.errors import InvalidCondition, InvalidInput
@@ -451,7 +451,7 @@ def test_a_policy_that_cannot_be_understood_is_not_kept(small: Small) -> None:
     patch = [{"op": "add", "path": "/rules/0/operations/0", "value": "Fly"}]
     with pytest.raises(InvalidInput, match="unknown operation 'Fly'"):
         small.company.writes.patch("policy", Key.by_id(small.ids["Everybody"]), patch, actor=SYSTEM)
-    assert checked("inAnyTeam('Nowhere')") is not None
+    assert parse_condition("inAnyTeam('Nowhere')") is not None
 
 
 def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:

@@ -28,13 +28,13 @@ OUTSIDE_DOMAINS = frozenset(
 """Types without a domain: domain conditions are true for them. Source: upstream's list of the same kind."""
 
 
-def bound(condition: Condition, subject: Subject, grant: Grant, resource: str) -> Condition:
+def bind(condition: Condition, subject: Subject, grant: Grant, resource: str) -> Condition:
     """Return the condition on a document of this type that remains of ``condition``, in a rule granted by ``grant``."""
 
-    def answered(leaf: Leaf) -> Condition:
-        return _answered(leaf, subject, grant, resource) if isinstance(leaf, Asks) else leaf
+    def answer_leaf(leaf: Leaf) -> Condition:
+        return _answer(leaf, subject, grant, resource) if isinstance(leaf, Asks) else leaf
 
-    return replaced(condition, answered)
+    return replaced(condition, answer_leaf)
 
 
 def guard(subject: Subject, grant: Grant) -> Condition:
@@ -44,16 +44,16 @@ def guard(subject: Subject, grant: Grant) -> Condition:
     return OwnedWithin(grant.team_id or "", _members(subject, grant.team_id), teams_only=True)
 
 
-def _answered(asked: Asks, subject: Subject, grant: Grant, resource: str) -> Condition:
-    match asked.question:
+def _answer(leaf: Asks, subject: Subject, grant: Grant, resource: str) -> Condition:
+    match leaf.question:
         case Question.IS_ADMIN:
             return Constant(subject.is_admin)
         case Question.IS_BOT:
             return Constant(subject.is_bot)
         case Question.IN_ANY_TEAM:
-            return Constant(not subject.team_names.isdisjoint(asked.names))
+            return Constant(not subject.team_names.isdisjoint(leaf.names))
         case Question.HAS_ANY_ROLE:
-            return Constant(not subject.role_names.isdisjoint(asked.names))
+            return Constant(not subject.role_names.isdisjoint(leaf.names))
         case Question.IS_OWNER:
             return OwnedBy(frozenset({subject.id, *subject.teams}))
         case Question.HAS_DOMAIN:
@@ -61,25 +61,25 @@ def _answered(asked: Asks, subject: Subject, grant: Grant, resource: str) -> Con
         case Question.MATCH_TEAM:
             return _same_team(subject, grant)
         case _:
-            return _about_document(asked, subject)
+            return _about_document(leaf, subject)
 
 
-def _about_document(asked: Asks, subject: Subject) -> Condition:
+def _about_document(leaf: Asks, subject: Subject) -> Condition:
     """Return the part of the condition that depends on the document alone."""
-    match asked.question:
+    match leaf.question:
         case Question.NO_OWNER:
             return Not(Owned())
         case Question.NO_DOMAIN:
             return Not(HasDomain())
         case Question.MATCH_ALL_TAGS:
-            return conjoined(*(_tagged(name, subject) for name in asked.names))
+            return conjoined(*(_tag_condition(name, subject) for name in leaf.names))
         case Question.MATCH_ANY_TAG:
-            return disjoined(*(_tagged(name, subject) for name in asked.names))
+            return disjoined(*(_tag_condition(name, subject) for name in leaf.names))
         case _:
-            return Certified(frozenset(asked.names))
+            return Certified(frozenset(leaf.names))
 
 
-def _tagged(name: str, subject: Subject) -> Condition:
+def _tag_condition(name: str, subject: Subject) -> Condition:
     return Tagged(name, subject.carriers.get(name, frozenset()))
 
 
@@ -104,5 +104,5 @@ def _members(subject: Subject, team_id: str | None) -> frozenset[str]:
 
 def asks_for_team(policy: Policy) -> bool:
     """Return whether a rule of the policy asks who is in the team that it is attached to."""
-    asked = (leaf for rule in policy.rules for leaf in leaves(rule.condition))
-    return any(isinstance(leaf, Asks) and leaf.question is Question.MATCH_TEAM for leaf in asked)
+    rule_leaves = (leaf for rule in policy.rules for leaf in leaves(rule.condition))
+    return any(isinstance(leaf, Asks) and leaf.question is Question.MATCH_TEAM for leaf in rule_leaves)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tocsin.access.bind import bound, guard
+from tocsin.access.bind import bind, guard
 from tocsin.access.evaluate import Facts, holds
 from tocsin.access.nodes import About, Asks, Condition, Question, inherited_keys
 from tocsin.access.rules import Rule, RuleEffect
@@ -66,10 +66,10 @@ class Permissions:
 
     def reach(self, resource: str, operation: Operation) -> Reach:
         """Return the conditions on ``operation`` on entities of the type ``resource``."""
-        known = self._reaches.get((resource, operation))
-        if known is None:
-            known = self._reaches[resource, operation] = self._worked_out(resource, operation)
-        return known
+        kept_reach = self._reaches.get((resource, operation))
+        if kept_reach is None:
+            kept_reach = self._reaches[resource, operation] = self._work_out(resource, operation)
+        return kept_reach
 
     def scope(self, resource: str, operation: Operation) -> Condition:
         """Return which documents of the type ``resource`` allow ``operation``, as a condition on them."""
@@ -104,16 +104,18 @@ class Permissions:
         denials = self.conditional_denials(resource)
         if not denials:
             return None
-        then, now = Facts(resource, before), Facts(resource, after)
-        return next((one for one in denials if holds(one.condition, then) and not holds(one.condition, now)), None)
+        old_facts, new_facts = Facts(resource, before), Facts(resource, after)
+        return next(
+            (one for one in denials if holds(one.condition, old_facts) and not holds(one.condition, new_facts)), None
+        )
 
     def conditional_denials(self, resource: str) -> tuple[Ruling, ...]:
         """Return what denies them something on entities of this type, if these are of a kind."""
-        known = self._denials.get(resource)
-        if known is None:
-            found = (one for operation in Operation for one in self.reach(resource, operation).denials)
-            known = self._denials[resource] = tuple({one for one in found if one.condition != ALWAYS})
-        return known
+        kept_denials = self._denials.get(resource)
+        if kept_denials is None:
+            denials = (one for operation in Operation for one in self.reach(resource, operation).denials)
+            kept_denials = self._denials[resource] = tuple({one for one in denials if one.condition != ALWAYS})
+        return kept_denials
 
     def verdict(self, operation: Operation, resource: str, document: Document) -> Verdict:
         """Return the decision with the rule that made it."""
@@ -123,21 +125,21 @@ class Permissions:
             return Verdict(False, denied)
         if self.subject.is_admin:
             return Verdict(True)
-        allowed = next((one for one in reach.allowances if holds(one.condition, facts)), None)
-        if allowed is None or holds(reach.scope, facts):
-            return Verdict(allowed is not None, allowed)
+        allowance = next((one for one in reach.allowances if holds(one.condition, facts)), None)
+        if allowance is None or holds(reach.scope, facts):
+            return Verdict(allowance is not None, allowance)
         hidden = (self.verdict(Operation.VIEW_BASIC, kind, one) for kind, one in document.get(FOUND) or ())
         return next((one for one in hidden if not one.is_allowed), Verdict(False))
 
-    def _worked_out(self, resource: str, operation: Operation) -> Reach:
+    def _work_out(self, resource: str, operation: Operation) -> Reach:
         if self.subject.is_admin:
             return Reach((), (), ALWAYS)
         rulings = tuple(self._rulings(resource, operation))
         denials = tuple(one for one in rulings if one.rule.effect is RuleEffect.DENY)
         allowances = tuple(one for one in rulings if one.rule.effect is RuleEffect.ALLOW)
         denied = disjoined(*(one.condition for one in denials))
-        allowed = disjoined(*(one.condition for one in allowances))
-        scope = conjoined(negated(denied), allowed, self._about(resource, operation))
+        allowed_condition = disjoined(*(one.condition for one in allowances))
+        scope = conjoined(negated(denied), allowed_condition, self._about(resource, operation))
         return Reach(denials, allowances, scope, inherited=inherited_keys(scope))
 
     def _about(self, resource: str, operation: Operation) -> Condition:
@@ -149,16 +151,16 @@ class Permissions:
         return About(resource, narrowed) if narrowed else ALWAYS
 
     def _rulings(self, resource: str, operation: Operation) -> Iterator[Ruling]:
-        given = ((grant, rule) for grant in self.subject.grants for rule in grant.policy.rules)
-        for grant, rule in given:
+        granted_rules = ((grant, rule) for grant in self.subject.grants for rule in grant.policy.rules)
+        for grant, rule in granted_rules:
             if rule.is_about(resource, operation):
-                asked = bound(rule.condition, self.subject, grant, resource)
-                condition = conjoined(guard(self.subject, grant), asked)
+                bound_condition = bind(rule.condition, self.subject, grant, resource)
+                condition = conjoined(guard(self.subject, grant), bound_condition)
                 if condition != NEVER:
                     yield Ruling(condition, rule, grant)
 
 
 def _is_by_ownership(ruling: Ruling) -> bool:
     """Return whether a ruling asks who owns the document."""
-    asked = (leaf for leaf in leaves(ruling.rule.condition) if isinstance(leaf, Asks))
-    return ruling.grant.is_foreign or any(leaf.question in _OF_OWNERSHIP for leaf in asked)
+    asking_leaves = (leaf for leaf in leaves(ruling.rule.condition) if isinstance(leaf, Asks))
+    return ruling.grant.is_foreign or any(leaf.question in _OF_OWNERSHIP for leaf in asking_leaves)

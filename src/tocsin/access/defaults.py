@@ -34,13 +34,13 @@ def _deny(name: str, description: str, operations: list[str], *, on: list[str], 
 
 
 def _policy(name: str, display_name: str, description: str, *rules: Document) -> Document:
-    named = {"name": name, "displayName": display_name, "description": description}
-    return {**named, "enabled": True, "provider": "system", "allowDelete": False, "rules": list(rules)}
+    name_fields = {"name": name, "displayName": display_name, "description": description}
+    return {**name_fields, "enabled": True, "provider": "system", "allowDelete": False, "rules": list(rules)}
 
 
 def _role(name: str, display_name: str, description: str, *policies: str) -> Document:
-    named = {"name": name, "displayName": display_name, "description": description}
-    return {**named, "provider": "system", "allowDelete": False, "policies": list(policies)}
+    name_fields = {"name": name, "displayName": display_name, "description": description}
+    return {**name_fields, "provider": "system", "allowDelete": False, "policies": list(policies)}
 
 
 POLICIES: tuple[Document, ...] = (

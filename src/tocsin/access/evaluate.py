@@ -18,7 +18,7 @@ from tocsin.access.nodes import (
     OwnedWithin,
     Tagged,
 )
-from tocsin.access.visibility_parents import FOUND, GONE, named_by
+from tocsin.access.visibility_parents import FOUND, GONE, subject_references
 from tocsin.logic import is_true
 from tocsin.model.entity import Document
 from tocsin.model.labels import labels_of
@@ -55,8 +55,8 @@ class Facts:
     @cached_property
     def certification(self) -> str | None:
         """The FQN of its certification."""
-        given = self._document.get("certification")
-        label = given.get("tagLabel") if isinstance(given, dict) else None
+        certificate = self._document.get("certification")
+        label = certificate.get("tagLabel") if isinstance(certificate, dict) else None
         return label.get("tagFQN") if isinstance(label, dict) else None
 
     @property
@@ -67,10 +67,10 @@ class Facts:
     @cached_property
     def about(self) -> tuple[tuple[str, Facts], ...] | None:
         """Its subjects, by type; None where they were not looked up."""
-        found = self._document.get(FOUND)
-        if found is None:
-            return None if named_by(self._resource, self._document) else ()
-        return tuple((resource, Facts(resource, document)) for resource, document in found)
+        subjects = self._document.get(FOUND)
+        if subjects is None:
+            return None if subject_references(self._resource, self._document) else ()
+        return tuple((resource, Facts(resource, document)) for resource, document in subjects)
 
 
 def holds(condition: Condition, facts: Facts) -> bool:
@@ -105,11 +105,16 @@ def _about_holds(scopes: dict[str, Condition], facts: Facts) -> bool:
     if facts.about is None:
         return False
     return all(
-        resource not in scopes or (not one.is_gone and holds(scopes[resource], one)) for resource, one in facts.about
+        resource not in scopes or (not subject.is_gone and holds(scopes[resource], subject))
+        for resource, subject in facts.about
     )
 
 
 def _ids(references: object, only: str | None = None) -> Iterator[str]:
-    for one in references if isinstance(references, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("id"), str) and only in (None, one.get("type")):
-            yield one["id"]
+    for reference in references if isinstance(references, list) else ():
+        if (
+            isinstance(reference, dict)
+            and isinstance(reference.get("id"), str)
+            and only in (None, reference.get("type"))
+        ):
+            yield reference["id"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tocsin.access.nodes import Asks, Condition, Question
-from tocsin.conditions.errors import refused, unknown
+from tocsin.conditions.errors import refusal, unknown
 from tocsin.conditions.parse import parse
 from tocsin.conditions.syntax import Call, Comparison, Junction, LiteralList, Name, Negation, Position, Word, Written
 from tocsin.logic import Constant, conjoined, disjoined, negated
@@ -54,62 +54,62 @@ FUNCTIONS: dict[str, PolicyFunction] = {row.question.value: row for row in _ROWS
 """Every function that the condition of a rule may call."""
 
 
-def checked(text: str, known: Known | None = None) -> Condition:
-    """Return the meaning of a rule's condition; ``known`` looks up the teams and roles it names.
+def parse_condition(text: str, find_names: Known | None = None) -> Condition:
+    """Return the meaning of a rule's condition; ``find_names`` looks up the teams and roles it names.
 
     Raises
     ------
     InvalidCondition : the text is malformed, or a name in it is unknown; says where, and what would do.
     """
-    return _meaning(parse(text), known)
+    return _meaning(parse(text), find_names)
 
 
-def _meaning(written: Written, known: Known | None) -> Condition:
+def _meaning(written: Written, find_names: Known | None) -> Condition:
     match written:
         case Word(value=bool() as value):
             return Constant(value)
         case Negation(operand=operand):
-            return negated(_meaning(operand, known))
+            return negated(_meaning(operand, find_names))
         case Junction(operator=operator, operands=parts):
             join = conjoined if operator == "and" else disjoined
-            return join(*(_meaning(part, known) for part in parts))
+            return join(*(_meaning(part, find_names) for part in parts))
         case Comparison(operator="==" | "!=" as sign, left=left, right=Word(value=bool() as value)):
-            meant = _meaning(left, known)
-            return meant if value == (sign == "==") else negated(meant)
+            meaning = _meaning(left, find_names)
+            return meaning if value == (sign == "==") else negated(meaning)
         case Call():
-            return _called(written, known)
+            return _meaning_of_call(written, find_names)
         case Name(name=name, at=at) if name in FUNCTIONS:
-            raise refused(f"{name} is a function; write {name}()", at, expected=("(",), suggestion=f"{name}()")
+            raise refusal(f"{name} is a function; write {name}()", at, expected=("(",), suggestion=f"{name}()")
         case Name(name=name, at=at):
             raise unknown("function", name, at, FUNCTIONS)
         case _:
-            raise refused("the condition of a rule consists of functions, !, && and ||", written.at, expected=_EXAMPLES)
+            raise refusal("the condition of a rule consists of functions, !, && and ||", written.at, expected=_EXAMPLES)
 
 
-def _called(written: Call, known: Known | None) -> Condition:
+def _meaning_of_call(written: Call, find_names: Known | None) -> Condition:
     function = FUNCTIONS.get(written.function)
     if function is None:
         raise unknown("function", written.function, written.at, FUNCTIONS)
     words = [word for argument in written.arguments for word in _words(argument)]
     if function.names is None and words:
-        raise refused(f"{written.function} takes no arguments", written.arguments[0].at)
+        raise refusal(f"{written.function} takes no arguments", written.arguments[0].at)
     if function.names is not None and not words:
-        raise refused(f"{written.function} needs the name of a {function.names}", written.at, expected=("a text",))
+        raise refusal(f"{written.function} needs the name of a {function.names}", written.at, expected=("a text",))
     for word in words:
-        _check_known(function.names or "", str(word.value), word.at, known)
+        _check_known(function.names or "", str(word.value), word.at, find_names)
     return Asks(function.question, tuple(dict.fromkeys(str(word.value) for word in words)))
 
 
 def _words(argument: Written) -> tuple[Word, ...]:
-    given = argument.words if isinstance(argument, LiteralList) else (argument,)
-    for word in given:
+    words = argument.words if isinstance(argument, LiteralList) else (argument,)
+    for word in words:
         if not isinstance(word, Word) or not isinstance(word.value, str):
-            raise refused("a name must be text in quotes", word.at, expected=("text in quotes",))
-    return tuple(word for word in given if isinstance(word, Word))
+            raise refusal("a name must be text in quotes", word.at, expected=("text in quotes",))
+    return tuple(word for word in words if isinstance(word, Word))
 
 
-def _check_known(kind: str, name: str, at: Position, known: Known | None) -> None:
-    names = known(kind, name) if known else None
+def _check_known(kind: str, name: str, at: Position, find_names: Known | None) -> None:
+    names = find_names(kind, name) if find_names else None
     if names is not None:
         raise unknown(kind, name, at, names)
 

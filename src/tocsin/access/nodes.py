@@ -121,5 +121,5 @@ def inheritable(condition: Condition) -> Iterator[Inheritable]:
 
 def inherited_keys(condition: Condition) -> frozenset[str]:
     """Return the keys of a document that a condition reads and that may be inherited."""
-    asked = inheritable(condition)
-    return frozenset("domains" if isinstance(one, InDomain | HasDomain) else "owners" for one in asked)
+    parts = inheritable(condition)
+    return frozenset("domains" if isinstance(one, InDomain | HasDomain) else "owners" for one in parts)

@@ -65,18 +65,18 @@ _TIER = "Tier."
 _GLOSSARY = "Glossary"
 
 
-def includes(granted: Operation, asked: Operation) -> bool:
-    """Return whether a rule about ``granted`` is about ``asked``."""
-    if granted is asked or granted is Operation.ALL:
+def includes(granted: Operation, operation: Operation) -> bool:
+    """Return whether a rule about ``granted`` is about ``operation``."""
+    if granted is operation or granted is Operation.ALL:
         return True
     if granted is Operation.EDIT_ALL:
-        return asked.value.startswith("Edit") or asked is Operation.BULK_UPDATE
+        return operation.value.startswith("Edit") or operation is Operation.BULK_UPDATE
     if granted is Operation.VIEW_ALL:
-        return asked.value.startswith("View")
-    return granted is Operation.CREATE and asked is Operation.BULK_CREATE
+        return operation.value.startswith("View")
+    return granted is Operation.CREATE and operation is Operation.BULK_CREATE
 
 
-def changed(entity_type: str, before: Document, after: Document, keys: Iterable[str]) -> frozenset[Operation]:
+def operations_needed(entity_type: str, before: Document, after: Document, keys: Iterable[str]) -> frozenset[Operation]:
     """Return what bringing ``before`` to ``after`` needs, looking at these top-level keys only.
 
     A notification template that people have made has an operation of its own.
@@ -86,7 +86,7 @@ def changed(entity_type: str, before: Document, after: Document, keys: Iterable[
     return frozenset(need for key in keys for need in _needs(entity_type, key, before.get(key), after.get(key)))
 
 
-def given_with(entity_type: str, document: Document) -> frozenset[Operation]:
+def operations_to_create(entity_type: str, document: Document) -> frozenset[Operation]:
     """Return the operations that a new entity requires beyond ``Create``, for the privileges it would grant."""
     powers = (key for key in _POWERS.get(entity_type, ()) if document.get(key))
     return frozenset(need for key in powers for need in _needs(entity_type, key, None, document[key]))
@@ -121,8 +121,8 @@ def _of_tags(old: object, new: object) -> Iterator[Operation]:
 
 
 def _labels(value: object) -> dict[str, Document]:
-    found = value if isinstance(value, list) else []
-    return {str(label.get("tagFQN")): label for label in found if isinstance(label, dict)}
+    labels = value if isinstance(value, list) else []
+    return {str(label.get("tagFQN")): label for label in labels if isinstance(label, dict)}
 
 
 def _of_members(entity_type: str, old: list[object], new: list[object]) -> Iterator[Operation]:
@@ -132,13 +132,13 @@ def _of_members(entity_type: str, old: list[object], new: list[object]) -> Itera
         yield Operation.EDIT_ALL
         return
     for name, member in before.items():
-        other = after[name]
-        for key in member.keys() | other.keys():
+        new_member = after[name]
+        for key in member.keys() | new_member.keys():
             if key == "children":
-                yield from _of_members(entity_type, member.get(key) or [], other.get(key) or [])
+                yield from _of_members(entity_type, member.get(key) or [], new_member.get(key) or [])
             elif key in _MEMBER_KEYS:
-                yield from _needs(entity_type, key, member.get(key), other.get(key))
-            elif member.get(key) != other.get(key):
+                yield from _needs(entity_type, key, member.get(key), new_member.get(key))
+            elif member.get(key) != new_member.get(key):
                 yield Operation.EDIT_ALL
 
 

@@ -129,15 +129,18 @@ class PermissionCache:
     def at(self, revision: int, user_ids: Collection[str]) -> dict[str, Permissions]:
         """Return the permissions of these people; kept only while ``revision`` is the present one."""
         with self._lock:
-            kept = self._kept if revision == self._revision else {}
-            cached = {user_id: kept[user_id] for user_id in user_ids if user_id in kept}
+            kept_permissions = self._kept if revision == self._revision else {}
+            cached = {user_id: kept_permissions[user_id] for user_id in user_ids if user_id in kept_permissions}
         missing = [user_id for user_id in user_ids if user_id not in cached]
         if not missing:
             return cached
-        found = self._subjects.subjects(missing)
-        made = {user_id: Permissions(found.get(user_id, _NOBODY)) for user_id in missing}
-        self._keep(revision, {user_id: permissions for user_id, permissions in made.items() if user_id in found})
-        return cached | made
+        subjects_by_user = self._subjects.subjects(missing)
+        new_permissions = {user_id: Permissions(subjects_by_user.get(user_id, _NOBODY)) for user_id in missing}
+        self._keep(
+            revision,
+            {user_id: permissions for user_id, permissions in new_permissions.items() if user_id in subjects_by_user},
+        )
+        return cached | new_permissions
 
     def openness(self, revision: int) -> _Openness:
         """Return what strangers may view and what policies deny, worked out once for as long as nothing changes."""
@@ -145,19 +148,19 @@ class PermissionCache:
             if revision == self._revision and self._open is not None:
                 return self._open
         used = self._subjects.policies_in_use()
-        made = _Openness(self._subjects.policies(), used, Permissions(self._subjects.stranger()))
+        new_openness = _Openness(self._subjects.policies(), used, Permissions(self._subjects.stranger()))
         with self._lock:
             if revision == self._revision:
-                self._open = made
-        return made
+                self._open = new_openness
+        return new_openness
 
-    def _keep(self, revision: int, made: Mapping[str, Permissions]) -> None:
+    def _keep(self, revision: int, permissions_by_user: Mapping[str, Permissions]) -> None:
         with self._lock:
             if revision != self._revision:
                 return
-            if len(self._kept) + len(made) > MOST_KEPT:
+            if len(self._kept) + len(permissions_by_user) > MOST_KEPT:
                 self._kept = {}
-            self._kept.update(made)
+            self._kept.update(permissions_by_user)
 
 
 class _Openness:
@@ -176,12 +179,12 @@ class _Openness:
         return all(self.holds_for(resource) for resource in ENTITY_TYPES)
 
     def holds_for(self, resource: str) -> bool:
-        known = self._known.get(resource)
-        if known is None:
+        is_open = self._known.get(resource)
+        if is_open is None:
             if not self._policies:
                 return True  # nobody has founded anything here yet
-            asked = (resource, *ABOUT.get(resource, ()))
-            is_denied = any(rule.is_about(one, Operation.VIEW_BASIC) for rule in self._denials for one in asked)
+            resources = (resource, *ABOUT.get(resource, ()))
+            is_denied = any(rule.is_about(one, Operation.VIEW_BASIC) for rule in self._denials for one in resources)
             allows = self._stranger.scope(resource, Operation.VIEW_BASIC) is ALWAYS
-            known = self._known[resource] = allows and not is_denied
-        return known
+            is_open = self._known[resource] = allows and not is_denied
+        return is_open

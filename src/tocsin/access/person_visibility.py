@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from tocsin.access.decide import Permissions
-from tocsin.access.visibility import Subject, concerned
+from tocsin.access.visibility import Subject, subjects_of
 from tocsin.conditions.references import CHANGED
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
@@ -50,49 +50,56 @@ class Visibility:
 
     def sees(self, references: Iterable[Document]) -> set[str]:
         """Return the ids of those of these references whose entities may be seen."""
-        asked = [(str(one.get("type")), str(one.get("id"))) for one in references]
+        typed_ids = [(str(one.get("type")), str(one.get("id"))) for one in references]
         if self.is_whole:
-            return {entity_id for _, entity_id in asked}
-        unknown = {entity_id for kind, entity_id in asked if entity_id not in self._known and not self._sees_all(kind)}
+            return {entity_id for _, entity_id in typed_ids}
+        unknown = {
+            entity_id for kind, entity_id in typed_ids if entity_id not in self._known and not self._sees_all(kind)
+        }
         if unknown:
-            found = self._standing.of(unknown)
-            self._known |= {one: one in found and self._may_view(found[one]) for one in unknown}
-        return {entity_id for kind, entity_id in asked if self._sees_all(kind) or self._known[entity_id]}
+            states_by_id = self._standing.of(unknown)
+            self._known |= {one: one in states_by_id and self._may_view(states_by_id[one]) for one in unknown}
+        return {entity_id for kind, entity_id in typed_ids if self._sees_all(kind) or self._known[entity_id]}
 
     def sees_named(self, fqns: Collection[str]) -> set[str]:
         """Return those of these full names whose every bearer may be seen; a name that nothing has is not."""
         if self.is_whole:
             return set(fqns)
-        unknown = [one for one in fqns if one not in self._names]
+        unknown = [name for name in fqns if name not in self._names]
         if unknown:
-            found = self._standing.references_named(unknown)
-            seen = self.sees(one for many in found.values() for one in many)
-            self._names |= {one: one in found and all(each["id"] in seen for each in found[one]) for one in unknown}
-        return {one for one in fqns if self._names[one]}
+            references_by_name = self._standing.references_named(unknown)
+            visible_ids = self.sees(name for many in references_by_name.values() for name in many)
+            self._names |= {
+                name: name in references_by_name and all(each["id"] in visible_ids for each in references_by_name[name])
+                for name in unknown
+            }
+        return {name for name in fqns if self._names[name]}
 
     def sees_incidents(self, names: Collection[str]) -> set[str]:
         """Return those of these incidents, by their names, whose alert and asset may be seen."""
         if self.is_whole or not names:
             return set(names)
         about = self._standing.of_incidents(names)
-        seen = self.sees(one for many in about.values() for one in many)
-        return {name for name, many in about.items() if all(str(one["id"]) in seen for one in many)}
+        visible_ids = self.sees(one for many in about.values() for one in many)
+        return {name for name, many in about.items() if all(str(one["id"]) in visible_ids for one in many)}
 
     def reasons(self, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
         """Return reasons without the names of assets downstream, of roots upstream, and incidents, that are hidden."""
-        seen = self.sees_named({name for one in reasons for name in (one.via, one.downstream_of) if name})
-        seen |= self.sees_incidents({one.held_by for one in reasons if one.held_by})
-        return tuple(dict.fromkeys(_without_hidden(one, seen) for one in reasons))
+        visible_names = self.sees_named({name for one in reasons for name in (one.via, one.downstream_of) if name})
+        visible_names |= self.sees_incidents({one.held_by for one in reasons if one.held_by})
+        return tuple(dict.fromkeys(_without_hidden(one, visible_names) for one in reasons))
 
     def shown(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
         """Return each event without what may not be seen of it; None where none of it may."""
         if self.is_whole:
             return list(events)
-        about = [concerned(event) for event in events]
-        seen = self.sees(one for many in about for one in many)
-        visible = [all(str(one.get("id")) in seen for one in many) for many in about]
-        left = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
-        self.hidden_in([part for event in left for part in _parts(event)])  # together, so that each need not ask
+        about = [subjects_of(event) for event in events]
+        visible_ids = self.sees(one for many in about for one in many)
+        visible = [all(str(one.get("id")) in visible_ids for one in many) for many in about]
+        visible_events = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
+        self.hidden_in(
+            [part for event in visible_events for part in _parts(event)]
+        )  # together, so that each need not ask
         return [
             event_without(event, self.hidden_of(event)) if is_seen else None
             for event, is_seen in zip(events, visible, strict=True)
@@ -100,7 +107,7 @@ class Visibility:
 
     def sees_event(self, event: ChangeEvent) -> bool:
         """Return whether everything that the event is about may be seen."""
-        about = concerned(event)
+        about = subjects_of(event)
         return self.is_whole or {str(one.get("id")) for one in about} <= self.sees(about)
 
     def hidden_of(self, event: ChangeEvent) -> set[str]:
@@ -114,10 +121,13 @@ class Visibility:
         """
         hidden = self.hidden_in([*_parts(event), about])
         if hidden:
-            seen = event_without(event, hidden)
-            pairs = ((event.entity or {}, seen.entity or {}), (about or {}, without(about or {}, hidden, about or {})))
+            visible_event = event_without(event, hidden)
+            pairs = (
+                (event.entity or {}, visible_event.entity or {}),
+                (about or {}, without(about or {}, hidden, about or {})),
+            )
             keys = {key for whole, left in pairs for key in whole if left.get(key) != whole[key]}
-            changed = {CHANGED} if seen.change_description != event.change_description else set()
+            changed = {CHANGED} if visible_event.change_description != event.change_description else set()
             return frozenset(keys | changed)
         return frozenset()
 
@@ -157,11 +167,11 @@ def event_without(event: ChangeEvent, hidden: AbstractSet[str]) -> ChangeEvent:
     )
 
 
-def _without_hidden(reason: Reason, seen: Collection[str]) -> Reason:
-    hidden: dict[str, str | None] = {"via": None} if reason.via is not None and reason.via not in seen else {}
-    if reason.downstream_of and reason.downstream_of not in seen:
+def _without_hidden(reason: Reason, visible_names: Collection[str]) -> Reason:
+    hidden: dict[str, str | None] = {"via": None} if reason.via is not None and reason.via not in visible_names else {}
+    if reason.downstream_of and reason.downstream_of not in visible_names:
         hidden |= {"downstream_of": ""}
-    if reason.held_by and reason.held_by not in seen:
+    if reason.held_by and reason.held_by not in visible_names:
         hidden |= {"held_by": None}
     return reason.model_copy(update=hidden) if hidden else reason
 
@@ -172,19 +182,21 @@ def _parts(event: ChangeEvent) -> list[Json]:
     return [event.entity, *(value for one in fields for value in (one.old_value, one.new_value))]
 
 
-def _change_without(change: ChangeDescription, hidden: AbstractSet[str], whole: Document) -> ChangeDescription:
+def _change_without(change: ChangeDescription, hidden: AbstractSet[str], document: Document) -> ChangeDescription:
     return change.model_copy(
         update={
-            name: tuple(_fields_without(getattr(change, name), hidden, whole))
+            name: tuple(_fields_without(getattr(change, name), hidden, document))
             for name in ("fields_added", "fields_updated", "fields_deleted")
         }
     )
 
 
-def _fields_without(fields: Iterable[FieldChange], hidden: AbstractSet[str], whole: Document) -> Iterator[FieldChange]:
+def _fields_without(
+    fields: Iterable[FieldChange], hidden: AbstractSet[str], document: Document
+) -> Iterator[FieldChange]:
     """Yield the changes without what is hidden; one that says nothing else is left out."""
-    for one in fields:
-        before = [one.old_value, one.new_value]
-        after = [None if is_hidden(value, hidden) else without(value, hidden, whole) for value in before]
+    for field_change in fields:
+        before = [field_change.old_value, field_change.new_value]
+        after = [None if is_hidden(value, hidden) else without(value, hidden, document) for value in before]
         if after == before or any(after):
-            yield one.model_copy(update={"old_value": after[0], "new_value": after[1]})
+            yield field_change.model_copy(update={"old_value": after[0], "new_value": after[1]})

@@ -55,8 +55,8 @@ class Footing:
 
 def footing_of(policies: Iterable[Policy]) -> Footing:
     """Return what these policies rest on."""
-    found = (leaf for policy in policies for rule in policy.rules for leaf in leaves(rule.condition))
-    asked = [leaf for leaf in found if isinstance(leaf, Asks)]
-    labels = frozenset(name for leaf in asked if leaf.question in _OF_LABELS for name in leaf.names)
-    questions = {leaf.question for leaf in asked}
+    rule_leaves = (leaf for policy in policies for rule in policy.rules for leaf in leaves(rule.condition))
+    asking_leaves = [leaf for leaf in rule_leaves if isinstance(leaf, Asks)]
+    labels = frozenset(name for leaf in asking_leaves if leaf.question in _OF_LABELS for name in leaf.names)
+    questions = {leaf.question for leaf in asking_leaves}
     return Footing(labels, not questions.isdisjoint(_OF_DOMAINS), not questions.isdisjoint(_OF_TEAMS))

@@ -36,13 +36,13 @@ def resource_permission(permissions: Permissions, resource: str, document: Docum
 def _permission(permissions: Permissions, operation: Operation, reach: Reach, facts: Facts | None) -> Document:
     if permissions.subject.is_admin:
         return {"operation": operation.value, "access": "allow"}
-    asked = [(access, one) for one in _rulings(reach) if (access := _access(one, facts)) is not None]
-    if not asked:
+    rulings_by_access = [(access, one) for one in _rulings(reach) if (access := _access(one, facts)) is not None]
+    if not rulings_by_access:
         return {"operation": operation.value, "access": "notAllow"}
-    access, ruling = min(asked, key=lambda one: _ORDER.index(one[0]))
-    named = {"policy": ruling.grant.policy.name, "role": ruling.grant.role, "rule": ruling.rule.document}
-    kept = {key: value for key, value in named.items() if value is not None}
-    return {"operation": operation.value, "access": access, **kept}
+    access, ruling = min(rulings_by_access, key=lambda one: _ORDER.index(one[0]))
+    all_details = {"policy": ruling.grant.policy.name, "role": ruling.grant.role, "rule": ruling.rule.document}
+    details = {key: value for key, value in all_details.items() if value is not None}
+    return {"operation": operation.value, "access": access, **details}
 
 
 def _rulings(reach: Reach) -> Iterable[Ruling]:

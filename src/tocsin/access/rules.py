@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tocsin.access.language import Known, checked
+from tocsin.access.language import Known, parse_condition
 from tocsin.access.nodes import Condition
 from tocsin.access.operations import ALL_RESOURCES, includes
 from tocsin.errors import InvalidCondition, InvalidInput
@@ -66,7 +66,7 @@ def policy_of(document: Document) -> Policy:
     return Policy(document["id"], document["name"], rules)
 
 
-def checked_rules(document: Document, resources: Collection[str], known: Known | None = None) -> list[Document]:
+def checked_rules(document: Document, resources: Collection[str], find_names: Known | None = None) -> list[Document]:
     """Return the rules of a policy that is to be saved, each with its FQN.
 
     Raises
@@ -74,15 +74,15 @@ def checked_rules(document: Document, resources: Collection[str], known: Known |
     InvalidInput : a rule is malformed, or names an operation, a resource or a function that there is not; says
         which rule, where in its condition, and what is nearest.
     """
-    given = document.get("rules")
-    if not isinstance(given, list) or len(given) > MOST_RULES:
+    rules = document.get("rules")
+    if not isinstance(rules, list) or len(rules) > MOST_RULES:
         raise InvalidInput(f"must be a list of at most {MOST_RULES} rules", field="rules")
-    made = [_checked(rule, f"rules[{index}]", resources, known) for index, rule in enumerate(given)]
-    names = [rule["name"] for rule in made]
+    new_rules = [_checked_rule(rule, f"rules[{index}]", resources, find_names) for index, rule in enumerate(rules)]
+    names = [rule["name"] for rule in new_rules]
     if len(set(names)) < len(names):
         raise InvalidInput("two rules have the same name", field="rules")
     policy = fqn.quote(str(document.get("name")))
-    return [{**rule, "fullyQualifiedName": fqn.child(policy, rule["name"])} for rule in made]
+    return [{**rule, "fullyQualifiedName": fqn.child(policy, rule["name"])} for rule in new_rules]
 
 
 def _rule(document: Document) -> Rule:
@@ -93,12 +93,12 @@ def _rule(document: Document) -> Rule:
         effect=RuleEffect(document["effect"]),
         operations=frozenset(_operation(one) for one in document["operations"]),
         resources=frozenset() if any(_is_all(one) for one in resources) else frozenset(map(str.lower, resources)),
-        condition=checked(text) if text else ALWAYS,
+        condition=parse_condition(text) if text else ALWAYS,
         document=document,
     )
 
 
-def _checked(rule: object, place: str, resources: Collection[str], known: Known | None) -> Document:
+def _checked_rule(rule: object, place: str, resources: Collection[str], find_names: Known | None) -> Document:
     if not isinstance(rule, dict):
         raise InvalidInput("must be an object", field=place)
     if extra := sorted(rule.keys() - _KEYS):
@@ -109,31 +109,33 @@ def _checked(rule: object, place: str, resources: Collection[str], known: Known 
     if rule.get("effect") not in tuple(RuleEffect):
         raise InvalidInput("must be allow or deny", field=f"{place}.effect")
     operations = [*dict.fromkeys(_known_operation(one, place) for one in _texts(rule, "operations", place))]
-    named = [*dict.fromkeys(_known_resource(one, resources, place) for one in _texts(rule, "resources", place))]
-    made = {key: value for key, value in rule.items() if value is not None}
-    made |= {"operations": operations, "resources": named}
-    if (condition := made.get("condition")) is not None:
-        made |= _checked_condition(condition, f"{place}.condition", known, name)
-    return {key: value for key, value in made.items() if value is not None}
+    resource_names = [
+        *dict.fromkeys(_known_resource(one, resources, place) for one in _texts(rule, "resources", place))
+    ]
+    new_rule = {key: value for key, value in rule.items() if value is not None}
+    new_rule |= {"operations": operations, "resources": resource_names}
+    if (condition := new_rule.get("condition")) is not None:
+        new_rule |= _checked_condition(condition, f"{place}.condition", find_names, name)
+    return {key: value for key, value in new_rule.items() if value is not None}
 
 
-def _checked_condition(condition: object, place: str, known: Known | None, rule: str) -> Document:
+def _checked_condition(condition: object, place: str, find_names: Known | None, rule: str) -> Document:
     if not isinstance(condition, str):
         raise InvalidInput("must be a string", field=place)
     if not condition.strip():
         return {"condition": None}
     try:
-        checked(condition, known)
+        parse_condition(condition, find_names)
     except InvalidCondition as error:
         raise error.of_rule(rule, place) from error
     return {"condition": condition}
 
 
 def _texts(rule: Document, key: str, place: str) -> list[str]:
-    given = rule.get(key)
-    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
+    texts = rule.get(key)
+    if not isinstance(texts, list) or not texts or not all(isinstance(one, str) for one in texts):
         raise InvalidInput("must be a list of at least one string", field=f"{place}.{key}")
-    return given
+    return texts
 
 
 def _operation(name: str) -> Operation:
@@ -144,8 +146,10 @@ def _known_operation(name: str, place: str) -> str:
     try:
         return _operation(name).value
     except ValueError:
-        known = [one.value for one in Operation]
-        raise InvalidInput(f"unknown operation {name!r}{hint(name, known)}", field=f"{place}.operations") from None
+        valid_names = [one.value for one in Operation]
+        raise InvalidInput(
+            f"unknown operation {name!r}{hint(name, valid_names)}", field=f"{place}.operations"
+        ) from None
 
 
 def _known_resource(name: str, resources: Collection[str], place: str) -> str:

@@ -21,20 +21,22 @@ _CONCERNED = {LINEAGE: ("fromEntity", "toEntity"), VIOLATION: ("entity",), ALERT
 """Field changes that concern other entities more than their own, and the keys that name those."""
 
 
-def concerned(event: ChangeEvent) -> list[Document]:
+def subjects_of(event: ChangeEvent) -> list[Document]:
     """Return references to all subjects of an event: its entity or, of a thread, the asset that it is about.
 
     Other entities named by the event, such as the ends of an edge, are subjects, too.
     """
     if event.entity_type == THREAD:
         return [(event.entity or {}).get("entityRef") or {}]
-    found: list[Document] = [{"type": event.entity_type, "id": event.entity_id}]
+    references: list[Document] = [{"type": event.entity_type, "id": event.entity_id}]
     change = event.change_description or ChangeDescription()
-    for one in (*change.fields_added, *change.fields_updated, *change.fields_deleted):
-        for key in _CONCERNED.get(one.name, ()):
-            ends = (value.get(key) for value in (one.old_value, one.new_value) if isinstance(value, dict))
-            found += [end for end in ends if isinstance(end, dict) and end.get("id")]
-    return found
+    for field_change in (*change.fields_added, *change.fields_updated, *change.fields_deleted):
+        for key in _CONCERNED.get(field_change.name, ()):
+            ends = (
+                value.get(key) for value in (field_change.old_value, field_change.new_value) if isinstance(value, dict)
+            )
+            references += [end for end in ends if isinstance(end, dict) and end.get("id")]
+    return references
 
 
 def may_view(viewer: Actor | Person, resource: str, document: Document, policies: PolicySnapshot) -> bool:

@@ -34,11 +34,11 @@ def gone_kinds(entity_type: str) -> dict[str, str]:
     return {f"{GONE_KIND}{one}": one for one in ABOUT[entity_type]} if entity_type == "query" else {}
 
 
-def named_by(entity_type: str, document: Document) -> list[Document]:
+def subject_references(entity_type: str, document: Document) -> list[Document]:
     """Return references to all that an entity is about: by id, or by the full name where it knows no other."""
     match entity_type:
         case "testCase":
-            return _linked(document.get("entityLink"))
+            return _link_references(document.get("entityLink"))
         case "testSuite":
             return _references([document.get("basicEntityReference")])
         case "query":
@@ -47,12 +47,12 @@ def named_by(entity_type: str, document: Document) -> list[Document]:
             return []
 
 
-def with_found(document: Document, found: list[tuple[str, Document]]) -> Document:
+def with_found(document: Document, subjects: list[tuple[str, Document]]) -> Document:
     """Return a document with its subjects, for policies."""
-    return {**document, FOUND: found}
+    return {**document, FOUND: subjects}
 
 
-def _linked(link: object) -> list[Document]:
+def _link_references(link: object) -> list[Document]:
     try:
         read = parse_link(link, "entityLink")
     except InvalidInput:
@@ -60,5 +60,5 @@ def _linked(link: object) -> list[Document]:
     return [{"type": read.entity_type, "fullyQualifiedName": read.fqn}]
 
 
-def _references(given: Any) -> list[Document]:  # Any: whatever a document holds
-    return [one for one in given or () if isinstance(one, dict) and one.get("type") and one.get("id")]
+def _references(references: Any) -> list[Document]:  # Any: whatever a document holds
+    return [one for one in references or () if isinstance(one, dict) and one.get("type") and one.get("id")]

@@ -78,7 +78,7 @@ def check(
     if there are errors.
     """
     with needing("server"):
-        from tocsin.conditions.check import checked  # noqa: F401  # the language's library is an extra
+        from tocsin.conditions.check import parse_and_check  # noqa: F401  # the language's library is an extra
     text = text_of(file)
     are_alerts = holds_alerts(text, file)
     if are_alerts:
@@ -113,11 +113,11 @@ def _conditions(text: str) -> list[tuple[int, str]]:
 
 
 def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
-    from tocsin.conditions.check import checked
+    from tocsin.conditions.check import parse_and_check
     from tocsin.flow.match.remarks import of_condition
 
     try:
-        remarks = list(of_condition(checked(line)))
+        remarks = list(of_condition(parse_and_check(line)))
     except InvalidCondition as error:
         yield _refused(error, file, line, number)
         return

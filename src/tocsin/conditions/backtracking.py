@@ -2,8 +2,8 @@
 
 Java's engine, which Spark uses, tries one alternative after the other. ``most_steps`` counts the character comparisons
 and alternatives tried, at most, over all texts of a given length. A pattern is a tree of the nodes below; each
-computes the cost of exhausting its alternatives when everything that follows fails (``Rest``), for every number of
-characters left. Counting twice makes the bound larger, never smaller. Next: ``conditions/patterns.py``, which
+computes the cost of exhausting its alternatives when everything that follows fails (``Continuation``), for every number
+of characters left. Counting twice makes the bound larger, never smaller. Next: ``conditions/patterns.py``, which
 parses patterns and rejects those whose bound is too large.
 """
 
@@ -70,7 +70,7 @@ Pattern = Characters | Chain | Alternation | Repeat | Atomic
 
 
 @dataclass(frozen=True)
-class Rest:
+class Continuation:
     """Remainder of a pattern after a position.
 
     Attributes
@@ -102,76 +102,76 @@ def most_steps(pattern: Pattern, length: int) -> int:
     """
     if size(pattern) > MAX_SIZE:
         raise UnboundedError(f"counted groups expand to more than {MAX_SIZE} characters")
-    end = _rest((1,) * (length + 1), first=(), refusing=1, wins=True)
+    end = _continuation((1,) * (length + 1), first=(), refusing=1, wins=True)
     return _before(pattern, end).steps[-1] + 3 * (length + 1)  # and once through what never fails
 
 
-def _rest(steps: tuple[int, ...], first: Ranges, refusing: int, *, wins: bool = False) -> Rest:
-    return Rest(steps, tuple(accumulate(steps)), first, refusing, wins)
+def _continuation(steps: tuple[int, ...], first: Ranges, refusing: int, *, wins: bool = False) -> Continuation:
+    return Continuation(steps, tuple(accumulate(steps)), first, refusing, wins)
 
 
-def _before(pattern: Pattern, rest: Rest) -> Rest:
-    """Return what ``pattern`` and then ``rest`` are together."""
+def _before(pattern: Pattern, continuation: Continuation) -> Continuation:
+    """Return what ``pattern`` and then ``continuation`` are together."""
     match pattern:
         case Characters(ranges=ranges):
-            return _before_run([ranges], rest)
+            return _before_run([ranges], continuation)
         case Chain(parts=parts):
-            return _before_chain(parts, rest)
+            return _before_chain(parts, continuation)
         case Alternation():
-            return _before_choice(pattern, rest)
+            return _before_choice(pattern, continuation)
         case Repeat():
-            return _before_repeat(pattern, rest)
+            return _before_repeat(pattern, continuation)
         case Atomic(part=part):
-            alone = _before(part, _nothing(rest))
-            return _rest(_added(alone.steps, rest.steps), alone.first, alone.refusing)
+            alone = _before(part, _nothing(continuation))
+            return _continuation(_sum_steps(alone.steps, continuation.steps), alone.first, alone.refusing)
 
 
-def _nothing(rest: Rest) -> Rest:
+def _nothing(continuation: Continuation) -> Continuation:
     """Return the end of a pattern that fails at no cost."""
-    return _rest((0,) * len(rest.steps), (), 0)
+    return _continuation((0,) * len(continuation.steps), (), 0)
 
 
-def _before_chain(parts: Sequence[Pattern], rest: Rest) -> Rest:
+def _before_chain(parts: Sequence[Pattern], continuation: Continuation) -> Continuation:
     for is_run, group in groupby(reversed(parts), lambda part: isinstance(part, Characters)):
         if is_run:
-            rest = _before_run([part.ranges for part in group if isinstance(part, Characters)], rest)
+            continuation = _before_run([part.ranges for part in group if isinstance(part, Characters)], continuation)
             continue
         for part in group:
-            rest = _before(part, rest)
-    return rest
+            continuation = _before(part, continuation)
+    return continuation
 
 
-def _before_run(ranges: Sequence[Ranges], rest: Rest) -> Rest:
-    """Return single characters, the last one first, and then ``rest``.
+def _before_run(ranges: Sequence[Ranges], continuation: Continuation) -> Continuation:
+    """Return single characters, the last one first, and then ``continuation``.
 
-    They keep starts apart if one of them cannot occur in the run of ``rest``.
+    They keep starts apart if one of them cannot occur in the run of ``continuation``.
     """
     width, first = len(ranges), ranges[-1]
-    steps = _after(width, rest.steps)
-    if not rest.run:
-        return Rest(steps, _each_more(width, _shifted(width, rest.total)), first, 1)
-    apart = _each_more(width, _shifted(width, rest.apart))
-    is_apart = any(are_disjoint(one, rest.run) for one in ranges)
-    total = apart if is_apart else _each_more(width, _shifted(width, rest.total))
-    return Rest(steps, total, first, 1, run=rest.run, apart=apart)
+    steps = _after(width, continuation.steps)
+    if not continuation.run:
+        return Continuation(steps, _each_more(width, _shift(width, continuation.total)), first, 1)
+    apart = _each_more(width, _shift(width, continuation.apart))
+    is_apart = any(are_disjoint(one, continuation.run) for one in ranges)
+    total = apart if is_apart else _each_more(width, _shift(width, continuation.total))
+    return Continuation(steps, total, first, 1, run=continuation.run, apart=apart)
 
 
 def _after(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
     """Return ``steps`` with ``width`` characters before them."""
-    return tuple(width + taken for taken in _shifted(width, steps))
+    return tuple(width + taken for taken in _shift(width, steps))
 
 
-def _shifted(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
+def _shift(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
     """Return ``steps`` by the characters left before ``width`` of them; 0 where there are fewer."""
     length = len(steps)
     return ((0,) * width + steps)[:length]
 
 
-def _before_choice(choice: Alternation, rest: Rest) -> Rest:
-    ways = [_before(branch, rest) for branch in choice.branches]
-    first = united(*(way.first for way in ways))
+def _before_choice(choice: Alternation, continuation: Continuation) -> Continuation:
+    ways = [_before(branch, continuation) for branch in choice.branches]
+    first = union_of(*(way.first for way in ways))
     refusing = sum(way.refusing for way in ways) + len(ways)
-    all_ways = _added(*(way.steps for way in ways))
+    all_ways = _sum_steps(*(way.steps for way in ways))
     one_way = tuple(map(max, zip(*(way.steps for way in ways), strict=True)))
     if _are_disjoint([way.first for way in ways]):
         steps = tuple(refusing + taken for taken in one_way)
@@ -179,89 +179,98 @@ def _before_choice(choice: Alternation, rest: Rest) -> Rest:
         steps = tuple(size(choice) + taken for taken in one_way)
     else:
         steps = tuple(len(ways) + taken for taken in all_ways)
-    total = _each_more(len(ways), _added(*(way.total for way in ways)))
+    total = _each_more(len(ways), _sum_steps(*(way.total for way in ways)))
     if (run := ways[0].run) and all(way.run == run for way in ways):
-        apart = _each_more(len(ways), _added(*(way.apart for way in ways)))
-        return Rest(steps, total, first, refusing, run=run, apart=apart)
-    return Rest(steps, total, first, refusing)
+        apart = _each_more(len(ways), _sum_steps(*(way.apart for way in ways)))
+        return Continuation(steps, total, first, refusing, run=run, apart=apart)
+    return Continuation(steps, total, first, refusing)
 
 
-def _each_more(more: int, steps: Sequence[int]) -> tuple[int, ...]:
-    """Return ``steps`` with ``more`` for every place to start at."""
-    return tuple((left + 1) * more + taken for left, taken in enumerate(steps))
+def _each_more(extra: int, steps: Sequence[int]) -> tuple[int, ...]:
+    """Return ``steps`` with ``extra`` for every place to start at."""
+    return tuple((left + 1) * extra + taken for left, taken in enumerate(steps))
 
 
-def _before_repeat(repeat: Repeat, rest: Rest) -> Rest:
+def _before_repeat(repeat: Repeat, continuation: Continuation) -> Continuation:
     if isinstance(repeat.part, Characters):
-        return _before_characters(repeat.part, repeat.least, repeat.most, rest)
+        return _before_characters(repeat.part, repeat.least, repeat.most, continuation)
     if repeat.most is not None:
-        return _written_out(repeat.part, repeat.least, repeat.most, rest)
-    return _before_open(repeat.part, repeat.least, rest)
+        return _write_out(repeat.part, repeat.least, repeat.most, continuation)
+    return _before_open(repeat.part, repeat.least, continuation)
 
 
-def _before_characters(part: Characters, least: int, most: int | None, rest: Rest) -> Rest:
-    """Return a repeat of single characters, and then ``rest``."""
-    length = len(rest.steps)
-    if rest.wins and most is None and part.ranges == ANYTHING:
+def _before_characters(part: Characters, least: int, maximum: int | None, continuation: Continuation) -> Continuation:
+    """Return a repeat of single characters, and then ``continuation``."""
+    length = len(continuation.steps)
+    if continuation.wins and maximum is None and part.ranges == ANYTHING:
         if not least:
-            return _rest((0,) * length, ANYTHING, 0, wins=True)
-        return _rest(tuple(min(left, least) for left in range(length)), ANYTHING, 1)
-    more = length if most is None else most - least
-    steps = _taken(rest, more, 1, 2, is_settled=are_disjoint(part.ranges, rest.first))
+            return _continuation((0,) * length, ANYTHING, 0, wins=True)
+        return _continuation(tuple(min(left, least) for left in range(length)), ANYTHING, 1)
+    optional_count = length if maximum is None else maximum - least
+    steps = _repeat_steps(continuation, optional_count, 1, 2, is_settled=are_disjoint(part.ranges, continuation.first))
     steps = tuple(left if left < least else least + steps[left - least] for left in range(length))
-    apart = _each_more(3 + rest.refusing, rest.total)
-    first, refusing = (part.ranges, 1) if least else (united(part.ranges, rest.first), 1 + rest.refusing)
-    return Rest(steps, tuple(accumulate(steps)), first, refusing, run=part.ranges, apart=apart)
+    apart = _each_more(3 + continuation.refusing, continuation.total)
+    first, refusing = (
+        (part.ranges, 1) if least else (union_of(part.ranges, continuation.first), 1 + continuation.refusing)
+    )
+    return Continuation(steps, tuple(accumulate(steps)), first, refusing, run=part.ranges, apart=apart)
 
 
-def _taken(rest: Rest, more: int, width: int, each: int, *, is_settled: bool) -> tuple[int, ...]:
-    """Return the steps of up to ``more`` repeats of ``width`` characters or more, at ``each`` steps, and then ``rest``.
+def _repeat_steps(
+    continuation: Continuation, repeats: int, width: int, steps_each: int, *, is_settled: bool
+) -> tuple[int, ...]:
+    """Return the steps of up to ``repeats`` repeats and then ``continuation``.
+
+    Each repeat takes ``width`` characters or more, at ``steps_each`` steps.
 
     When it ``is_settled`` by the next character whether another repeat or the rest comes, the rest is refused
     everywhere but at the end of the repeats. Else it is tried at the end of each.
     """
-    length = len(rest.steps)
-    counts = [min(more, left // width) + 1 for left in range(length)]
+    length = len(continuation.steps)
+    counts = [min(repeats, left // width) + 1 for left in range(length)]
     if is_settled:
-        return tuple(count * (each + rest.refusing) + steps for count, steps in zip(counts, rest.steps, strict=True))
+        return tuple(
+            count * (steps_each + continuation.refusing) + steps
+            for count, steps in zip(counts, continuation.steps, strict=True)
+        )
     return tuple(
-        count * each + min(count * steps, total)
-        for count, steps, total in zip(counts, rest.steps, rest.total, strict=True)
+        count * steps_each + min(count * steps, total)
+        for count, steps, total in zip(counts, continuation.steps, continuation.total, strict=True)
     )
 
 
-def _written_out(part: Pattern, least: int, most: int, rest: Rest) -> Rest:
-    """Return a counted repeat, each turn written out, and then ``rest``."""
-    after = rest
-    for _ in range(most - least):
+def _write_out(part: Pattern, least: int, maximum: int, continuation: Continuation) -> Continuation:
+    """Return a counted repeat, each turn written out, and then ``continuation``."""
+    after = continuation
+    for _ in range(maximum - least):
         turn = _before(part, after)
-        first = united(turn.first, rest.first)
-        refusing = turn.refusing + rest.refusing
-        if are_disjoint(turn.first, rest.first):
-            steps = tuple(refusing + max(pair) for pair in zip(turn.steps, rest.steps, strict=True))
+        first = union_of(turn.first, continuation.first)
+        refusing = turn.refusing + continuation.refusing
+        if are_disjoint(turn.first, continuation.first):
+            steps = tuple(refusing + max(pair) for pair in zip(turn.steps, continuation.steps, strict=True))
         else:
-            steps = _added(turn.steps, rest.steps)
-        after = _rest(steps, first, refusing)
+            steps = _sum_steps(turn.steps, continuation.steps)
+        after = _continuation(steps, first, refusing)
     for _ in range(least):
         after = _before(part, after)
     return after
 
 
-def _before_open(part: Pattern, least: int, rest: Rest) -> Rest:
-    """Return a repeat without a bound of what can be matched in one way only, and then ``rest``."""
+def _before_open(part: Pattern, least: int, continuation: Continuation) -> Continuation:
+    """Return a repeat without a bound of what can be matched in one way only, and then ``continuation``."""
     if varies(part):
         raise UnboundedError("nested repetition could take too many steps")
     width = narrowest(part)
     if not width:
         raise UnboundedError("repetition of something that may be empty could take too many steps")
-    alone = _before(part, _nothing(rest))
-    is_settled = are_disjoint(alone.first, rest.first)
-    steps = _taken(rest, len(rest.steps), width, alone.steps[-1] + 1, is_settled=is_settled)
-    after = _rest(steps, united(alone.first, rest.first), alone.refusing + rest.refusing)
-    return _written_out(part, least, least, after) if least else after
+    alone = _before(part, _nothing(continuation))
+    is_settled = are_disjoint(alone.first, continuation.first)
+    steps = _repeat_steps(continuation, len(continuation.steps), width, alone.steps[-1] + 1, is_settled=is_settled)
+    after = _continuation(steps, union_of(alone.first, continuation.first), alone.refusing + continuation.refusing)
+    return _write_out(part, least, least, after) if least else after
 
 
-def _added(*many: Sequence[int]) -> tuple[int, ...]:
+def _sum_steps(*many: Sequence[int]) -> tuple[int, ...]:
     return tuple(map(sum, zip(*many, strict=True)))
 
 
@@ -298,9 +307,9 @@ def narrowest(pattern: Pattern) -> int:
 
 def fixed_width(pattern: Pattern) -> int | None:
     """Return how many characters the pattern takes, if it is the same for every text; else None."""
-    least = narrowest(pattern)
-    most = _width(pattern, max, lambda repeat: repeat.most)
-    return least if least == most else None
+    minimum = narrowest(pattern)
+    maximum = _width(pattern, max, lambda repeat: repeat.most)
+    return minimum if minimum == maximum else None
 
 
 def _width(pattern: Pattern, among: Callable[..., int], times: Callable[[Repeat], int | None]) -> int | None:
@@ -321,7 +330,7 @@ def _width(pattern: Pattern, among: Callable[..., int], times: Callable[[Repeat]
             return _width(part, among, times)
 
 
-def united(*sets: Ranges) -> Ranges:
+def union_of(*sets: Ranges) -> Ranges:
     """Return the characters that are in any of ``sets``."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(run for ranges in sets for run in ranges):

@@ -110,14 +110,15 @@ def _plain(value: Value) -> Value:
 
 def _at_odds(groups: list[Group], forbidden: Group) -> bool:
     """Return whether a field that has one value at most would need two, or one that fails another test."""
-    wanted: dict[str, set[str]] = {}
+    values_by_field: dict[str, set[str]] = {}
     for group in groups:
         fields = {term.field if isinstance(term, Fact) else "" for term in group}
         if len(fields) == 1 and _is_single(field := fields.pop()):
             values = {term.value for term in group if isinstance(term, Fact)}
-            wanted[field] = wanted[field] & values if field in wanted else values
+            values_by_field[field] = values_by_field[field] & values if field in values_by_field else values
     return any(
-        all(_is_refuted(field, value, groups, forbidden) for value in values) for field, values in wanted.items()
+        all(_is_refuted(field, value, groups, forbidden) for value in values)
+        for field, values in values_by_field.items()
     )
 
 
@@ -131,21 +132,21 @@ def _verdict(term: Term, field: str, value: str) -> bool | None:
     """Return the value of ``term`` where the field is ``value``, as facts write it; None when that is not enough."""
     match term:
         case Compare(operator=operator, left=asked, right=Literals(kind=Kind.TEXT, values=values)):
-            seen = _seen(asked, field, value)
-            return None if seen is None else compares(operator, (seen,), values)
+            visible = _visible_value(asked, field, value)
+            return None if visible is None else compares(operator, (visible,), values)
         case TextTest(test=test, value=asked, texts=texts):
-            seen = _seen(asked, field, value)
-            return None if seen is None else any(passes(test, seen, text) for text in texts)
+            visible = _visible_value(asked, field, value)
+            return None if visible is None else any(passes(test, visible, text) for text in texts)
         case _:
             return None
 
 
-def _seen(asked: Value, field: str, value: str) -> str | None:
-    """Return what is seen at ``asked`` where the field is ``value``: of a status, its case is not known."""
+def _visible_value(operand: Value, field: str, value: str) -> str | None:
+    """Return what is seen at ``operand`` where the field is ``value``: of a status, its case is not known."""
     kind = FIELDS[field].kind
-    if asked == Lowered(FieldValue(field)) and kind in (Kind.TEXT, Kind.STATUS):
+    if operand == Lowered(FieldValue(field)) and kind in (Kind.TEXT, Kind.STATUS):
         return value.lower()
-    return value if asked == FieldValue(field) and kind is Kind.TEXT else None
+    return value if operand == FieldValue(field) and kind is Kind.TEXT else None
 
 
 def _is_single(field: str) -> bool:
@@ -165,22 +166,22 @@ def _opposites(conjunction: Conjunction) -> Iterator[Compare]:
 def _out_of_bounds(terms: list[Term]) -> bool:
     """Return whether a number would have to be outside the range of its field."""
     least: dict[Value, float] = defaultdict(lambda: -inf)
-    most: dict[Value, float] = defaultdict(lambda: inf)
+    greatest: dict[Value, float] = defaultdict(lambda: inf)
     strict: set[tuple[Value, float]] = set()
-    for asked, operator, value in filter(None, map(_bound, terms)):
-        if isinstance(asked, Size) or asked in _NEVER_NEGATIVE:
-            least[asked] = max(least[asked], 0.0)
+    for operand, operator, value in filter(None, map(_number_bound, terms)):
+        if isinstance(operand, Size) or operand in _NEVER_NEGATIVE:
+            least[operand] = max(least[operand], 0.0)
         if operator in (Operator.GT, Operator.GE, Operator.EQ):
-            least[asked] = max(least[asked], value)
+            least[operand] = max(least[operand], value)
         if operator in (Operator.LT, Operator.LE, Operator.EQ):
-            most[asked] = min(most[asked], value)
+            greatest[operand] = min(greatest[operand], value)
         if operator in (Operator.LT, Operator.GT):
-            strict.add((asked, value))
-    known = least.keys() | most.keys()
-    return any(least[v] > most[v] or (least[v] == most[v] and (v, least[v]) in strict) for v in known)
+            strict.add((operand, value))
+    bounded = least.keys() | greatest.keys()
+    return any(least[v] > greatest[v] or (least[v] == greatest[v] and (v, least[v]) in strict) for v in bounded)
 
 
-def _bound(term: Term) -> tuple[Value, Operator, float] | None:
+def _number_bound(term: Term) -> tuple[Value, Operator, float] | None:
     """Return what ``term`` says of a number of the event, when it compares one with one."""
     match term:
         case Compare(

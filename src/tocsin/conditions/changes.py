@@ -14,7 +14,7 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from tocsin.conditions import documents
-from tocsin.conditions.paths import parts, prefixes, quoted, unquoted
+from tocsin.conditions.paths import parts, prefixes, quote, unquote
 from tocsin.model.change import VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.list_identity import REFERENCE_LISTS
@@ -141,21 +141,23 @@ def changes_of(event: ChangeEvent) -> list[EventChange]:
     """Return what the changes of ``event`` mean, each once: the whole asset's fate, then added, updated, deleted."""
     described = event.change_description or ChangeDescription()
     is_talk = event.entity_type == THREAD
-    found = list(_whole(event))
+    event_changes = list(_whole(event))
     for operation, fields in (
         (ChangeOperation.ADD, described.fields_added),
         (ChangeOperation.MODIFY, described.fields_updated),
         (ChangeOperation.REMOVE, described.fields_deleted),
     ):
-        for one in fields:
-            if not (event.event_type in _WHOLE and one.name in _WHOLE_FIELDS):
-                found += [EventChange(TALK, operation, ASSET)] if is_talk else _meant(operation, one)
-    return _tiers_moved(list(dict.fromkeys(found)))
+        for field_change in fields:
+            if not (event.event_type in _WHOLE and field_change.name in _WHOLE_FIELDS):
+                event_changes += (
+                    [EventChange(TALK, operation, ASSET)] if is_talk else _meanings_of(operation, field_change)
+                )
+    return _tiers_moved(list(dict.fromkeys(event_changes)))
 
 
 def derived_changes(event: ChangeEvent) -> Document:
     """Return the derived fields about changes; a target counts with all its ancestors."""
-    listed = zip(*map(_listed_of, changes_of(event)), strict=True)
+    listed = zip(*map(_list_change, changes_of(event)), strict=True)
     categories, operations, targets, written = tuple(listed) or ((),) * 4
     return {
         "changeCategory": list(dict.fromkeys(categories)),
@@ -186,17 +188,17 @@ def set_of(places: Iterable[int]) -> str:
     return _SETS[tuple(sorted(places))]
 
 
-def reduced(change: str, places: tuple[int, ...]) -> str | None:
+def reduce_change(change: str, places: tuple[int, ...]) -> str | None:
     """Return a stored change reduced to some of its parts; None when it lacks one of them."""
-    own = change.split(SEPARATOR)
-    chosen = [own[at] if at < len(own) else "" for at in places]
-    return SEPARATOR.join(chosen) if all(chosen) else None
+    parts = change.split(SEPARATOR)
+    chosen_parts = [parts[at] if at < len(parts) else "" for at in places]
+    return SEPARATOR.join(chosen_parts) if all(chosen_parts) else None
 
 
-def target_asked(name: str, asked: str) -> str | None:
+def target_asked(name: str, value: str) -> str | None:
     """Return the target of the field or set ``name``; None where it has none."""
     places = next((one for one, known in _SETS.items() if known == name), ())
-    return asked.split(SEPARATOR)[places.index(_TARGET)] if _TARGET in places else None
+    return value.split(SEPARATOR)[places.index(_TARGET)] if _TARGET in places else None
 
 
 def values_named(categories: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:
@@ -204,11 +206,11 @@ def values_named(categories: Sequence[str], values: Sequence[str]) -> tuple[str,
 
     A person or team may be named by an FQN, which is in quotes where the name holds a dot.
     """
-    named = [unquoted(value) or value for value in values]
+    plain_names = [unquote(value) or value for value in values]
     if categories and _NAMED.issuperset(categories):
-        return tuple(dict.fromkeys(named))
+        return tuple(dict.fromkeys(plain_names))
     is_of_people = not categories or not _NAMED.isdisjoint(categories)
-    return tuple(dict.fromkeys((*values, *named))) if is_of_people else tuple(values)
+    return tuple(dict.fromkeys((*values, *plain_names))) if is_of_people else tuple(values)
 
 
 def plain(part: str) -> str:
@@ -226,10 +228,10 @@ class _Listed(NamedTuple):
 
 
 @lru_cache(maxsize=10_000)
-def _listed_of(change: EventChange) -> _Listed:
+def _list_change(change: EventChange) -> _Listed:
     targets, value = prefixes(change.target), plain(change.value or "")
-    done = f"{change.category}{SEPARATOR}{change.operation}"
-    written = (f"{done}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in targets)
+    category_and_operation = f"{change.category}{SEPARATOR}{change.operation}"
+    written = (f"{category_and_operation}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in targets)
     return _Listed(change.category, change.operation.value, targets, tuple(written))
 
 
@@ -246,7 +248,7 @@ def _whole(event: ChangeEvent) -> Iterator[EventChange]:
         yield EventChange(_REPORTED[event.event_type], ChangeOperation.ADD, ASSET, event.event_type.value)
 
 
-def _meant(operation: ChangeOperation, change: FieldChange) -> Iterable[EventChange]:
+def _meanings_of(operation: ChangeOperation, change: FieldChange) -> Iterable[EventChange]:
     """Return what one field change means."""
     plainly = _meant_plainly(operation, change.name)
     return _meant_by_value(operation, change) if plainly is None else plainly
@@ -255,8 +257,8 @@ def _meant(operation: ChangeOperation, change: FieldChange) -> Iterable[EventCha
 @lru_cache(maxsize=10_000)
 def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[EventChange] | None:
     """Return the meaning of a change of this path if it does not depend on the value; else None."""
-    above, rest = _cut(name)
-    target, key = _target(above), unquoted(rest[0]) if rest else ""
+    above, inner_path = _cut(name)
+    target, key = _target(above), unquote(inner_path[0]) if inner_path else ""
     category = _category(target, key)
     if (
         key in _LABELS
@@ -265,20 +267,20 @@ def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[EventChange] 
         or (operation is not ChangeOperation.MODIFY and (key in _MEMBER_LISTS or key in _AROUND_LISTS))
     ):
         return None
-    value = next(_values(category, key, rest, None), None)
+    value = next(_values(category, key, inner_path, None), None)
     return (EventChange(category, operation, target, value),)
 
 
 def _meant_by_value(operation: ChangeOperation, change: FieldChange) -> Iterator[EventChange]:
-    above, rest = _cut(change.name)
-    target, key, value = _target(above), unquoted(rest[0]) if rest else "", _listed(operation, change)
-    if operation is not ChangeOperation.MODIFY and len(rest) == 1 and key in _MEMBER_LISTS:
+    above, inner_path = _cut(change.name)
+    target, key, value = _target(above), unquote(inner_path[0]) if inner_path else "", _decoded_value(operation, change)
+    if operation is not ChangeOperation.MODIFY and len(inner_path) == 1 and key in _MEMBER_LISTS:
         yield from _members(operation, ".".join(above), key, value)
     elif key in _LABELS:
-        yield from (EventChange(kind, operation, target, fqn) for kind, fqn in _labels(rest, value))
+        yield from (EventChange(kind, operation, target, fqn) for kind, fqn in _labels(inner_path, value))
     else:
         category = _category(target, key)
-        values = list(_values(category, key, rest, value))
+        values = list(_values(category, key, inner_path, value))
         yield from (EventChange(category, operation, target, named) for named in values or (None,))
         if operation is not ChangeOperation.MODIFY and key in _AROUND_LISTS and isinstance(value, dict):
             for inner in sorted(_MEMBER_LISTS & value.keys()):
@@ -307,7 +309,7 @@ def _members(operation: ChangeOperation, above: str, key: str, value: object) ->
     """Yield the added or removed members, with their labels and their own members."""
     for member in documents.members(value):
         name = member.get("name")
-        moved = _moved(operation, above, key, name if isinstance(name, str) else "")
+        moved = _membership_change(operation, above, key, name if isinstance(name, str) else "")
         yield moved
         if member.get("tags"):
             labels = _labels(("tags",), member["tags"])
@@ -318,18 +320,18 @@ def _members(operation: ChangeOperation, above: str, key: str, value: object) ->
 
 
 @lru_cache(maxsize=10_000)
-def _moved(operation: ChangeOperation, above: str, key: str, name: str) -> EventChange:
+def _membership_change(operation: ChangeOperation, above: str, key: str, name: str) -> EventChange:
     """Return that the member of the list ``key`` below ``above`` came or went. Many tables have a column ``id``."""
-    return EventChange("schema", operation, ".".join(filter(None, (above, key, quoted(name)))))
+    return EventChange("schema", operation, ".".join(filter(None, (above, key, quote(name)))))
 
 
-def _labels(rest: Sequence[str], value: object) -> list[tuple[str, str | None]]:
+def _labels(inner_path: Sequence[str], value: object) -> list[tuple[str, str | None]]:
     """Return category and FQN of the labels in ``value``; of the certification's, or of the one the path names."""
-    if rest[0] == "certification":
+    if inner_path[0] == "certification":
         label = value.get("tagLabel") if isinstance(value, dict) else None
         return [("certification", next(documents.tag_names(label), None))]
-    if len(rest) > 1 and not documents.members(value):
-        value = {"tagFQN": unquoted(".".join(rest[1:]))}
+    if len(inner_path) > 1 and not documents.members(value):
+        value = {"tagFQN": unquote(".".join(inner_path[1:]))}
     labels = [one for one in documents.members(value) if isinstance(one.get("tagFQN"), str) and one["tagFQN"]]
     return [(kind_of(label), label["tagFQN"]) for label in labels] or [(TAG, None)]
 
@@ -341,12 +343,12 @@ def kind_of(label: Document) -> str:
     return TERM if label.get("source") == "Glossary" else TAG
 
 
-def _values(category: str, key: str, rest: Sequence[str], value: object) -> Iterator[str]:
+def _values(category: str, key: str, inner_path: Sequence[str], value: object) -> Iterator[str]:
     """Yield by what people call that which came, went or changed."""
     if _names_others(category, key):
         yield from documents.references({key: value}, key, full=category not in _NAMED)
-    elif category == "customProperty" and len(rest) > 1:
-        yield unquoted(rest[1])
+    elif category == "customProperty" and len(inner_path) > 1:
+        yield unquote(inner_path[1])
     elif key in _STATUSES:
         status = value.get(_STATUSES[key]) if isinstance(value, dict) else value
         yield from documents.texts((status,))
@@ -359,20 +361,20 @@ def _names_others(category: str, key: str) -> bool:
     return category in _NAMED or key in _REFERENCES
 
 
-def _listed(operation: ChangeOperation, change: FieldChange) -> object:
-    return documents.decoded(change.old_value if operation is ChangeOperation.REMOVE else change.new_value)
+def _decoded_value(operation: ChangeOperation, change: FieldChange) -> object:
+    return documents.decode(change.old_value if operation is ChangeOperation.REMOVE else change.new_value)
 
 
 def _tiers_moved(changes: list[EventChange]) -> list[EventChange]:
     """Return ``changes`` with a tier that went and one that came, of the same target, as one that was modified."""
-    of_tier = [one for one in changes if one.category == TIER]
+    of_tier = [change for change in changes if change.category == TIER]
     if len(of_tier) < 2:
         return changes
     both = {a.target for a in of_tier for b in of_tier if a.target == b.target and a.operation != b.operation}
     moved = []
-    for one in changes:
-        if one.category != TIER or one.target not in both:
-            moved.append(one)
-        elif one.operation is ChangeOperation.ADD:
-            moved.append(one._replace(operation=ChangeOperation.MODIFY))
+    for change in changes:
+        if change.category != TIER or change.target not in both:
+            moved.append(change)
+        elif change.operation is ChangeOperation.ADD:
+            moved.append(change._replace(operation=ChangeOperation.MODIFY))
     return moved

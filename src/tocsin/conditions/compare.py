@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tocsin.conditions.errors import refused
+from tocsin.conditions.errors import refusal
 from tocsin.conditions.evaluate import compares
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Node, Operator
-from tocsin.conditions.operands import Operand, folded
+from tocsin.conditions.operands import Operand, fold_case
 from tocsin.logic import ALWAYS, NEVER, Constant, conjoined
 
 _MIRRORED = {
@@ -40,8 +40,12 @@ def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
         return comparison(_MIRRORED[operator], right, left)
     _check_kinds(operator, left, right)
     if left.is_status or right.is_status:
-        left, right = folded(left), folded(right)
-    leaf = _known(operator, left, right) or _fact(operator, left, right) or Compare(operator, left.value, right.value)
+        left, right = fold_case(left), fold_case(right)
+    leaf = (
+        _constant_outcome(operator, left, right)
+        or _fact(operator, left, right)
+        or Compare(operator, left.value, right.value)
+    )
     return conjoined(left.guarded(ALWAYS), right.guarded(ALWAYS), leaf)
 
 
@@ -50,18 +54,18 @@ def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:
     if len(families) > 1:
         expected = _FAMILY.get(left.kind, "text")
         moment = _MOMENT if {left.value, right.value} & _MOMENTS else ""
-        raise refused(f"a {left.kind} cannot be compared with a {right.kind}{moment}", right.at, expected=(expected,))
+        raise refusal(f"a {left.kind} cannot be compared with a {right.kind}{moment}", right.at, expected=(expected,))
     if operator is not Operator.EQ and Kind.BOOLEAN in (left.kind, right.kind):
-        raise refused("true and false cannot be ordered", right.at, expected=("==", "!="))
+        raise refusal("true and false cannot be ordered", right.at, expected=("==", "!="))
 
 
-def _known(operator: Operator, left: Operand, right: Operand) -> Constant | None:
+def _constant_outcome(operator: Operator, first_operand: Operand, second_operand: Operand) -> Constant | None:
     """Return how the comparison comes out when no event decides it: two literals, or none to compare with."""
-    if not isinstance(right.value, Literals):
+    if not isinstance(second_operand.value, Literals):
         return None
-    if isinstance(left.value, Literals):
-        return Constant(compares(operator, left.value.values, right.value.values))
-    return None if right.value.values else NEVER
+    if isinstance(first_operand.value, Literals):
+        return Constant(compares(operator, first_operand.value.values, second_operand.value.values))
+    return None if second_operand.value.values else NEVER
 
 
 def _fact(operator: Operator, left: Operand, right: Operand) -> Has | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from tocsin.conditions.paths import parts, unquoted
+from tocsin.conditions.paths import parts, unquote
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
@@ -25,8 +25,8 @@ def members(value: object) -> list[Document]:
     """Return the objects in ``value``: a list's, or the one it is."""
     if not value:
         return []
-    found = value if isinstance(value, list | tuple) else (value,)
-    return [member for member in found if isinstance(member, dict)]
+    values = value if isinstance(value, list | tuple) else (value,)
+    return [member for member in values if isinstance(member, dict)]
 
 
 def tags(document: Document) -> Iterator[str]:
@@ -46,18 +46,22 @@ def tag_names(value: object) -> Iterator[str]:
 
 def references(document: Document, *keys: str, full: bool) -> list[str]:
     """Return the names that the references under ``keys`` point to; FQNs where there are any when ``full``."""
-    found = [member for key in keys if document.get(key) for member in members(document[key])]
+    reference_documents = [member for key in keys if document.get(key) for member in members(document[key])]
     first, second = ("fullyQualifiedName", "name") if full else ("name", "fullyQualifiedName")
-    return [name for one in found if (name := one.get(first) or one.get(second)) and isinstance(name, str)]
+    return [
+        name
+        for reference in reference_documents
+        if (name := reference.get(first) or reference.get(second)) and isinstance(name, str)
+    ]
 
 
 def service(entity_type: str, fqn: str | None, document: Document) -> str | None:
     """Return the name of the service that the asset belongs to, or that it is."""
     if entity_type.endswith("Service"):
         return _text(document.get("name")) or _first_part(fqn)
-    named = references(document, "service", full=False)
-    if named:
-        return named[0]
+    service_names = references(document, "service", full=False)
+    if service_names:
+        return service_names[0]
     return _first_part(fqn) if _is_under_service(entity_type) else None
 
 
@@ -76,7 +80,7 @@ def tested_table(document: Document) -> str | None:
     return ".".join(parts(fqn)[:_TABLE_PARTS]) if fqn else None
 
 
-def decoded(value: object) -> object:
+def decode(value: object) -> object:
     """Return ``value``, or what it spells: upstream writes old and new values as JSON text."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
@@ -99,7 +103,7 @@ def _first_part(fqn: str | None) -> str | None:
     if fqn and '"' not in fqn and not fqn.startswith("."):
         return fqn.partition(".")[0]
     cut = parts(fqn or "")
-    return unquoted(cut[0]) if cut else None
+    return unquote(cut[0]) if cut else None
 
 
 @cache

@@ -14,7 +14,7 @@ from enum import StrEnum
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.operands import ALIASES, PERSON
 from tocsin.conditions.parse import MAX_BYTES, parse
-from tocsin.conditions.paths import unquoted
+from tocsin.conditions.paths import unquote
 from tocsin.conditions.relations import MEMBER
 from tocsin.conditions.syntax import (
     Call,
@@ -171,12 +171,12 @@ def entity_names(condition: str) -> tuple[EntityName, ...]:
         tree = parse(condition)
     except InvalidCondition:
         return ()
-    found, waiting = list[EntityName](), [tree]
+    names, waiting = list[EntityName](), [tree]
     while waiting:
         node = waiting.pop()
-        found += _names_at(node)
+        names += _names_at(node)
         waiting += children(node)
-    return tuple(sorted(found, key=lambda name: (name.at.line, name.at.column)))
+    return tuple(sorted(names, key=lambda name: (name.at.line, name.at.column)))
 
 
 def with_renamed(condition: str, rename: Rename) -> str:
@@ -200,30 +200,30 @@ def _names_at(node: Written) -> Iterator[EntityName]:
     match node:
         case Call(function=function, arguments=arguments) if function in _OF_POLICY_FUNCTION:
             for argument in arguments:
-                yield from _named(argument, _OF_POLICY_FUNCTION[function])
+                yield from _names_in(argument, _OF_POLICY_FUNCTION[function])
         case Call(function=function, arguments=arguments) if function in FUNCTIONS:
             for parameter, argument in zip(FUNCTIONS[function].parameters, arguments, strict=False):
-                yield from _named(argument, _OF_PARAMETER.get((function, parameter.rstrip("?")), ()))
+                yield from _names_in(argument, _OF_PARAMETER.get((function, parameter.rstrip("?")), ()))
         case Method(of=Name(name=name), name=method, arguments=arguments) if (name, method) == (PERSON, MEMBER):
             for argument in arguments:
-                yield from _named(argument, _TEAM, is_recipient=True)
+                yield from _names_in(argument, _TEAM, is_recipient=True)
         case Method(of=of, name=method, arguments=arguments) if method in _COMPARING:
             for argument in arguments:
-                yield from _named(argument, _types_of(of), _COMPARING[method])
-                yield from _named(of, _types_of(argument), _COMPARING[method])
+                yield from _names_in(argument, _types_of(of), _COMPARING[method])
+                yield from _names_in(of, _types_of(argument), _COMPARING[method])
         case Comparison(operator=operator, left=left, right=right) if operator in _OPERATORS:
-            yield from _named(right, _types_of(left), _OPERATORS[operator])
-            yield from _named(left, _types_of(right), _OPERATORS[operator])
+            yield from _names_in(right, _types_of(left), _OPERATORS[operator])
+            yield from _names_in(left, _types_of(right), _OPERATORS[operator])
 
 
-def _named(
+def _names_in(
     written: Written, types: Types, comparing: Comparing = Comparing.EXACT, *, is_recipient: bool = False
 ) -> Iterator[EntityName]:
     words = written.words if isinstance(written, LiteralList) else (written,)
     for word in words if types else ():
         if isinstance(word, Word) and isinstance(word.value, str) and word.value not in _ANYTHING:
             is_plain = comparing is Comparing.EXACT and _NAMED_PLAINLY.issuperset(types)
-            yield EntityName(types, unquoted(word.value) if is_plain else word.value, word.at, comparing, is_recipient)
+            yield EntityName(types, unquote(word.value) if is_plain else word.value, word.at, comparing, is_recipient)
 
 
 def _types_of(written: Written) -> Types:

@@ -9,7 +9,7 @@ from tocsin.errors import InvalidCondition
 from tocsin.model.phrases import nearest
 
 
-def refused(
+def refusal(
     message: str, at: Position, *, expected: tuple[str, ...] = (), suggestion: str | None = None
 ) -> InvalidCondition:
     """Return the error for the token ``at`` a position."""
@@ -23,7 +23,7 @@ def refused(
     )
 
 
-def unknown(what: str, name: str, at: Position, known: Iterable[str]) -> InvalidCondition:
-    """Return the error for an unknown ``name`` of a kind such as ``field``, suggesting the nearest of ``known``."""
-    names = tuple(sorted(known))
-    return refused(f"unknown {what} {name!r}", at, expected=names, suggestion=nearest(name, names))
+def unknown(noun: str, name: str, at: Position, valid_names: Iterable[str]) -> InvalidCondition:
+    """Return the error for an unknown ``name`` of a kind such as ``field``, with the nearest of ``valid_names``."""
+    names = tuple(sorted(valid_names))
+    return refusal(f"unknown {noun} {name!r}", at, expected=names, suggestion=nearest(name, names))

@@ -83,13 +83,13 @@ def values(value: Value, logged: LoggedEvent) -> Sequence[object]:
 
 def ends(path: PathValue, logged: LoggedEvent) -> list[object]:
     """Return the JSON values that ``path`` ends at; a step by name goes into every member of a list."""
-    found = _starts(path, logged)
+    end_values = _starts(path, logged)
     for step in path.steps:
         if isinstance(step, int):
-            found = [end[step] for end in found if isinstance(end, list) and step < len(end)]
+            end_values = [end[step] for end in end_values if isinstance(end, list) and step < len(end)]
         else:
-            found = [m[step] for end in found for m in _members(end) if isinstance(m, dict) and step in m]
-    return found
+            end_values = [m[step] for end in end_values for m in _members(end) if isinstance(m, dict) and step in m]
+    return end_values
 
 
 def _starts(path: PathValue, logged: LoggedEvent) -> list[object]:
@@ -97,8 +97,8 @@ def _starts(path: PathValue, logged: LoggedEvent) -> list[object]:
         return [logged.event.entity]
     change = logged.event.change_description or ChangeDescription()
     changes = (*change.fields_added, *change.fields_updated, *change.fields_deleted)
-    named = (one for one in changes if one.name == path.change)
-    return [one.old_value if path.root is PathRoot.OLD else one.new_value for one in named]
+    named_changes = (one for one in changes if one.name == path.change)
+    return [one.old_value if path.root is PathRoot.OLD else one.new_value for one in named_changes]
 
 
 def _members(end: object) -> Iterable[object]:
@@ -127,11 +127,11 @@ def _compares(sign: Operator, left: set[Any], right: set[Any]) -> bool:
 
 def _by_type(values: Iterable[object]) -> dict[type, set[Any]]:
     """Return the scalars among ``values`` by type: a truth value equals no number."""
-    found: dict[type, set[Any]] = {}
+    scalars_by_type: dict[type, set[Any]] = {}
     for value in map(_scalar, values):
         if value is not None:
-            found.setdefault(type(value), set()).add(value)
-    return found
+            scalars_by_type.setdefault(type(value), set()).add(value)
+    return scalars_by_type
 
 
 def _scalar(value: object) -> str | float | bool | None:
@@ -161,9 +161,9 @@ def passes(test: Test, value: str, text: str) -> bool:
 def _contains(value: Value, members: Literals, logged: LoggedEvent) -> bool:
     """Return whether a list has one of ``members`` as a member, or a text one as a part."""
     path, is_lowered = (value.of, True) if isinstance(value, Lowered) else (value, False)
-    found = ends(path, logged) if isinstance(path, PathValue) else []
-    for end in found:
-        if isinstance(end, list) and compares(Operator.EQ, _cased(end, is_lowered), members.values):
+    end_values = ends(path, logged) if isinstance(path, PathValue) else []
+    for end in end_values:
+        if isinstance(end, list) and compares(Operator.EQ, _lower_texts(end, is_lowered), members.values):
             return True
         if isinstance(end, str) and any(m in (end.lower() if is_lowered else end) for m in _texts(members)):
             return True
@@ -176,5 +176,5 @@ def _texts(members: Literals) -> list[str]:
     return [m for m in members.values if isinstance(m, str)]
 
 
-def _cased(found: list[object], is_lowered: bool) -> list[object]:
-    return [v.lower() for v in found if isinstance(v, str)] if is_lowered else found
+def _lower_texts(values: list[object], is_lowered: bool) -> list[object]:
+    return [v.lower() for v in values if isinstance(v, str)] if is_lowered else values

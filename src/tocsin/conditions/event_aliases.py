@@ -10,8 +10,8 @@ from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.logic import conjoined, disjoined
 
 
-def _both(*asked: tuple[str, str]) -> Node:
-    return conjoined(*(Has(field, (canonical(field, value),)) for field, value in asked))
+def _both(*facts: tuple[str, str]) -> Node:
+    return conjoined(*(Has(field, (canonical(field, value),)) for field, value in facts))
 
 
 ALIASES: dict[str, Node] = {
@@ -28,6 +28,6 @@ def with_meaning(leaf: Leaf) -> Node:
     """Return what a leaf of a condition asks for, without aliases of types of events."""
     if not isinstance(leaf, Has) or leaf.field != "eventType" or ALIASES.keys().isdisjoint(leaf.values):
         return leaf
-    own = tuple(value for value in leaf.values if value not in ALIASES)
-    meant = [ALIASES[value] for value in leaf.values if value in ALIASES]
-    return disjoined(*([Has(leaf.field, own)] if own else []), *meant)
+    plain_values = tuple(value for value in leaf.values if value not in ALIASES)
+    meanings = [ALIASES[value] for value in leaf.values if value in ALIASES]
+    return disjoined(*([Has(leaf.field, plain_values)] if plain_values else []), *meanings)

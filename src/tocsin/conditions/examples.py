@@ -48,8 +48,8 @@ def call_of(name: str) -> str:
     if name not in FUNCTIONS:
         return f"{name}('description')"
     words = FUNCTIONS[name].words
-    needed = [one.rstrip("+") for one in FUNCTIONS[name].parameters if not one.endswith("?")]
-    return f"{name}({', '.join(_OF_FIELD.get(words.get(one, ''), _ARGUMENTS.get(one, '')) for one in needed)})"
+    required = [one.rstrip("+") for one in FUNCTIONS[name].parameters if not one.endswith("?")]
+    return f"{name}({', '.join(_OF_FIELD.get(words.get(one, ''), _ARGUMENTS.get(one, '')) for one in required)})"
 
 
 def method_of(name: str) -> str:

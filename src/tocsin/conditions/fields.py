@@ -14,9 +14,9 @@ from functools import cached_property, lru_cache
 from itertools import chain
 
 from tocsin.conditions import documents
-from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR, derived_changes, reduced
+from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR, derived_changes, reduce_change
 from tocsin.conditions.nodes import Has, Kind, Node, Scalar
-from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes, unquoted
+from tocsin.conditions.paths import ancestor, prefixes, quote, suffixes, unquote
 from tocsin.logic import NEVER
 from tocsin.model.change import (
     LATE,
@@ -203,7 +203,7 @@ def canonical(name: str, value: Scalar) -> str:
 
 def _name_in(text: str) -> str:
     """Return the name that a text quotes, or the text itself: no name is empty."""
-    return unquoted(text) or text
+    return unquote(text) or text
 
 
 def has(name: str, values: tuple[Scalar, ...]) -> Node:
@@ -212,19 +212,19 @@ def has(name: str, values: tuple[Scalar, ...]) -> Node:
     A person, team or service may be named by its FQN, which is in quotes where the name holds a dot.
     """
     plain = (_name_in(value) if name in _PLAIN_NAMES and isinstance(value, str) else value for value in values)
-    wanted = tuple(sorted({canonical(name, value) for value in plain}))
-    return Has(name, wanted) if wanted else NEVER
+    canonical_values = tuple(sorted({canonical(name, value) for value in plain}))
+    return Has(name, canonical_values) if canonical_values else NEVER
 
 
 def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
     """Return the values that the field, closure or set ``name`` has in an event: none when it is missing."""
     if name in CHANGE_SETS:
-        found = (reduced(change, CHANGE_SETS[name]) for change in logged.derived.get(CHANGES) or ())
-        return tuple(dict.fromkeys(one for one in found if one is not None))
+        reduced_changes = (reduce_change(change, CHANGE_SETS[name]) for change in logged.derived.get(CHANGES) or ())
+        return tuple(dict.fromkeys(one for one in reduced_changes if one is not None))
     if name == CHANGED_TOGETHER:
         return together(str(path) for path in values_of(FIELD_CHANGED, logged) if path)
     if name in CLOSURES:
-        return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in _closed(name, str(one)))
+        return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in _closure_of(name, str(one)))
     if name == PLACE:
         return (float(logged.offset),)
     attribute = FIELDS[name].attribute
@@ -242,7 +242,7 @@ def together(changed: Iterable[str]) -> tuple[str, ...]:
     return (SEPARATOR.join(names),) if names else ()
 
 
-def _closed(name: str, value: str) -> tuple[str, ...]:
+def _closure_of(name: str, value: str) -> tuple[str, ...]:
     """Return the members of the closure ``name`` that ``value`` gives."""
     if name in DEPTHS:
         return ancestor(value, DEPTHS[name])
@@ -267,7 +267,7 @@ def derive(
     tag_names = list(dict.fromkeys(documents.tags(document) if is_thread else _tags(event, change)))
     domains = documents.references(document, "domains", "domain", full=True)
     asset_type = about_type(event) if is_thread else event.entity_type
-    test_status, pipeline_status, reported_at_ms = _reported(event, change)
+    test_status, pipeline_status, reported_at_ms = _report_of(event, change)
     return {
         "fieldsAdded": [c.name for c in change.fields_added],
         "fieldsUpdated": [c.name for c in change.fields_updated],
@@ -286,7 +286,7 @@ def derive(
         "unchangedFor": None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms),
         "testedEntityFqn": documents.tested_table(document) if event.entity_type == "testCase" else None,
         "threadType": kind(event) if is_thread else None,
-        "mentions": mentioned(event) if is_thread else [],
+        "mentions": new_mentions(event) if is_thread else [],
         **derived_changes(event),
     }
 
@@ -294,16 +294,16 @@ def derive(
 def _tags(event: ChangeEvent, change: ChangeDescription) -> Iterator[str]:
     """Yield the tags of the asset, or of what was refused; without a document, those the change says were given."""
     if event.event_type is EventType.POLICY_VIOLATION:
-        for given in change.fields_added:
-            if given.name == VIOLATION and isinstance(refused := documents.decoded(given.new_value), dict):
+        for field_change in change.fields_added:
+            if field_change.name == VIOLATION and isinstance(refused := documents.decode(field_change.new_value), dict):
                 yield from documents.texts(refused.get("tags") or ())
         return
     if event.entity is not None:
         yield from documents.tags(event.entity)
         return
-    for given in (*change.fields_added, *change.fields_updated):
-        if given.name == "tags" or given.name.endswith(".tags"):
-            yield from documents.tag_names(documents.decoded(given.new_value))
+    for field_change in (*change.fields_added, *change.fields_updated):
+        if field_change.name == "tags" or field_change.name.endswith(".tags"):
+            yield from documents.tag_names(documents.decode(field_change.new_value))
 
 
 def _closure(entity_type: str, change: ChangeDescription) -> list[str]:
@@ -319,17 +319,20 @@ def _closure(entity_type: str, change: ChangeDescription) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def _member_path(above: str, name: str) -> str:
-    return f"{above}.{quoted(name)}"
+    return f"{above}.{quote(name)}"
 
 
 def _member_names(moved: FieldChange) -> list[str]:
-    found = [documents.decoded(value) for value in (moved.old_value, moved.new_value) if value]
+    decoded_values = [documents.decode(value) for value in (moved.old_value, moved.new_value) if value]
     return [
-        name for value in found for one in documents.members(value) if isinstance(name := one.get("name"), str) and name
+        name
+        for value in decoded_values
+        for member in documents.members(value)
+        if isinstance(name := member.get("name"), str) and name
     ]
 
 
-def _reported(event: ChangeEvent, change: ChangeDescription) -> tuple[str | None, str | None, int | None]:
+def _report_of(event: ChangeEvent, change: ChangeDescription) -> tuple[str | None, str | None, int | None]:
     """Return the result of a test, the state of a run and their time; most events report nothing."""
     names = {one.name.partition(".")[0] for one in (*change.fields_updated, *change.fields_added)}
     if _REPORTS.isdisjoint(names) and event.event_type is not EventType.TEST_CASE_FAILURE:
@@ -363,14 +366,14 @@ def _reported_at_ms(event: ChangeEvent, change: ChangeDescription) -> int:
 
 
 def _new_values(change: ChangeDescription, *names: str) -> tuple[object, ...]:
-    given = (*change.fields_updated, *change.fields_added)
-    return tuple(documents.decoded(one.new_value) for name in names for one in given if one.name == name)
+    field_changes = (*change.fields_updated, *change.fields_added)
+    return tuple(documents.decode(one.new_value) for name in names for one in field_changes if one.name == name)
 
 
 def _status(values: tuple[object, ...], *keys: str) -> str | None:
     """Return the first status in ``values``: a text as it is, an object's by one of ``keys``."""
-    found = (value.get(key) if isinstance(value, dict) else value for value in values for key in keys)
-    return next(documents.texts(found), None)
+    statuses = (value.get(key) if isinstance(value, dict) else value for value in values for key in keys)
+    return next(documents.texts(statuses), None)
 
 
 _WORDS = frozenset({"message", "description", "suggestion"})
@@ -378,8 +381,8 @@ _WORDS = frozenset({"message", "description", "suggestion"})
 
 def kind(event: ChangeEvent) -> str | None:
     """Return what the thread is: a conversation, a task, an announcement."""
-    found = (event.entity or {}).get("type")
-    return found if isinstance(found, str) else None
+    thread_type = (event.entity or {}).get("type")
+    return thread_type if isinstance(thread_type, str) else None
 
 
 def about_type(event: ChangeEvent) -> str:
@@ -388,7 +391,7 @@ def about_type(event: ChangeEvent) -> str:
     return str(asset.get("type", "")) if isinstance(asset, dict) else ""
 
 
-def mentioned(event: ChangeEvent) -> list[str]:
+def new_mentions(event: ChangeEvent) -> list[str]:
     """Return the names of the people and teams that are mentioned for the first time, in their order."""
     new, old = _texts(event.change_description or ChangeDescription())
     if event.event_type is EventType.THREAD_CREATED:
@@ -401,9 +404,9 @@ def _texts(change: ChangeDescription) -> tuple[list[object], list[object]]:
     """Return the new texts of a change, and the previous ones."""
     new: list[object] = []
     old: list[object] = []
-    for one in (*change.fields_added, *change.fields_updated):
-        new += _words(one, one.new_value)
-        old += _words(one, one.old_value)
+    for field_change in (*change.fields_added, *change.fields_updated):
+        new += _words(field_change, field_change.new_value)
+        old += _words(field_change, field_change.old_value)
     return new, old
 
 

@@ -15,7 +15,7 @@ from math import prod
 from tocsin.conditions.changes import ANY_PART, CATEGORY, SEPARATOR, VALUE, plain, set_of, values_named
 from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, together
 from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathRoot, PathValue, Present
-from tocsin.conditions.paths import quoted
+from tocsin.conditions.paths import quote
 from tocsin.conditions.streaks import (
     check_verdict,
     count_of,
@@ -23,7 +23,7 @@ from tocsin.conditions.streaks import (
     first_failure,
     in_a_row,
     no_success_for,
-    resolved,
+    resolution,
     transition,
 )
 from tocsin.errors import InvalidCondition
@@ -82,7 +82,7 @@ def _of_type(entity_type: str, field: str) -> Callable[[Texts], Node]:
 
 
 def _column_change(columns: Texts) -> Node:
-    return has("fieldChanged", tuple(f"columns.{quoted(column)}" for column in columns))
+    return has("fieldChanged", tuple(f"columns.{quote(column)}" for column in columns))
 
 
 def _only_fields(names: Texts) -> Node:
@@ -111,21 +111,21 @@ def _conversation_user(names: Texts) -> Node:
 
 
 def _older_than(durations: Texts) -> Node:
-    found = Literals(Kind.NUMBER, tuple(sorted({float(duration_ms(one)) for one in durations})))
-    return Compare(Operator.GE, FieldValue("unchangedFor"), found)
+    literals = Literals(Kind.NUMBER, tuple(sorted({float(duration_ms(one)) for one in durations})))
+    return Compare(Operator.GE, FieldValue("unchangedFor"), literals)
 
 
-def _change(*given: Texts) -> Node:
+def _change(*texts_per_part: Texts) -> Node:
     """Return the condition that one change has all of these properties; ``*`` matches anything."""
-    asked = {at: texts for at, texts in enumerate(given) if ANY_PART not in texts}
-    if VALUE in asked:
-        asked[VALUE] = values_named(asked.get(CATEGORY, ()), asked[VALUE])
-    if not asked:
+    texts_by_part = {at: texts for at, texts in enumerate(texts_per_part) if ANY_PART not in texts}
+    if VALUE in texts_by_part:
+        texts_by_part[VALUE] = values_named(texts_by_part.get(CATEGORY, ()), texts_by_part[VALUE])
+    if not texts_by_part:
         return Present(FieldValue("changeCategory"))
-    if prod(map(len, asked.values())) > _MOST_TOGETHER:
+    if prod(map(len, texts_by_part.values())) > _MOST_TOGETHER:
         raise InvalidCondition(f"matchAnyChange combines more than {_MOST_TOGETHER} changes; use fewer")
-    together = product(*(map(plain, texts) for texts in asked.values()))
-    return has(set_of(asked), tuple(SEPARATOR.join(parts) for parts in together))
+    together = product(*(map(plain, texts) for texts in texts_by_part.values()))
+    return has(set_of(texts_by_part), tuple(SEPARATOR.join(parts) for parts in together))
 
 
 def _lies_in(entity_type: str, names_field: str) -> Callable[[Texts], Node]:
@@ -216,7 +216,7 @@ FUNCTIONS: dict[str, Function] = {
         checks={"statuses": check_verdict, TIMES: count_of},
     ),
     "firstFailure": Function((), first_failure, "the first failure since the last success, or ever"),
-    "resolved": Function((), resolved, "a success after failures"),
+    "resolved": Function((), resolution, "a success after failures"),
     "noSuccessFor": Function(
         ("durations",),
         no_success_for,

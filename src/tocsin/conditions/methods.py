@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tocsin.conditions.compare import comparison
-from tocsin.conditions.errors import refused
+from tocsin.conditions.errors import refusal
 from tocsin.conditions.evaluate import passes
 from tocsin.conditions.fields import kind_of
 from tocsin.conditions.nodes import (
@@ -25,8 +25,8 @@ from tocsin.conditions.nodes import (
     Test,
     TextTest,
 )
-from tocsin.conditions.operands import Operand, folded
-from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translated
+from tocsin.conditions.operands import Operand, fold_case
+from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translate
 from tocsin.logic import NEVER, Constant, negated
 
 TEXTUAL = frozenset({Kind.TEXT, Kind.STATUS, Kind.TEXTS, Kind.ANY})
@@ -41,77 +41,77 @@ class MethodRow:
     meaning: str
 
 
-def text_test(test: Test, of: Operand, given: Operand) -> Node:
-    """Return "some text of ``of`` passes ``test`` with ``given``".
+def text_test(test: Test, operand: Operand, argument: Operand) -> Node:
+    """Return "some text of ``operand`` passes ``test`` with ``argument``".
 
     Raises
     ------
     InvalidCondition : an operand is no text, or the regular expression could take too long
     """
-    if of.kind not in TEXTUAL:
-        raise refused(f"{test} works on text, but this is a {of.kind}", of.at)
-    if not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:
-        raise refused(f"{test} needs text", given.at, expected=("text in quotes",))
-    if of.is_status and test is not Test.MATCHES:
-        of, given = folded(of), folded(given)
-    assert isinstance(given.value, Literals)  # noqa: S101  # folding keeps a literal a literal
-    texts = tuple(sorted(str(text) for text in given.value.values))
+    if operand.kind not in TEXTUAL:
+        raise refusal(f"{test} works on text, but this is a {operand.kind}", operand.at)
+    if not isinstance(argument.value, Literals) or argument.kind is not Kind.TEXT:
+        raise refusal(f"{test} needs text", argument.at, expected=("text in quotes",))
+    if operand.is_status and test is not Test.MATCHES:
+        operand, argument = fold_case(operand), fold_case(argument)
+    assert isinstance(argument.value, Literals)  # noqa: S101  # folding keeps a literal a literal
+    texts = tuple(sorted(str(text) for text in argument.value.values))
     if test is Test.MATCHES:
-        texts = tuple(_pattern(text, given) for text in texts)
-    if isinstance(of.value, Literals):
-        return Constant(any(passes(test, str(value), text) for value in of.value.values for text in texts))
-    asked = TextTest(test, of.value, texts)
-    if steps_on_values(asked) > MAX_STEPS:
-        raise refused(
+        texts = tuple(_pattern(text, argument) for text in texts)
+    if isinstance(operand.value, Literals):
+        return Constant(any(passes(test, str(value), text) for value in operand.value.values for text in texts))
+    leaf = TextTest(test, operand.value, texts)
+    if steps_on_values(leaf) > MAX_STEPS:
+        raise refusal(
             f"regular expression rejected: it could take more than {MAX_STEPS:,} steps; use fewer repetitions"
             " that match the same characters",
-            given.at,
+            argument.at,
         )
-    return of.guarded(asked if texts else NEVER)
+    return operand.guarded(leaf if texts else NEVER)
 
 
-def steps_on_values(asked: TextTest) -> int:
-    """Return the number of steps that the patterns of ``asked`` count for; 0 without a pattern."""
-    if asked.test is not Test.MATCHES:
+def steps_on_values(leaf: TextTest) -> int:
+    """Return the number of steps that the patterns of ``leaf`` count for; 0 without a pattern."""
+    if leaf.test is not Test.MATCHES:
         return 0
-    of = asked.value.of if isinstance(asked.value, Lowered) else asked.value
-    is_one = isinstance(of, FieldValue) and kind_of(of.name) is not Kind.TEXTS
-    return sum(map(steps_of, asked.texts)) * (1 if is_one else MANY_VALUES)
+    value = leaf.value.of if isinstance(leaf.value, Lowered) else leaf.value
+    is_one = isinstance(value, FieldValue) and kind_of(value.name) is not Kind.TEXTS
+    return sum(map(steps_of, leaf.texts)) * (1 if is_one else MANY_VALUES)
 
 
-def _pattern(text: str, given: Operand) -> str:
+def _pattern(text: str, argument: Operand) -> str:
     try:
-        return translated(text)
+        return translate(text)
     except PatternError as error:
-        raise refused(f"regular expression rejected: {error}", given.at) from error
+        raise refusal(f"regular expression rejected: {error}", argument.at) from error
 
 
-def _contains(of: Operand, given: Operand) -> Node:
-    if of.kind in (Kind.TEXT, Kind.STATUS):
-        return text_test(Test.INCLUDES, of, given)
-    if of.kind is not Kind.ANY:
-        return comparison(Operator.EQ, of, given)
-    if of.is_status:
-        of, given = folded(of), folded(given)
-    if not isinstance(given.value, Literals):
-        raise refused("contains needs a literal", given.at, expected=("text in quotes", "a number"))
-    return of.guarded(Contains(of.value, given.value) if given.value.values else NEVER)
+def _contains(operand: Operand, argument: Operand) -> Node:
+    if operand.kind in (Kind.TEXT, Kind.STATUS):
+        return text_test(Test.INCLUDES, operand, argument)
+    if operand.kind is not Kind.ANY:
+        return comparison(Operator.EQ, operand, argument)
+    if operand.is_status:
+        operand, argument = fold_case(operand), fold_case(argument)
+    if not isinstance(argument.value, Literals):
+        raise refusal("contains needs a literal", argument.at, expected=("text in quotes", "a number"))
+    return operand.guarded(Contains(operand.value, argument.value) if argument.value.values else NEVER)
 
 
-def _size(of: Operand) -> Operand:
-    if of.kind not in (Kind.TEXTS, Kind.ANY):
-        raise refused("size() works on sets and lists", of.at)
-    return replace(of, value=Size(of.value), kind=Kind.NUMBER, is_status=False)
+def _size(operand: Operand) -> Operand:
+    if operand.kind not in (Kind.TEXTS, Kind.ANY):
+        raise refusal("size() works on sets and lists", operand.at)
+    return replace(operand, value=Size(operand.value), kind=Kind.NUMBER, is_status=False)
 
 
-def _is_empty(of: Operand) -> Node:
-    return negated(of.guarded(Filled(of.value)))
+def _is_empty(operand: Operand) -> Node:
+    return negated(operand.guarded(Filled(operand.value)))
 
 
-def _to_lower_case(of: Operand) -> Operand:
-    if of.kind not in TEXTUAL:
-        raise refused("toLowerCase() works on text", of.at)
-    return of if isinstance(of.value, Lowered) else replace(of, value=Lowered(of.value))
+def _to_lower_case(operand: Operand) -> Operand:
+    if operand.kind not in TEXTUAL:
+        raise refusal("toLowerCase() works on text", operand.at)
+    return operand if isinstance(operand.value, Lowered) else replace(operand, value=Lowered(operand.value))
 
 
 METHODS: dict[str, MethodRow] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tocsin.conditions.errors import refused
+from tocsin.conditions.errors import refusal
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.nodes import Kind
@@ -20,7 +20,7 @@ from tocsin.model.phrases import nearest
 _ENTITIES = ("entity", *ENTITY_TYPES)
 
 
-def quoted(written: Written) -> str | None:
+def text_in_quotes(written: Written) -> str | None:
     """Return a name, or names joined by dots, as the text that it would be in quotes; None for all else."""
     bare = text_of(written) if isinstance(written, Name | PathStep) else "["
     return None if "[" in bare else literal_text(bare)
@@ -28,13 +28,13 @@ def quoted(written: Written) -> str | None:
 
 def not_quoted(says: str, written: Written) -> InvalidCondition:
     """Return the error for an operand where only a text is allowed; ``says`` is the problem, this adds the remedy."""
-    text = quoted(written)
+    text = text_in_quotes(written)
     if text is None:
-        return refused(says, start_of(written), expected=("a list of texts such as {'a','b'}",))
-    return _meant(f"{says}; put text in quotes: {text}", start_of(written), text)
+        return refusal(says, start_of(written), expected=("a list of texts such as {'a','b'}",))
+    return _error_with_suggestion(f"{says}; put text in quotes: {text}", start_of(written), text)
 
 
-def check_quoted(written: Written, other: Written, words: Collection[str] = ()) -> None:
+def check_quoted(written: Written, opposite: Written, words: Collection[str] = ()) -> None:
     """Reject an unknown name that is compared with a field of texts: ``tier == Tier.Tier1``.
 
     ``words`` are the field's possible values, where it has a closed set of them.
@@ -43,21 +43,21 @@ def check_quoted(written: Written, other: Written, words: Collection[str] = ()) 
     ------
     InvalidCondition : it names nothing; the message has the text in quotes, and the field that may be meant
     """
-    text, root = quoted(written), _root(written)
-    if text is None or root is None or not _holds_texts(other):
+    text, root = text_in_quotes(written), _root(written)
+    if text is None or root is None or not _holds_texts(opposite):
         return
     if _is_known(root.name) and text[1:-1] not in words:
         return
     says = f"unknown field {root.name!r}"
     near = None if nearest(text[1:-1], words) else _field_meant(written, root.name)
     if near is None:
-        raise _meant(f"{says}; put text in quotes: {text}", root.at, text)
-    raise _meant(f"{says}; did you mean {near}, or the text {text}?", root.at, near)
+        raise _error_with_suggestion(f"{says}; put text in quotes: {text}", root.at, text)
+    raise _error_with_suggestion(f"{says}; did you mean {near}, or the text {text}?", root.at, near)
 
 
-def _meant(message: str, at: Position, suggestion: str) -> InvalidCondition:
+def _error_with_suggestion(message: str, at: Position, suggestion: str) -> InvalidCondition:
     """Return the error of a message that has the suggestion in its own words."""
-    error = refused(message, at, expected=("text in quotes",))
+    error = refusal(message, at, expected=("text in quotes",))
     error.suggestion = suggestion
     return error
 

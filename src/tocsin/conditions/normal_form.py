@@ -71,7 +71,7 @@ def _form(node: Node, *, holds: bool) -> Disjunction:
             return join([_form(operand, holds=holds) for operand in operands])
         case leaf:
             terms = _terms(leaf)  # type: ignore[arg-type]  # what is none of the above is a leaf
-            return _bounded(frozenset({Conjunction(frozenset({terms})) if holds else Conjunction(forbidden=terms)}))
+            return _check_size(frozenset({Conjunction(frozenset({terms})) if holds else Conjunction(forbidden=terms)}))
 
 
 def _terms(leaf: Leaf) -> Group:
@@ -85,7 +85,7 @@ def _all(parts: list[Disjunction]) -> Disjunction:
     joined = ALWAYS
     for part in parts:
         pairs = (_both(a, b) for a, b in product(joined, part))
-        joined = _bounded(frozenset(pair for pair in pairs if pair is not None))
+        joined = _check_size(frozenset(pair for pair in pairs if pair is not None))
     return joined
 
 
@@ -103,12 +103,12 @@ def _some(parts: list[Disjunction]) -> Disjunction:
         return ALWAYS
     lone = {c for c in conjunctions if len(c.groups) == 1 and not c.forbidden}
     if len(lone) < 2:
-        return _bounded(conjunctions)
+        return _check_size(conjunctions)
     merged: Group = frozenset().union(*(group for c in lone for group in c.groups))
-    return _bounded((conjunctions - lone) | {Conjunction(groups=frozenset({merged}))})
+    return _check_size((conjunctions - lone) | {Conjunction(groups=frozenset({merged}))})
 
 
-def _bounded(disjunction: Disjunction) -> Disjunction:
+def _check_size(disjunction: Disjunction) -> Disjunction:
     if sum(conjunction.size() for conjunction in disjunction) > MAX_TERMS:
         raise _TooManyTerms
     return disjunction

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tocsin.conditions.errors import refused, unknown
+from tocsin.conditions.errors import refusal, unknown
 from tocsin.conditions.examples import call_of
 from tocsin.conditions.fields import FIELDS, NESTED_STATUSES, has
 from tocsin.conditions.functions import FUNCTIONS
@@ -96,12 +96,12 @@ def listing(written: LiteralList) -> Operand:
     values = tuple(word.value for word in written.words if word.value is not None)
     kinds = {_kind(value) for value in values} or {Kind.TEXT}
     if len(values) < len(written.words) or len(kinds) > 1:
-        raise refused("a list contains only texts, only numbers or only booleans, and no null", written.at)
+        raise refusal("a list contains only texts, only numbers or only booleans, and no null", written.at)
     kind = kinds.pop()
     return Operand(Literals(kind, values), kind, written.at)
 
 
-def named(written: Name) -> Operand:
+def operand_named(written: Name) -> Operand:
     """Return the operand of a bare name: a field, or the entity under one of its names.
 
     Raises
@@ -116,31 +116,31 @@ def named(written: Name) -> Operand:
         guard = None if name == "entity" else name
         return Operand(PathValue(PathRoot.ENTITY, ()), Kind.ANY, written.at, guard)
     if name in FUNCTIONS:
-        raise refused(f"{name!r} is a function; write {call_of(name)}", written.at, expected=("(",))
+        raise refusal(f"{name!r} is a function; write {call_of(name)}", written.at, expected=("(",))
     if name in _CALLED_OTHERWISE:
-        raise refused(f"unknown field {name!r}", written.at, expected=_NAMES, suggestion=_CALLED_OTHERWISE[name])
+        raise refusal(f"unknown field {name!r}", written.at, expected=_NAMES, suggestion=_CALLED_OTHERWISE[name])
     raise unknown("field", name, written.at, _NAMES)
 
 
-def step(of: Operand, written: PathStep) -> Operand:
-    """Return the operand of one step into ``of``.
+def step(operand: Operand, written: PathStep) -> Operand:
+    """Return the operand of one step into ``operand``.
 
     Raises
     ------
     InvalidCondition : the operand has no parts, or the key is empty or unsafe
     """
-    if not isinstance(of.value, PathValue):
-        raise refused("only the entity and old and new values have parts", written.at)
+    if not isinstance(operand.value, PathValue):
+        raise refusal("only the entity and old and new values have parts", written.at)
     key = written.key
     if isinstance(key, str) and (not key or _UNWRITABLE & set(key)):
-        raise refused("a key in a path cannot be empty or contain quotes or a question mark", written.at)
-    if of.value.root is PathRoot.ENTITY and not of.value.steps:
-        _check_first_key(of.guard, key, written.at)
-    value = replace(of.value, steps=(*of.value.steps, key))
-    return replace(of, value=value, at=of.at, is_status=key in NESTED_STATUSES)
+        raise refusal("a key in a path cannot be empty or contain quotes or a question mark", written.at)
+    if operand.value.root is PathRoot.ENTITY and not operand.value.steps:
+        _check_first_key(operand.guard, key, written.at)
+    value = replace(operand.value, steps=(*operand.value.steps, key))
+    return replace(operand, value=value, at=operand.at, is_status=key in NESTED_STATUSES)
 
 
-def settled(operand: Operand) -> Operand:
+def settle(operand: Operand) -> Operand:
     """Return ``operand`` with its path complete: an aliased key becomes its field, a status becomes lower case.
 
     A type by itself (``tag == 'x'``) is no value; only its keys are (``tag.name == 'x'``), or its presence.
@@ -162,12 +162,12 @@ def settled(operand: Operand) -> Operand:
 def _no_value(entity_type: str, at: Position) -> InvalidCondition:
     """Return the error for a type name where a value is needed."""
     if entity_type == PERSON:
-        return refused(_OF_USERS, at, expected=(".",))
+        return refusal(_OF_USERS, at, expected=(".",))
     message = f"{entity_type!r} is an entity type, not a field; use its fields, such as {entity_type}.name"
-    return refused(message, at, expected=("a field", "."), suggestion=nearest(entity_type, FIELDS))
+    return refusal(message, at, expected=("a field", "."), suggestion=nearest(entity_type, FIELDS))
 
 
-def folded(operand: Operand) -> Operand:
+def fold_case(operand: Operand) -> Operand:
     """Return ``operand`` for a comparison without case."""
     value = operand.value
     if isinstance(value, Literals):
@@ -177,9 +177,9 @@ def folded(operand: Operand) -> Operand:
 
 
 def _check_first_key(guard: str | None, key: str | int, at: Position) -> None:
-    known = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
-    if key not in known and key not in ALIASES:
-        raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, known | set(ALIASES))
+    valid_keys = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
+    if key not in valid_keys and key not in ALIASES:
+        raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, valid_keys | set(ALIASES))
 
 
 def _kind(value: Scalar) -> Kind:

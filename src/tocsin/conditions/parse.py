@@ -14,7 +14,7 @@ from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken, v_a
 from lark.exceptions import UnexpectedCharacters, VisitError
 
 from tocsin.conditions import syntax
-from tocsin.conditions.errors import refused
+from tocsin.conditions.errors import refusal
 from tocsin.conditions.syntax import Position, Written
 from tocsin.errors import InvalidCondition
 
@@ -66,11 +66,11 @@ def parse(text: str) -> Written:
         above = text[: unstorable.start()].split("\n")
         place = Position(len(above), len(above[-1]) + 1)
         name = f"U+{ord(unstorable[0]):04X}"
-        raise refused(f"text cannot contain the character {name}", place, expected=("another character",))
+        raise refusal(f"text cannot contain the character {name}", place, expected=("another character",))
     try:
         tree: Written = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns our own nodes
     except UnexpectedInput as error:
-        raise _refused(error, text) from None
+        raise _refusal(error, text) from None
     except VisitError as error:
         raise error.orig_exc from None
     if syntax.depth(tree) > MAX_DEPTH:
@@ -101,15 +101,15 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _UNCLOSED = "the text has no closing quote"
 
 
-def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
+def _refusal(error: UnexpectedInput, text: str) -> InvalidCondition:
     """Return the message of ``error`` for the author of the condition."""
-    line, column, found = _found(error, text)
-    expected = ("a closing quote",) if found == _UNCLOSED else _expected(error)
-    for sign, meant in _MEANT.items():
-        if found == f"unexpected {sign!r}":
-            return refused(found, Position(line, column), expected=(meant,), suggestion=meant)
-    said = _clearer_error(error, text, expected) or (f"; expected {', '.join(expected)}" if expected else "")
-    return refused(f"{found}{said}", Position(line, column), expected=expected)
+    line, column, problem = _find_error(error, text)
+    expected = ("a closing quote",) if problem == _UNCLOSED else _expected_tokens(error)
+    for sign, correct_sign in _MEANT.items():
+        if problem == f"unexpected {sign!r}":
+            return refusal(problem, Position(line, column), expected=(correct_sign,), suggestion=correct_sign)
+    explanation = _clearer_error(error, text, expected) or (f"; expected {', '.join(expected)}" if expected else "")
+    return refusal(f"{problem}{explanation}", Position(line, column), expected=expected)
 
 
 def _clearer_error(error: UnexpectedInput, text: str, expected: tuple[str, ...]) -> str | None:
@@ -125,17 +125,17 @@ def _clearer_error(error: UnexpectedInput, text: str, expected: tuple[str, ...])
     return None
 
 
-def _found(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
+def _find_error(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         lines = text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1, "unexpected end of the condition"
     if isinstance(error, UnexpectedCharacters) and text[error.pos_in_stream or 0] in "'\"":
         return error.line, error.column, _UNCLOSED
-    what = error.token if isinstance(error, UnexpectedToken) else text[error.pos_in_stream or 0]
-    return error.line, error.column, f"unexpected {str(what)!r}"
+    token = error.token if isinstance(error, UnexpectedToken) else text[error.pos_in_stream or 0]
+    return error.line, error.column, f"unexpected {str(token)!r}"
 
 
-def _expected(error: UnexpectedInput) -> tuple[str, ...]:
+def _expected_tokens(error: UnexpectedInput) -> tuple[str, ...]:
     """Return the expected tokens in the words of the language; all comparison operators as one."""
     if isinstance(error, UnexpectedToken):
         parser = error.interactive_parser
@@ -167,21 +167,21 @@ class _Builder(Transformer[Token, Written]):
     def negated(self, token: Token, operand: Written) -> Written:
         return syntax.Negation(operand, place_of(token))
 
-    def step(self, of: Written, name: Token) -> Written:
-        return syntax.PathStep(of, str(name), place_of(name))
+    def step(self, target: Written, name: Token) -> Written:
+        return syntax.PathStep(target, str(name), place_of(name))
 
-    def index_step(self, of: Written, key: Token) -> Written:
+    def index_step(self, target: Written, key: Token) -> Written:
         if key.type == "TEXT":
-            return syntax.PathStep(of, _unquoted(key), place_of(key))
+            return syntax.PathStep(target, _text_of(key), place_of(key))
         if not key.isdigit() or int(key) > MAX_INDEX:
-            raise refused(f"an index must be an integer from 0 to {MAX_INDEX}", place_of(key), expected=("an integer",))
-        return syntax.PathStep(of, int(key), place_of(key))
+            raise refusal(f"an index must be an integer from 0 to {MAX_INDEX}", place_of(key), expected=("an integer",))
+        return syntax.PathStep(target, int(key), place_of(key))
 
     def index(self, key: Token) -> Token:
         return key
 
-    def method(self, of: Written, name: Token, arguments: tuple[Written, ...]) -> Written:
-        return syntax.Method(of, str(name), arguments, place_of(name))
+    def method(self, target: Written, name: Token, arguments: tuple[Written, ...]) -> Written:
+        return syntax.Method(target, str(name), arguments, place_of(name))
 
     def name(self, name: Token) -> Written:
         return syntax.Name(str(name), place_of(name))
@@ -189,25 +189,25 @@ class _Builder(Transformer[Token, Written]):
     def call(self, name: Token, arguments: tuple[Written, ...]) -> Written:
         return syntax.Call(str(name), arguments, place_of(name))
 
-    def arguments(self, *given: Written) -> tuple[Written, ...]:
-        return given
+    def arguments(self, *written_arguments: Written) -> tuple[Written, ...]:
+        return written_arguments
 
     def listing(self, bracket: Token, *words: syntax.Word) -> Written:
         return syntax.LiteralList(words, place_of(bracket))
 
     def text(self, token: Token) -> Written:
-        return syntax.Word(_unquoted(token), place_of(token))
+        return syntax.Word(_text_of(token), place_of(token))
 
     def number(self, token: Token) -> Written:
         if not isfinite(float(token)):
-            raise refused("the number is too large", place_of(token))
+            raise refusal("the number is too large", place_of(token))
         return syntax.Word(float(token), place_of(token))
 
     def constant(self, token: Token) -> Written:
         return syntax.Word(_CONSTANTS[token], place_of(token))
 
 
-def _unquoted(token: Token) -> str:
+def _text_of(token: Token) -> str:
     """Return the text between the quotes; a doubled quote means one, a backslash itself."""
     quote = token[0]
     return str(token[1:-1]).replace(quote * 2, quote)

@@ -39,7 +39,7 @@ def ancestor(name: str, depth: int) -> tuple[str, ...]:
     Nothing for a name that is not so deep.
     """
     cut = parts(name)[:depth]
-    return tuple(dict.fromkeys((unquoted(cut[-1]), ".".join(cut)))) if len(cut) == depth else ()
+    return tuple(dict.fromkeys((unquote(cut[-1]), ".".join(cut)))) if len(cut) == depth else ()
 
 
 def stem(text: str) -> str:
@@ -51,14 +51,14 @@ def stem(text: str) -> str:
     return place if all(place.split(".")) and '"' not in place else ""
 
 
-def unquoted(part: str) -> str:
+def unquote(part: str) -> str:
     """Return one part without its quotes."""
     if len(part) > 1 and part[0] == part[-1] == '"':
         return part[1:-1].replace('""', '"')
     return part
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """Return a plain name as a part: in quotes when it holds a dot or a quote."""
     if "." in name or '"' in name:
         return '"' + name.replace('"', '""') + '"'

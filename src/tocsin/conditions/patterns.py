@@ -29,7 +29,7 @@ from tocsin.conditions.backtracking import (
     complement,
     fixed_width,
     most_steps,
-    united,
+    union_of,
 )
 
 MAX_PATTERN = 256
@@ -88,7 +88,7 @@ class _Piece:
 
 
 @lru_cache(maxsize=4_096)
-def translated(pattern: str) -> str:
+def translate(pattern: str) -> str:
     """Return ``pattern`` so that both engines read it alike; match it against the whole value, dot meaning anything.
 
     Raises
@@ -115,7 +115,7 @@ def translated(pattern: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def steps_of(pattern: str) -> int:
-    """Return how many steps ``pattern``, as ``translated`` wrote it, takes Java's engine at most on one text.
+    """Return how many steps ``pattern``, as ``translate`` wrote it, takes Java's engine at most on one text.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def tree_of(pattern: str) -> Pattern:
 
 
 def backtracking(pattern: str) -> str:
-    """Return ``pattern``, as ``translated`` wrote it, for an engine that backtracks, such as Java's.
+    """Return ``pattern``, as ``translate`` wrote it, for an engine that backtracks, such as Java's.
 
     Of a part of fixed width between two ``.*`` the first match is as good as any later one; an atomic group
     prevents backtracking into it, so that ``.*a.*b.*c.*`` costs no more than reading the text.
@@ -142,7 +142,7 @@ def backtracking(pattern: str) -> str:
 
 
 def is_match(pattern: str, value: str) -> bool:
-    """Return whether ``value`` as a whole matches ``pattern``, as ``translated`` wrote it; in linear time."""
+    """Return whether ``value`` as a whole matches ``pattern``, as ``translate`` wrote it; in linear time."""
     if len(value) > MAX_VALUE:
         return False
     return _linear(pattern).fullmatch(value.encode(errors="replace")) is not None
@@ -160,12 +160,12 @@ def _linear(pattern: str) -> re2._Regexp[bytes]:
 
 
 def literal_prefix(pattern: str) -> str:
-    """Return what every text that matches ``pattern``, as ``translated`` wrote it, begins with."""
+    """Return what every text that matches ``pattern``, as ``translate`` wrote it, begins with."""
     return _Reader(pattern, _Dialect.SHARED).alternatives(depth=0).prefix
 
 
 def literal_inside(pattern: str) -> str:
-    """Return a literal that every text holds that matches ``pattern``, as ``translated`` wrote it; empty if unknown.
+    """Return a literal that every text holds that matches ``pattern``, as ``translate`` wrote it; empty if unknown.
 
     It is the longest one of those with two signs or more that do more than repeat ``literal_prefix``.
     """
@@ -198,19 +198,22 @@ class _Reader:
     def _sequence(self, depth: int) -> _Piece:
         pieces: list[_Piece] = []
         while not self.at_end() and self._peek() not in "|)":
-            pieces.append(self._repeated(depth))
-        text, node = _joined(_settled(pieces) if self._dialect is _Dialect.JAVA else pieces)
+            pieces.append(self._repeat(depth))
+        text, node = _join(_settle(pieces) if self._dialect is _Dialect.JAVA else pieces)
         prefix, inside = _literals(pieces)
         return _Piece(text, node, prefix, all(piece.is_literal for piece in pieces), inside)
 
-    def _repeated(self, depth: int) -> _Piece:
+    def _repeat(self, depth: int) -> _Piece:
         atom = self._atom(depth)
-        quantifier, least, most = self._quantifier()
+        quantifier, least, maximum = self._quantifier()
         if not quantifier:
             return atom
         prefix, inside = (atom.prefix, atom.inside) if least else ("", "")
         return _Piece(
-            atom.text + quantifier, Repeat(atom.node, least, most, quantifier[1:].endswith("?")), prefix, inside=inside
+            atom.text + quantifier,
+            Repeat(atom.node, least, maximum, quantifier[1:].endswith("?")),
+            prefix,
+            inside=inside,
         )
 
     def _quantifier(self) -> tuple[str, int, int | None]:
@@ -219,26 +222,26 @@ class _Reader:
         if sign not in ("*", "+", "?", "{"):
             return "", 1, 1
         if sign == "{":
-            text, least, most = self._counted()
+            text, least, maximum = self._count()
         else:
             self._next += 1
-            least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
+            least, maximum = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
             text = sign
         if self._take("?"):
             text += "?"
         if self._peek() in ("*", "+", "?", "{"):
             raise PatternError("two quantifiers in a row")
-        return text, least, most
+        return text, least, maximum
 
-    def _counted(self) -> tuple[str, int, int | None]:
+    def _count(self) -> tuple[str, int, int | None]:
         end = self._pattern.find("}", self._next)
         inside = self._pattern[self._next + 1 : end] if end > 0 else ""
-        least, comma, most = inside.partition(",")
-        if not least.isascii() or not least.isdigit() or (most and not (most.isascii() and most.isdigit())):
+        least, comma, maximum = inside.partition(",")
+        if not least.isascii() or not least.isdigit() or (maximum and not (maximum.isascii() and maximum.isdigit())):
             raise PatternError(
                 "invalid count after '{'; counts look like {2} or {2,5}; write \\{ for the character itself"
             )
-        low, high = int(least), int(most or least) if most or not comma else None
+        low, high = int(least), int(maximum or least) if maximum or not comma else None
         if max(low, high or 0) > MAX_COUNT or (high is not None and high < low):
             raise PatternError(f"counts must be ascending and at most {MAX_COUNT}")
         self._next = end + 1
@@ -297,7 +300,7 @@ class _Reader:
             sets.append(ranges)
         if not self._take("]") or not texts:
             raise PatternError("'[' is not closed, or is empty")
-        ranges = united(*sets)
+        ranges = union_of(*sets)
         text = f"[{'^' if is_negated else ''}{''.join(texts)}]"
         return _Piece(text, Characters(complement(ranges) if is_negated else ranges))
 
@@ -349,7 +352,7 @@ class _Reader:
         return True
 
 
-def _joined(pieces: Sequence[_Piece]) -> tuple[str, Pattern]:
+def _join(pieces: Sequence[_Piece]) -> tuple[str, Pattern]:
     nodes = tuple(piece.node for piece in pieces)
     return "".join(piece.text for piece in pieces), nodes[0] if len(nodes) == 1 else Chain(nodes)
 
@@ -367,19 +370,19 @@ def _literals(pieces: Sequence[_Piece]) -> tuple[str, str]:
     return prefix, inside if len(inside) > 1 else max(prefix, inside, key=len)
 
 
-def _settled(pieces: Sequence[_Piece]) -> list[_Piece]:
+def _settle(pieces: Sequence[_Piece]) -> list[_Piece]:
     """Return ``pieces`` with the parts between two open repeats of ``.``, if of fixed width, made atomic."""
     settled: list[_Piece] = []
-    done = 0
+    next_index = 0
     dots = [(at, node) for at, piece in enumerate(pieces) if (node := _open_dot(piece))]
     for (begin, dot), (end, _) in itertools.pairwise(dots):
-        text, between = _joined(pieces[begin + 1 : end])
+        text, between = _join(pieces[begin + 1 : end])
         if fixed_width(between) is None:
             continue
         atomic = Atomic(Chain((replace(dot, is_lazy=True), between)))
-        settled += [*pieces[done:begin], _Piece(f"(?>{pieces[begin].text.removesuffix('?')}?{text})", atomic)]
-        done = end
-    return [*settled, *pieces[done:]]
+        settled += [*pieces[next_index:begin], _Piece(f"(?>{pieces[begin].text.removesuffix('?')}?{text})", atomic)]
+        next_index = end
+    return [*settled, *pieces[next_index:]]
 
 
 def _open_dot(piece: _Piece) -> Repeat | None:

@@ -18,7 +18,7 @@ from tocsin.conditions.nodes import (
     PathRoot,
     PathValue,
 )
-from tocsin.conditions.streaks import fields_of, is_of_report, resolved, values_in
+from tocsin.conditions.streaks import fields_of, is_of_report, resolution, values_in
 from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjoined, disjoined, leaves, negated
 
@@ -36,33 +36,33 @@ def with_recovery(node: Node) -> Node:
     ------
     InvalidInput : it asks for no report of a status, or for a time without success, which no report ends
     """
-    asked = [leaf for leaf in leaves(node) if _is_about_report(leaf)]
-    if not asked:
+    report_leaves = [leaf for leaf in leaves(node) if _is_about_report(leaf)]
+    if not report_leaves:
         raise InvalidInput(
             "needs a condition on the status of tests or runs, such as firstFailure()", field=SEND_RESOLVED
         )
-    if any(fields_of(leaf) & set(_TIMES) for leaf in asked):
+    if any(fields_of(leaf) & set(_TIMES) for leaf in report_leaves):
         raise InvalidInput("cannot be combined with noSuccessFor: what was late is not a failure", field=SEND_RESOLVED)
-    return disjoined(node, conjoined(resolved(), _relaxed(node, holds=True)))
+    return disjoined(node, conjoined(resolution(), _relax(node, holds=True)))
 
 
-def _relaxed(node: Node, *, holds: bool) -> Node:
+def _relax(node: Node, *, holds: bool) -> Node:
     """Return a node, or its negation if not ``holds``, without what it says of the report."""
     match node:
         case Constant():
             return node if holds else negated(node)
         case Not(operand=operand):
-            return _relaxed(operand, holds=not holds)
+            return _relax(operand, holds=not holds)
         case And(operands=operands) | Or(operands=operands):
-            parts = [_relaxed(one, holds=holds) for one in operands]
+            parts = [_relax(one, holds=holds) for one in operands]
             return conjoined(*parts) if isinstance(node, And) is holds else disjoined(*parts)
         case leaf if _is_about_report(leaf):  # type: ignore[arg-type]  # whatever is none of the above
-            return _counted(leaf) if holds else ALWAYS  # type: ignore[arg-type]  # as above
+            return _count_condition(leaf) if holds else ALWAYS  # type: ignore[arg-type]  # as above
         case leaf:
             return leaf if holds else negated(leaf)
 
 
-def _counted(leaf: Leaf) -> Node:
+def _count_condition(leaf: Leaf) -> Node:
     """Return "there were at least so many failures" for a number of them; else nothing is asked."""
     if isinstance(leaf, Compare) and isinstance(leaf.left, FieldValue) and isinstance(leaf.right, Literals):
         numbers = [one for one in leaf.right.values if isinstance(one, float | int) and not isinstance(one, bool)]

@@ -48,9 +48,9 @@ def question(relation: str, team: str | None = None) -> str:
     return relation if team is None else f"{relation}:{team}"
 
 
-def team_of(asked: str) -> str | None:
+def team_of(question_text: str) -> str | None:
     """Return the team that a question names, if it is about one."""
-    relation, _, team = asked.partition(":")
+    relation, _, team = question_text.partition(":")
     return team if relation == MEMBER else None
 
 
@@ -61,25 +61,27 @@ def questions_of(node: Node) -> tuple[str, ...]:
 
 def cases_of(node: Node, questions: Sequence[str]) -> tuple[Case, ...]:
     """Return the cases of ``node`` that can hold, those with the same rest as one; ``questions`` are all it may ask."""
-    asked: dict[Node, int] = {}
+    bits_by_node: dict[Node, int] = {}
     for answers in range(2 ** len(questions)):
-        held = {one for bit, one in enumerate(questions) if answers >> bit & 1}
-        rest = answered(node, held)
-        if rest != NEVER:
-            asked[rest] = asked.get(rest, 0) | 1 << answers
-    return tuple(Case(bits, rest) for rest, bits in asked.items())
+        true_questions = {one for bit, one in enumerate(questions) if answers >> bit & 1}
+        simplified = with_answers(node, true_questions)
+        if simplified != NEVER:
+            bits_by_node[simplified] = bits_by_node.get(simplified, 0) | 1 << answers
+    return tuple(Case(bits, simplified) for simplified, bits in bits_by_node.items())
 
 
-def answered(node: Node, held: Collection[str]) -> Node:
-    """Return ``node`` for a person for whom exactly the questions in ``held`` hold."""
-    return replaced(node, lambda leaf: Constant(leaf.question in held) if isinstance(leaf, Personal) else leaf)
+def with_answers(node: Node, true_questions: Collection[str]) -> Node:
+    """Return ``node`` for a person for whom exactly the questions in ``true_questions`` hold."""
+    return replaced(
+        node, lambda leaf: Constant(leaf.question in true_questions) if isinstance(leaf, Personal) else leaf
+    )
 
 
-def answers_of(questions: Sequence[str], held: Collection[str]) -> int:
+def answers_of(questions: Sequence[str], true_questions: Collection[str]) -> int:
     """Return a person's answers as a number: a bit a question, in their order."""
-    return sum(1 << bit for bit, one in enumerate(questions) if one in held)
+    return sum(1 << bit for bit, one in enumerate(questions) if one in true_questions)
 
 
-def is_asked(asked: int, answers: int) -> bool:
-    """Return whether a person with these answers is among those ``asked`` for."""
-    return bool(asked >> answers & 1)
+def is_asked(answer_bits: int, answers: int) -> bool:
+    """Return whether a person with these answers is among those ``answer_bits`` for."""
+    return bool(answer_bits >> answers & 1)

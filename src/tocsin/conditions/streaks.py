@@ -57,14 +57,14 @@ def first_failure() -> Node:
     return _equals("failures", (1.0,))
 
 
-def resolved() -> Node:
+def resolution() -> Node:
     """Return "a success after failures"."""
     return Compare(Operator.GT, FieldValue("failuresBefore"), Literals(Kind.NUMBER, (0.0,)))
 
 
 def no_success_for(durations: Texts) -> Node:
     """Return "now it has been without success for one of ``durations``"; it holds once until the next success."""
-    return disjoined(*(_lapsed(Literals(Kind.NUMBER, (float(duration_ms(one)),))) for one in durations))
+    return disjoined(*(_lapse(Literals(Kind.NUMBER, (float(duration_ms(one)),))) for one in durations))
 
 
 def duration_ms(text: str) -> int:
@@ -74,12 +74,12 @@ def duration_ms(text: str) -> int:
     ------
     InvalidCondition : it is written in another way
     """
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    parsed = _DURATION.fullmatch(text)
+    if parsed is None:
         raise InvalidCondition(
             f"invalid duration {text!r}; use for example 30m, 6h or 7d", expected=("'30m'", "'6h'", "'7d'")
         )
-    return int(found[1]) * _UNITS_MS[found[2]]
+    return int(parsed[1]) * _UNITS_MS[parsed[2]]
 
 
 def asks_of_streaks(node: Node) -> bool:
@@ -109,7 +109,7 @@ def without_reports(node: Node) -> Node:
     return replaced(node, lambda leaf: NEVER if _is_missing(leaf) else leaf)
 
 
-def _lapsed(duration: Literals) -> Node:
+def _lapse(duration: Literals) -> Node:
     return conjoined(Compare(Operator.GE, _WITHOUT, duration), Compare(Operator.LT, _BEFORE, duration))
 
 

@@ -82,8 +82,8 @@ def _because_of_results(node: Node, *, holds: bool) -> Node:
             parts = [_because_of_results(one, holds=holds) for one in operands]
             if isinstance(node, Or) is holds:
                 return disjoined(*parts)
-            whole = node if holds else negated(node)
-            return whole if not set(parts).isdisjoint(operands) else conjoined(whole, disjoined(*parts))
+            condition = node if holds else negated(node)
+            return condition if not set(parts).isdisjoint(operands) else conjoined(condition, disjoined(*parts))
         case leaf:
             return _result(leaf) if holds else NEVER  # type: ignore[arg-type]  # whatever is none of the above
 

@@ -81,7 +81,7 @@ def traced(written: Written, logged: LoggedEvent) -> Trace:
             node = check(written)
             is_open = any(isinstance(leaf, Personal) for leaf in leaves(node))
             verdict = None if is_open else holds(node, logged)
-            return Trace(text_of(written), start_of(written), verdict, seen=tuple(seen_by(node, logged)))
+            return Trace(text_of(written), start_of(written), verdict, seen=tuple(values_read_by(node, logged)))
 
 
 def _together(operator: str, verdicts: Sequence[bool | None]) -> bool | None:
@@ -110,7 +110,7 @@ def decisive(trace: Trace) -> Iterator[Trace]:
             yield from decisive(part)
 
 
-def seen_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
+def values_read_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
     """Yield each value that the tests of ``node`` read, once, with its value in the event."""
     looked_at: dict[Value, None] = {}
     for leaf in leaves(node):
@@ -118,8 +118,10 @@ def seen_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
             looked_at[value] = None
     for value in looked_at:
         if not isinstance(value, Literals):
-            shown = tuple(map(_shown, values(value, logged)))
-            yield Seen(_name(value), shown, is_inherited=bool(shown) and is_inherited(_key(value), logged.event))
+            plain_values = tuple(map(_whole_number, values(value, logged)))
+            yield Seen(
+                _name(value), plain_values, is_inherited=bool(plain_values) and is_inherited(_key(value), logged.event)
+            )
 
 
 def _key(value: Value) -> str:
@@ -135,7 +137,7 @@ def _key(value: Value) -> str:
             return ""
 
 
-def _shown(value: object) -> object:
+def _whole_number(value: object) -> object:
     """Return a whole number as one: 2, not 2.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

@@ -38,15 +38,15 @@ def text_of(written: Written) -> str:
         case PathStep(of=of, key=key):
             return _tight(of) + _step(key)
         case Call(function=function, arguments=arguments):
-            return f"{function}({_given(arguments)})"
+            return f"{function}({_argument_list(arguments)})"
         case Method(of=of, name=name, arguments=arguments):
-            return f"{_tight(of)}.{name}({_given(arguments)})"
+            return f"{_tight(of)}.{name}({_argument_list(arguments)})"
         case Negation(operand=operand):
             return f"!{_tight(operand)}"
         case Comparison(operator=operator, left=left, right=right):
             return f"{_tight(left)} {operator} {_tight(right)}"
         case Junction(operator=operator, operands=operands):
-            return _SIGNS[operator].join(_joined(one, operator) for one in operands)
+            return _SIGNS[operator].join(_operand_text(one, operator) for one in operands)
 
 
 def start_of(written: Written) -> Position:
@@ -72,13 +72,13 @@ def _tight(written: Written) -> str:
     return f"({text})" if isinstance(written, Comparison | Junction) else text
 
 
-def _joined(written: Written, operator: str) -> str:
+def _operand_text(written: Written, operator: str) -> str:
     """Return an operand of ``&&`` or ``||``; only "and" needs no parentheses inside "or"."""
     is_bare = not isinstance(written, Junction) or (written.operator, operator) == ("and", "or")
     return text_of(written) if is_bare else f"({text_of(written)})"
 
 
-def _given(arguments: tuple[Written, ...]) -> str:
+def _argument_list(arguments: tuple[Written, ...]) -> str:
     return ", ".join(map(text_of, arguments))
 
 

@@ -25,7 +25,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.plan import Plan
 from tocsin.jobs.intervals import brief
 from tocsin.model.audit_finding import FindingKind
@@ -179,7 +179,7 @@ def _failing(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsid
 
 
 def _control() -> Plan:
-    return Plan(CONTROL, (ALL_RESOURCES,), checked("!(entity.name == '')"), created_at_ms=0)
+    return Plan(CONTROL, (ALL_RESOURCES,), parse_and_check("!(entity.name == '')"), created_at_ms=0)
 
 
 def _are_to_blame(batch: Processing[T], index: Index, failing: Sequence[str], *, may_be_events: bool) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tocsin.access.operations import changed
+from tocsin.access.operations import operations_needed
 from tocsin.model.access import Operation
 
 
@@ -46,14 +46,14 @@ def _column(name: str, **more: Any) -> Any:
     ],
 )
 def test_a_change_needs_the_operations_of_what_it_touches(before: Any, after: Any, needs: set[Operation]) -> None:
-    assert changed("table", before, after, before.keys() | after.keys()) == needs
+    assert operations_needed("table", before, after, before.keys() | after.keys()) == needs
 
 
 def test_powers_have_operations_of_their_own() -> None:
-    assert changed("user", {}, {"roles": [1]}, ["roles"]) == {Operation.EDIT_ROLE, Operation.ALL}
-    assert changed("user", {}, {"email": "x@example.org"}, ["email"]) == {Operation.EDIT_ALL, Operation.ALL}
-    assert changed("team", {}, {"policies": [1], "users": [1]}, ["policies", "users"]) == {
+    assert operations_needed("user", {}, {"roles": [1]}, ["roles"]) == {Operation.EDIT_ROLE, Operation.ALL}
+    assert operations_needed("user", {}, {"email": "x@example.org"}, ["email"]) == {Operation.EDIT_ALL, Operation.ALL}
+    assert operations_needed("team", {}, {"policies": [1], "users": [1]}, ["policies", "users"]) == {
         Operation.EDIT_POLICY,
         Operation.EDIT_USERS,
     }
-    assert changed("role", {}, {"policies": [1]}, ["policies"]) == {Operation.EDIT_ALL}
+    assert operations_needed("role", {}, {"policies": [1]}, ["policies"]) == {Operation.EDIT_ALL}

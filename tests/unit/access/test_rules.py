@@ -8,7 +8,7 @@ import pytest
 from tests.unit.access.people import rule
 
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
-from tocsin.access.language import checked
+from tocsin.access.language import parse_condition
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import checked_rules, policy_of
 from tocsin.errors import InvalidCondition, InvalidInput
@@ -34,7 +34,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 )
 def test_a_condition_is_refused_with_its_place_and_what_would_do(text: str, line: int, column: int, says: str) -> None:
     with pytest.raises(InvalidCondition) as refused:
-        checked(text, lambda kind, name: None if kind != "team" or name == "Shop" else ["Shop", "Bank"])
+        parse_condition(text, lambda kind, name: None if kind != "team" or name == "Shop" else ["Shop", "Bank"])
     assert (refused.value.line, refused.value.column) == (line, column)
     assert says in refused.value.message or says in refused.value.expected
 

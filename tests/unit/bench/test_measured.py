@@ -10,7 +10,7 @@ from bench.estate import copy_id, copy_text, stem_of
 from bench.measured import Measurement, Rounds, in_alternation, p95, scaled
 from bench.page import BEGIN, END, PAGE, write_page
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 
 ROWS = [
     Measurement("latency", "commit to inbox, p50", 240.4, "ms", 6.0, 60, aim="500"),
@@ -100,7 +100,7 @@ def test_there_are_a_hundred_different_alerts_with_valid_conditions() -> None:
     assert len({one["name"] for one in made}) == 99
     for one in made:
         for rule in one["filteringRules"]["rules"]:
-            checked(rule["condition"])
+            parse_and_check(rule["condition"])
             assert "{team" not in str(one)
 
 

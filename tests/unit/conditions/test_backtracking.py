@@ -18,7 +18,7 @@ from tocsin.conditions.backtracking import (
     UnboundedError,
     most_steps,
 )
-from tocsin.conditions.patterns import PatternError, is_match, translated, tree_of
+from tocsin.conditions.patterns import PatternError, is_match, translate, tree_of
 
 _COUNTED = 200_000
 _ATOMS = ("a", "b", "ab", ".", "[ab]", "[^a]", "[b-c]", "\\w", "\\d")
@@ -115,7 +115,7 @@ def test_no_text_takes_more_steps_than_the_bound(pattern: str, text: str) -> Non
 def pattern_of(pattern: str) -> str:
     """Return what both engines read, or give the example up."""
     try:
-        return translated(pattern)
+        return translate(pattern)
     except PatternError:
         assume(False)
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.certainty import Certainty, certainty
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from tocsin.conditions.check import checked
     ],
 )
 def test_what_is_always_true_is_seen(text: str) -> None:
-    assert certainty(checked(text)) is Certainty.ALWAYS
+    assert certainty(parse_and_check(text)) is Certainty.ALWAYS
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_is_always_true_is_seen(text: str) -> None:
     ],
 )
 def test_what_is_never_true_is_seen(text: str) -> None:
-    assert certainty(checked(text)) is Certainty.NEVER
+    assert certainty(parse_and_check(text)) is Certainty.NEVER
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_what_is_never_true_is_seen(text: str) -> None:
     ],
 )
 def test_what_events_decide_is_left_to_them(text: str) -> None:
-    assert certainty(checked(text)) is None
+    assert certainty(parse_and_check(text)) is None

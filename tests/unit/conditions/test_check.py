@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.examples import call_of, method_of, relation_of
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
@@ -24,7 +24,7 @@ SEED_CONDITIONS = (
 
 @pytest.mark.parametrize("text", SEED_CONDITIONS)
 def test_the_conditions_printed_in_the_seed_check(text: str) -> None:
-    checked(text)
+    parse_and_check(text)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_conditions_printed_in_the_seed_check(text: str) -> None:
 )
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column: int, suggestion: str | None) -> None:
     with pytest.raises(InvalidCondition) as caught:
-        checked(text)
+        parse_and_check(text)
     assert (caught.value.line, caught.value.column, caught.value.suggestion) == (1, column, suggestion)
     assert suggestion is None or suggestion in caught.value.message
 
@@ -122,7 +122,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column
 )
 def test_what_makes_no_sense_is_refused_where_it_stands(text: str, column: int, says: str) -> None:
     with pytest.raises(InvalidCondition) as caught:
-        checked(text)
+        parse_and_check(text)
     assert says in caught.value.message
     assert caught.value.column == column
     assert caught.value.line == 1 + text.count("\n")
@@ -142,16 +142,18 @@ def test_what_makes_no_sense_is_refused_where_it_stands(text: str, column: int, 
 )
 def test_what_is_wrongly_asked_of_a_person_is_refused(text: str, column: int, says: str) -> None:
     with pytest.raises(InvalidCondition) as caught:
-        checked(text)
+        parse_and_check(text)
     assert says in caught.value.message
     assert caught.value.column == column
 
 
 def test_what_is_asked_of_a_person_stands_apart() -> None:
-    assert checked("user.follows(entity)") == Personal("follows")
-    assert checked("user.owns(table)") == And((Has("entityType", ("table",)), Personal("owns")))
-    assert checked("user.isMemberOf({'a','b'})") == Or((Personal("isMemberOf:a"), Personal("isMemberOf:b")))
-    assert checked("user.name == 'ann'") != checked("entity.name == 'ann'"), "the entity, when it is a user"
+    assert parse_and_check("user.follows(entity)") == Personal("follows")
+    assert parse_and_check("user.owns(table)") == And((Has("entityType", ("table",)), Personal("owns")))
+    assert parse_and_check("user.isMemberOf({'a','b'})") == Or((Personal("isMemberOf:a"), Personal("isMemberOf:b")))
+    assert parse_and_check("user.name == 'ann'") != parse_and_check("entity.name == 'ann'"), (
+        "the entity, when it is a user"
+    )
 
 
 _ONLY = {"times": "'3'", "durations": "'6h'"}
@@ -162,57 +164,57 @@ def test_every_function_takes_one_text_for_a_list_of_one(name: str) -> None:
     any_text = "'*'" if name == "matchAnyChange" else "'entityUpdated'"
     texts = [_ONLY.get(parameter, any_text) for parameter in FUNCTIONS[name].parameters]
     alone, listed = ",".join(texts), ",".join("{" + text + "}" for text in texts)
-    assert checked(f"{name}({alone})") == checked(f"{name}({listed})")
+    assert parse_and_check(f"{name}({alone})") == parse_and_check(f"{name}({listed})")
 
 
 def test_sugar_is_gone_and_trivial_parts_vanish() -> None:
-    assert checked("tags.contains('a')") == Has("tags", ("a",))
-    assert checked("userName != 'a'") == Not(Has("userName", ("a",)))
-    assert checked("!!isBot()") == Has("isBot", ("true",))
-    assert checked("true && isBot()") == Has("isBot", ("true",))
-    assert checked("false && isBot()") == NEVER
-    assert checked("isBot() || true") == ALWAYS
-    assert checked("matchAnyTag({})") == NEVER
-    assert checked("isBot() && tier == 'a'") == And((Has("isBot", ("true",)), Has("tier", ("a",))))
-    assert checked("isBot() || tier == 'a'") == Or((Has("isBot", ("true",)), Has("tier", ("a",))))
+    assert parse_and_check("tags.contains('a')") == Has("tags", ("a",))
+    assert parse_and_check("userName != 'a'") == Not(Has("userName", ("a",)))
+    assert parse_and_check("!!isBot()") == Has("isBot", ("true",))
+    assert parse_and_check("true && isBot()") == Has("isBot", ("true",))
+    assert parse_and_check("false && isBot()") == NEVER
+    assert parse_and_check("isBot() || true") == ALWAYS
+    assert parse_and_check("matchAnyTag({})") == NEVER
+    assert parse_and_check("isBot() && tier == 'a'") == And((Has("isBot", ("true",)), Has("tier", ("a",))))
+    assert parse_and_check("isBot() || tier == 'a'") == Or((Has("isBot", ("true",)), Has("tier", ("a",))))
 
 
 def test_one_change_is_asked_for_with_all_its_parts_at_once() -> None:
-    asked = checked("matchAnyChange({'tag','tier'}, 'add', {'columns.email'})")
+    asked = parse_and_check("matchAnyChange({'tag','tier'}, 'add', {'columns.email'})")
     expected = ("tag\tadd\tcolumns.email", "tier\tadd\tcolumns.email")
     assert asked == Has("changes:category+operation+target", expected)
-    assert checked("matchAnyChange('tag', '*', '*', 'PII.Sensitive')") == Has(
+    assert parse_and_check("matchAnyChange('tag', '*', '*', 'PII.Sensitive')") == Has(
         "changes:category+value", ("tag\tPII.Sensitive",)
     )
-    assert checked("matchAnyChange('*', 'add')") == checked("changeOperation == 'add'")
-    assert checked("matchAnyChange('*')") == checked("changeCategory != null")
-    assert checked("matchAnyChange('tag', {})") == NEVER
+    assert parse_and_check("matchAnyChange('*', 'add')") == parse_and_check("changeOperation == 'add'")
+    assert parse_and_check("matchAnyChange('*')") == parse_and_check("changeCategory != null")
+    assert parse_and_check("matchAnyChange('tag', {})") == NEVER
 
 
 def test_a_change_with_too_many_combinations_is_refused() -> None:
     many = "{" + ",".join(f"'{n}'" for n in range(40)) + "}"
     with pytest.raises(InvalidCondition, match="more than 1000 changes"):
-        checked(f"matchAnyChange('*', '*', {many}, {many})")
+        parse_and_check(f"matchAnyChange('*', '*', {many}, {many})")
 
 
 def test_a_status_is_kept_in_lower_case_and_a_text_as_written() -> None:
-    assert checked("testStatus == 'FAILED'") == Has("testStatus", ("failed",))
-    assert checked("tier == 'Tier.Tier1'") == Has("tier", ("Tier.Tier1",))
+    assert parse_and_check("testStatus == 'FAILED'") == Has("testStatus", ("failed",))
+    assert parse_and_check("tier == 'Tier.Tier1'") == Has("tier", ("Tier.Tier1",))
 
 
 def test_an_age_is_asked_for_by_a_duration() -> None:
-    assert checked("olderThan('7d')") == checked("unchangedFor >= 604800000")
+    assert parse_and_check("olderThan('7d')") == parse_and_check("unchangedFor >= 604800000")
     with pytest.raises(InvalidCondition, match="invalid duration 'a week'; use for example 30m"):
-        checked("olderThan('a week')")
+        parse_and_check("olderThan('a week')")
 
 
 def test_truth_and_the_number_one_are_distinguished() -> None:
-    assert checked("entity.extension.x == true") != checked("entity.extension.x == 1")
+    assert parse_and_check("entity.extension.x == true") != parse_and_check("entity.extension.x == 1")
 
 
 def test_a_word_of_a_list_on_several_lines_is_refused_where_it_stands() -> None:
     with pytest.raises(InvalidCondition) as caught:
-        checked("isBot() ||\n  matchAnyEventType({'entityUpdated',\n    'entityDeletd'})")
+        parse_and_check("isBot() ||\n  matchAnyEventType({'entityUpdated',\n    'entityDeletd'})")
     assert (caught.value.line, caught.value.column) == (3, 5)
 
 
@@ -227,7 +229,7 @@ def test_a_word_of_a_list_on_several_lines_is_refused_where_it_stands() -> None:
 )
 def test_a_type_of_event_that_there_is_not_is_refused(text: str) -> None:
     with pytest.raises(InvalidCondition, match="unknown type of event 'entityUpdate'; did you mean entityUpdated"):
-        checked(text)
+        parse_and_check(text)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ def test_a_type_of_event_that_there_is_not_is_refused(text: str) -> None:
 )
 def test_a_sign_of_another_language_is_answered_with_ours(text: str, meant: str) -> None:
     with pytest.raises(InvalidCondition) as refusal:
-        checked(text)
+        parse_and_check(text)
     assert refusal.value.suggestion == meant
 
 
@@ -264,7 +266,7 @@ def test_a_sign_of_another_language_is_answered_with_ours(text: str, meant: str)
 )
 def test_a_text_without_its_quotes_is_named_as_one(text: str, column: int, says: str) -> None:
     with pytest.raises(InvalidCondition) as caught:
-        checked(text)
+        parse_and_check(text)
     assert says in caught.value.message
     assert caught.value.column == column
 
@@ -272,28 +274,28 @@ def test_a_text_without_its_quotes_is_named_as_one(text: str, column: int, says:
 @pytest.mark.parametrize("text", ["timestamp > now", "isBot == ja", "'a' == tgas", "tgas.contains('a')"])
 def test_a_name_of_nothing_beside_what_is_no_text_is_no_text(text: str) -> None:
     with pytest.raises(InvalidCondition, match="unknown field") as caught:
-        checked(text)
+        parse_and_check(text)
     assert "quotes" not in caught.value.message
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_example_of_every_function_is_right(name: str) -> None:
-    checked(call_of(name))
+    parse_and_check(call_of(name))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_example_of_every_method_is_right(name: str) -> None:
     result = {"size": "1", "toLowerCase": "'a'"}.get(name, "true")
-    checked(f"entity.name.{method_of(name)} == {result}")
+    parse_and_check(f"entity.name.{method_of(name)} == {result}")
 
 
 @pytest.mark.parametrize("name", RELATIONS)
 def test_the_example_of_every_relation_is_right(name: str) -> None:
-    checked(relation_of(name))
+    parse_and_check(relation_of(name))
 
 
 def test_a_negation_of_what_is_true_or_false_may_be_compared() -> None:
-    assert checked("!isBot == true") == checked("!(isBot == true)")
+    assert parse_and_check("!isBot == true") == parse_and_check("!(isBot == true)")
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def test_a_negation_of_what_is_true_or_false_may_be_compared() -> None:
     ],
 )
 def test_people_teams_and_services_may_be_quoted_as_in_their_fqns(quoted: str, plain: str) -> None:
-    assert checked(quoted) == checked(plain)
+    assert parse_and_check(quoted) == parse_and_check(plain)
 
 
 @pytest.mark.parametrize(
@@ -334,10 +336,10 @@ def test_people_teams_and_services_may_be_quoted_as_in_their_fqns(quoted: str, p
     ],
 )
 def test_types_of_events_that_came_with_2_0_mean_the_events_that_there_are(text: str, meant: str) -> None:
-    assert checked(text) == checked(meant)
+    assert parse_and_check(text) == parse_and_check(meant)
 
 
 def test_a_type_of_event_nearly_like_one_of_2_0_is_refused_with_it() -> None:
     with pytest.raises(InvalidCondition) as refusal:
-        checked("eventType == 'entityLineageAddded'")
+        parse_and_check("eventType == 'entityLineageAddded'")
     assert refusal.value.suggestion == "entityLineageAdded"

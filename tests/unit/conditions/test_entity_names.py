@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.entity_names import OF_ARGUMENT, Comparing, EntityName, entity_names, with_renamed
 from tocsin.server.alerts.filters import FILTERS
 
@@ -64,7 +64,7 @@ def test_nothing_but_the_name_is_replaced(before: str, after: str) -> None:
         return "it's" if "tag" in name.types and name.text == "a.b" else None
 
     assert with_renamed(before, rename) == after
-    checked(after)
+    parse_and_check(after)
 
 
 def test_a_condition_that_would_become_too_long_stays_as_it_is() -> None:

@@ -1,6 +1,6 @@
 """Tests of splitting dotted names."""
 
-from tocsin.conditions.paths import ancestor, parts, prefixes, quoted, suffixes, unquoted
+from tocsin.conditions.paths import ancestor, parts, prefixes, quote, suffixes, unquote
 
 
 def test_quotes_keep_a_part_together() -> None:
@@ -19,7 +19,7 @@ def test_a_name_with_a_lone_quote_is_still_among_its_prefixes() -> None:
 
 def test_quoting_and_unquoting_undo_each_other() -> None:
     for name in ("plain", "a.b", 'say "a"', '"'):
-        assert unquoted(quoted(name)) == name
+        assert unquote(quote(name)) == name
 
 
 def test_an_ancestor_is_known_by_its_name_and_in_full() -> None:

@@ -11,7 +11,7 @@ from tocsin.conditions.patterns import (
     backtracking,
     is_match,
     literal_inside,
-    translated,
+    translate,
 )
 
 RUNAWAY = (
@@ -64,7 +64,7 @@ FOREIGN = (
     ],
 )
 def test_a_pattern_matches_the_whole_value(pattern: str, value: str, expected: bool) -> None:
-    assert is_match(translated(pattern), value) is expected
+    assert is_match(translate(pattern), value) is expected
 
 
 @pytest.mark.parametrize(
@@ -77,23 +77,23 @@ def test_a_pattern_matches_the_whole_value(pattern: str, value: str, expected: b
     ],
 )
 def test_fixed_parts_between_open_repeats_are_not_tried_again(pattern: str, expected: str) -> None:
-    assert backtracking(translated(pattern)) == expected
+    assert backtracking(translate(pattern)) == expected
 
 
 @pytest.mark.parametrize("pattern", RUNAWAY)
 def test_a_pattern_that_could_backtrack_without_bound_is_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
-        translated(pattern)
+        translate(pattern)
 
 
 @pytest.mark.parametrize("pattern", FOREIGN)
 def test_what_the_engines_do_not_share_is_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
-        translated(pattern)
+        translate(pattern)
 
 
 def test_the_longest_pattern_is_taken() -> None:
-    assert translated("x" * MAX_PATTERN) == "x" * MAX_PATTERN
+    assert translate("x" * MAX_PATTERN) == "x" * MAX_PATTERN
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_the_longest_pattern_is_taken() -> None:
     ],
 )
 def test_what_every_match_holds_is_known(pattern: str, expected: str) -> None:
-    assert literal_inside(translated(pattern)) == expected
+    assert literal_inside(translate(pattern)) == expected

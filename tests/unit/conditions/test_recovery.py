@@ -6,7 +6,7 @@ import pytest
 from tests.unit.flow.match.test_plan import rule, subscription
 from tests.unit.flow.match.test_test_results import FAILED, OTHER, PASSED
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.recovery import with_recovery
 from tocsin.errors import InvalidInput
@@ -38,10 +38,10 @@ def passed(**facts: int) -> LoggedEvent:
     ],
 )
 def test_a_success_after_enough_failures_resolves(condition: str, failures: int) -> None:
-    node = with_recovery(checked(condition))
+    node = with_recovery(parse_and_check(condition))
     assert holds(node, passed(failuresBefore=failures))
     assert not holds(node, passed(failuresBefore=failures - 1)), "the alert had said nothing"
-    assert holds(node, FAILED) == holds(checked(condition), FAILED)
+    assert holds(node, FAILED) == holds(parse_and_check(condition), FAILED)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_success_after_enough_failures_resolves(condition: str, failures: int)
     ],
 )
 def test_what_the_alert_asks_of_the_asset_it_asks_of_the_success_as_well(condition: str) -> None:
-    assert not holds(with_recovery(checked(condition)), passed(failuresBefore=5))
+    assert not holds(with_recovery(parse_and_check(condition)), passed(failuresBefore=5))
 
 
 def test_an_alert_without_the_option_is_about_failures_only() -> None:
@@ -76,5 +76,5 @@ def test_an_alert_without_the_option_is_about_failures_only() -> None:
 )
 def test_what_cannot_be_resolved_is_refused(condition: str, says: str) -> None:
     with pytest.raises(InvalidInput, match=says) as refused:
-        with_recovery(checked(condition))
+        with_recovery(parse_and_check(condition))
     assert refused.value.field == "trigger.sendResolved"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.nodes import FieldValue, Present
 from tocsin.conditions.references import ANY_PART, CHANGED, parts_read
@@ -24,7 +24,7 @@ from tocsin.conditions.references import ANY_PART, CHANGED, parts_read
     ],
 )
 def test_a_condition_reads_these_parts(condition: str, parts: set[str]) -> None:
-    assert parts_read(checked(condition)) == parts
+    assert parts_read(parse_and_check(condition)) == parts
 
 
 def test_every_field_is_known_to_hold_references_or_none() -> None:

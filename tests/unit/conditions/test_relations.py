@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
-from tocsin.conditions.relations import Case, answered, answers_of, cases_of, is_asked, questions_of
+from tocsin.conditions.relations import Case, answers_of, cases_of, is_asked, questions_of, with_answers
 from tocsin.logic import ALWAYS
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
@@ -34,13 +34,13 @@ def logged(entity_type: str, *, is_bot: bool) -> LoggedEvent:
 
 @pytest.mark.parametrize("text", CONDITIONS)
 def test_the_cases_hold_for_whom_the_condition_holds(text: str) -> None:
-    node = checked(text)
+    node = parse_and_check(text)
     questions = questions_of(node)
     cases = cases_of(node, questions)
     held = [[one for one, is_so in zip(questions, flags, strict=True) if is_so] for flags in _flags(len(questions))]
     for event, facts in product([logged(t, is_bot=b) for t in ("table", "topic") for b in (True, False)], held):
         by_cases = any(is_asked(one.asked, answers_of(questions, facts)) and holds(one.node, event) for one in cases)
-        assert by_cases == holds(answered(node, facts), event)
+        assert by_cases == holds(with_answers(node, facts), event)
 
 
 def _flags(count: int) -> list[tuple[bool, ...]]:
@@ -48,12 +48,12 @@ def _flags(count: int) -> list[tuple[bool, ...]]:
 
 
 def _cases(text: str) -> tuple[Case, ...]:
-    node = checked(text)
+    node = parse_and_check(text)
     return cases_of(node, questions_of(node))
 
 
 def test_the_event_decides_its_part_alone() -> None:
-    assert _cases("user.follows(entity) && isBot()") == (Case(0b10, checked("isBot()")),)
+    assert _cases("user.follows(entity) && isBot()") == (Case(0b10, parse_and_check("isBot()")),)
     assert _cases("user.follows(entity)") == (Case(0b10, ALWAYS),)
     assert _cases("user.follows(entity) && false") == ()
-    assert _cases("isBot()") == (Case(0b1, checked("isBot()")),)
+    assert _cases("isBot()") == (Case(0b1, parse_and_check("isBot()")),)

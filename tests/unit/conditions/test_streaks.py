@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.parity.logged import logged
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.streaks import asks_of_streaks, duration_ms, durations_asked, without_reports
 from tocsin.errors import InvalidCondition
@@ -38,7 +38,7 @@ def reported(**facts: object) -> LoggedEvent:
     ],
 )
 def test_what_holds(condition: str, facts: dict[str, object]) -> None:
-    assert holds(checked(condition), reported(**facts))
+    assert holds(parse_and_check(condition), reported(**facts))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_holds(condition: str, facts: dict[str, object]) -> None:
     ],
 )
 def test_what_does_not_hold(condition: str, facts: dict[str, object]) -> None:
-    assert not holds(checked(condition), reported(**facts))
+    assert not holds(parse_and_check(condition), reported(**facts))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_does_not_hold(condition: str, facts: dict[str, object]) -> None:
 )
 def test_what_can_never_be_meant_is_refused_with_its_place(condition: str, column: int, notified: str) -> None:
     with pytest.raises(InvalidCondition, match=notified) as refusal:
-        checked(f"isBot() ||\n  {condition}")
+        parse_and_check(f"isBot() ||\n  {condition}")
     assert (refusal.value.line, refusal.value.column) == (2, column)
 
 
@@ -88,7 +88,7 @@ def test_durations_are_numbers_with_a_unit() -> None:
 
 
 def test_it_is_known_which_times_without_success_are_asked_for() -> None:
-    node = checked("noSuccessFor({'6h','7d'}) && isBot() || withoutSuccess >= 1000 || streak > 5")
+    node = parse_and_check("noSuccessFor({'6h','7d'}) && isBot() || withoutSuccess >= 1000 || streak > 5")
     assert sorted(durations_asked(node)) == [1_000, 21_600_000, 604_800_000]
 
 
@@ -105,10 +105,10 @@ def test_it_is_known_which_times_without_success_are_asked_for() -> None:
     ],
 )
 def test_between_reports_nothing_is_known_of_them(condition: str, between: str) -> None:
-    assert without_reports(checked(condition)) == checked(between)
+    assert without_reports(parse_and_check(condition)) == parse_and_check(between)
 
 
 def test_what_depends_on_earlier_reports_is_distinguished_from_what_does_not() -> None:
-    assert asks_of_streaks(checked("isBot() || streak == null"))
-    assert not asks_of_streaks(checked("testStatus == 'Failed' && reportedAt > 5"))
-    assert without_reports(checked("true")) == ALWAYS
+    assert asks_of_streaks(parse_and_check("isBot() || streak == null"))
+    assert not asks_of_streaks(parse_and_check("testStatus == 'Failed' && reportedAt > 5"))
+    assert without_reports(parse_and_check("true")) == ALWAYS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
 from tocsin.explain.noise import Fired, rule_shares, suggestions
@@ -75,7 +75,7 @@ def test_every_suggestion_is_what_it_would_have_come_to() -> None:
         for n in range(60)
     ]
     for one in suggestions(log):
-        node = checked(one.condition)
+        node = parse_and_check(one.condition)
         gone = [firing for logged, firing in log if not holds(node, logged)]
         assert one.saved_count == sum(firing.notified_count for firing in gone)
         assert one.notified_count == sum(firing.notified_count for _, firing in log)

@@ -108,6 +108,7 @@ def _with_input(argument: object, rename: Rename) -> object:
         return argument
     empty_name = EntityName(types, "", _NOWHERE)
     texts = [
-        (rename(replace(empty_name, text=one)) or one) if isinstance(one, str) else one for one in argument["input"]
+        (rename(replace(empty_name, text=text)) or text) if isinstance(text, str) else text
+        for text in argument["input"]
     ]
     return argument | {"input": texts}

@@ -39,15 +39,18 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     lines = [(Line(table.id, TABLE_PROFILE), table_profile)]
     paths = column_paths("table", table.fqn, table.document)
     lines += [
-        (_column(table, paths, one["name"]), _without_nulls(one)) for one in request_profiles.get(COLUMN_PROFILE, ())
+        (_column(table, paths, profile["name"]), _without_nulls(profile))
+        for profile in request_profiles.get(COLUMN_PROFILE, ())
     ]
     lines += [
-        (Line(table.id, SYSTEM_PROFILE, one["operation"]), _without_nulls(one))
-        for one in request_profiles.get(SYSTEM_PROFILE, ())
+        (Line(table.id, SYSTEM_PROFILE, profile["operation"]), _without_nulls(profile))
+        for profile in request_profiles.get(SYSTEM_PROFILE, ())
     ]
     before = record.transaction.series.latest(lines[0][0])
-    old_reports = [record.transaction.series.put(line, StoredReport(one["timestamp"], one)) for line, one in lines]
-    if all(old is not None and is_same(old, one) for old, (_, one) in zip(old_reports, lines, strict=True)):
+    old_reports = [
+        record.transaction.series.put(line, StoredReport(profile["timestamp"], profile)) for line, profile in lines
+    ]
+    if all(old is not None and is_same(old, profile) for old, (_, profile) in zip(old_reports, lines, strict=True)):
         return Written(table.document, None)
     old_value = before.document if before and not is_same(before.document, table_profile) else None
     change = FieldChange(name=FIELD, old_value=old_value, new_value=table_profile)

@@ -35,9 +35,8 @@ def put_model(record: Record, table: Stored, model: Document) -> Written:
     if given_model.get("tags"):
         fields["tags"] = _join_labels(table.document.get("tags") or [], given_model["tags"])
     modelled = {column["name"]: column for column in given_model.get("columns") or ()}
-    fields["columns"] = [
-        _fill_from_model(one, modelled.get(one["name"], {})) for one in table.document.get("columns") or ()
-    ]
+    columns = table.document.get("columns") or ()
+    fields["columns"] = [_fill_from_model(one, modelled.get(one["name"], {})) for one in columns]
     return change(record, record.resolver(), table, clean(ENTITY_TYPES["table"], fields))
 
 

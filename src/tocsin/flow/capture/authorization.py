@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from tocsin.access.operations import changed, given_with
+from tocsin.access.operations import operations_needed, operations_to_create
 from tocsin.access.policy_dependencies import PROTECTIVE
 from tocsin.access.resources import ASSETS, CLAIMABLE, CONTAINERS
-from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
+from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, subject_references, with_found
 from tocsin.errors import Forbidden
 from tocsin.flow.capture.ports import Transaction
 from tocsin.model.access import Operation
@@ -173,7 +173,7 @@ def check_create(permit: Permit, kind: EntityType, document: Document, transacti
     if not permit.is_certain(kind.name, Operation.CREATE):
         would_be = _placed(kind, document, transaction)
     permit.check(kind.name, {Operation.CREATE}, would_be)
-    if brought := given_with(kind.name, document):
+    if brought := operations_to_create(kind.name, document):
         permit.check(kind.name, brought, would_be)
     if _gives_powers(kind.name, {}, document, transaction):
         permit.check(kind.name, {Operation.ALL}, would_be)
@@ -192,16 +192,16 @@ def check_change(
         return
     kind = ENTITY_TYPES[old.entity_type]
     keys = (old.document.keys() | fields.keys()) - SERVER_KEPT
-    needed = changed(kind.name, old.document, fields, keys)
+    needed = operations_needed(kind.name, old.document, fields, keys)
     name = Operation.EDIT_DISPLAY_NAME
     if is_report and name in needed and not permit.may(name, kind.name, old.document):
         needed = needed - {name} | {Operation.CREATE}
     permit.check(kind.name, needed or {Operation.VIEW_BASIC}, old.document)
-    protective = changed(kind.name, old.document, fields, keys & PROTECTIVE)
+    protective = operations_needed(kind.name, old.document, fields, keys & PROTECTIVE)
     if protective and (permit.bears(kind.name, old.document) or permit.bears(kind.name, old.document | fields)):
         permit.check_apart(kind.name, protective, old.document)
     if kind.name in CONTAINERS and "domains" in keys and permit.bears("domain", {}):  # its descendants inherit them
-        permit.check_apart(kind.name, changed(kind.name, old.document, fields, {"domains"}), old.document)
+        permit.check_apart(kind.name, operations_needed(kind.name, old.document, fields, {"domains"}), old.document)
     if needed:
         permit.check_kept(kind.name, old.document, fields)
     if _gives_powers(kind.name, old.document, fields, transaction):
@@ -293,7 +293,8 @@ def _placed(kind: EntityType, document: Document, transaction: Transaction) -> D
 
 def _with_about(entity_type: str, document: Document, transaction: Transaction) -> Document:
     """Return a test, a suite or a query with what it is about, on which it depends who may see it."""
-    named = [(one["type"], transaction.find(one["type"], _key(one))) for one in named_by(entity_type, document)]
+    references = subject_references(entity_type, document)
+    named = [(one["type"], transaction.find(one["type"], _key(one))) for one in references]
     if any(one is None for _, one in named):
         return document
     find, kept = _above(transaction), transaction.attachments

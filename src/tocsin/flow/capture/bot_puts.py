@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tocsin.access.operations import changed
+from tocsin.access.operations import operations_needed
 from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.curation import TOP_KEYS, Values, changed_paths, curated_in, kept, values_of
 from tocsin.flow.capture.write import Record
@@ -86,6 +86,6 @@ def _asked_once(record: Record, old: Stored) -> Callable[[Operation], bool]:
 def _needs(entity_type: str, path: Path, value: object) -> frozenset[Operation]:
     """Return what changing the curated value at a path needs."""
     if isinstance(value, dict) and value.get("tagFQN") == path[-1]:
-        return changed(entity_type, {}, {"tags": [value]}, ("tags",))
+        return operations_needed(entity_type, {}, {"tags": [value]}, ("tags",))
     key = "extension" if path[0] == "extension" else path[-1]
-    return changed(entity_type, {}, {key: value}, (key,))
+    return operations_needed(entity_type, {}, {key: value}, (key,))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.fields import PLACE, has
 from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Node, Operator, Present
 from tocsin.conditions.recovery import with_recovery
@@ -36,7 +36,7 @@ from tocsin.model.thread import RESOURCES as THREADS
 _REPORTING = frozenset({"pipeline", "ingestionPipeline"})
 """Types that report runs; besides them only test cases report anything."""
 
-_checked = lru_cache(maxsize=20_000)(checked)
+_checked = lru_cache(maxsize=20_000)(parse_and_check)
 """Conditions are read again and again, whenever any alert changes; they mean the same every time."""
 
 

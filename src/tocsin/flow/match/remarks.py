@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from tocsin.conditions.certainty import Certainty, certainty, is_never
 from tocsin.conditions.changes import TARGETS, target_asked
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.conditions.fields import canonical
 from tocsin.conditions.nodes import Has, Node
@@ -124,7 +124,7 @@ _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
 def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
     for key in ("rules", "actions") if filtering else ():
         for index, rule in enumerate(getattr(filtering, key)):
-            node, place = checked(rule.condition), f"{_RULES}.{key}[{index}].condition"
+            node, place = parse_and_check(rule.condition), f"{_RULES}.{key}[{index}].condition"
             yield from _of_words(node, place)
             yield from _of_event_types(node, filtering.resources if filtering else (), place)
             yield from _of_certainty(node, place)

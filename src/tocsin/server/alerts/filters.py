@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.phrases import meant
@@ -177,7 +177,7 @@ def _rule(choice: Document, place: str) -> Document:
 def _check(condition: str, place: str) -> None:
     """Reject invalid arguments: errors of the condition are reported for them, because the user never saw it."""
     try:
-        checked(condition)
+        parse_and_check(condition)
     except InvalidCondition as error:
         message = error.message.removeprefix(f"Line {error.line}, column {error.column}: ")
         raise InvalidInput(message, field=place) from error

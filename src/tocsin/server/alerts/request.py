@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from tocsin.conditions.paths import unquoted
+from tocsin.conditions.paths import unquote
 from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, plan_of
@@ -235,7 +235,7 @@ def _with_plain_receivers(destination: Document) -> Document:
     config = destination.get("config")
     if not isinstance(config, dict) or not isinstance(receivers := config.get("receivers"), list):
         return destination
-    names = [unquoted(one) if isinstance(one, str) else one for one in receivers]
+    names = [unquote(one) if isinstance(one, str) else one for one in receivers]
     return {**destination, "config": {**config, "receivers": names}}
 
 

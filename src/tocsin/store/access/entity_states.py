@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, select
 from tocsin.access.decide import Permissions
 from tocsin.access.nodes import asks_about
 from tocsin.access.visibility import Subject
-from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
+from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, subject_references, with_found
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import PREFIX
 from tocsin.model.change import EventType
@@ -135,7 +135,7 @@ def _with_heritage(connection: Connection, subjects: dict[str, Subject]) -> dict
 def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> dict[str, Subject]:
     """Return tests, suites and queries with what they are about; one of which something is not known stays as it is."""
     references_by_id = {
-        entity_id: named_by(*subject) for entity_id, subject in subjects_by_id.items() if subject[0] in ABOUT
+        entity_id: subject_references(*subject) for entity_id, subject in subjects_by_id.items() if subject[0] in ABOUT
     }
     references_by_id |= _as_they_went(connection, references_by_id)
     deleted_types = _gone_uses(

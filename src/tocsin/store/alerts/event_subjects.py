@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 
 from tocsin.access.decide import Permissions
 from tocsin.access.person_visibility import Visibility
-from tocsin.access.visibility import Subject, concerned
+from tocsin.access.visibility import Subject, subjects_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.thread import THREAD
@@ -32,7 +32,7 @@ class SqlEvents:
 
     def subjects(self, offsets: Collection[int]) -> dict[int, list[Subject]]:
         """Return what each of these events is about, as it is now or was last."""
-        references = {offset: concerned(event) for offset, event in self._read(offsets).items()}
+        references = {offset: subjects_of(event) for offset, event in self._read(offsets).items()}
         standing = self._standing.of({str(one.get("id")) for many in references.values() for one in many})
         return {
             offset: [standing.get(str(one.get("id")), (str(one.get("type")), one)) for one in many]
@@ -46,7 +46,7 @@ class SqlEvents:
         """
         sight = Visibility(permissions, self._standing)
         events = self._read(offsets)
-        threads = {offset: concerned(event)[0] for offset, event in events.items() if event.entity_type == THREAD}
+        threads = {offset: subjects_of(event)[0] for offset, event in events.items() if event.entity_type == THREAD}
         assets = self._standing.of({str(one.get("id")) for one in threads.values()})
 
         def asset_of(offset: int) -> Document | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.fields import is_taken
 from tocsin.conditions.nodes import FieldValue, Has, Node, TextTest
 from tocsin.flow.match.extracted_paths import MANY, MOST, TakenPaths
@@ -16,7 +16,7 @@ ASKED = "entity.owners.name == 'ann'"
 
 
 def plan(condition: str) -> Plan:
-    return Plan("p", ("all",), checked(condition), 0)
+    return Plan("p", ("all",), parse_and_check(condition), 0)
 
 
 def after(*conditions: str, times: int = MANY) -> TakenPaths:
@@ -26,13 +26,13 @@ def after(*conditions: str, times: int = MANY) -> TakenPaths:
 
 
 def rewritten(condition: str) -> Node:
-    return after(condition).rewritten(checked(condition))
+    return after(condition).rewritten(parse_and_check(condition))
 
 
 def test_a_path_is_taken_out_once_many_ask_about_it() -> None:
     taken = after(ASKED, times=MANY - 1)
     assert taken.names == {}
-    assert taken.rewritten(checked(ASKED)) == checked(ASKED)
+    assert taken.rewritten(parse_and_check(ASKED)) == parse_and_check(ASKED)
     taken.count([plan("entity.owners.name.startsWith('a')")])
     assert len(taken.names) == 1
 
@@ -66,7 +66,7 @@ def test_a_text_test_looks_at_the_texts_and_membership_at_both() -> None:
     assert isinstance(test.value, FieldValue)
     both = rewritten("entity.description.contains('a')")
     assert isinstance(both, And)
-    assert both.operands[1] == checked("entity.description.contains('a')")
+    assert both.operands[1] == parse_and_check("entity.description.contains('a')")
 
 
 def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
@@ -74,7 +74,8 @@ def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
     (worded,) = taken.worded
     assert worded == taken.names[next(iter(taken.names))]
     (way,) = ways(
-        Plan("p", ("all",), taken.rewritten(checked("entity.description matches '.* red fox .*'")), 0), taken.worded
+        Plan("p", ("all",), taken.rewritten(parse_and_check("entity.description matches '.* red fox .*'")), 0),
+        taken.worded,
     )
     assert {(anchor.fields, anchor.values) for anchor in way.anchors} == {((f"{worded}_words",), ("red",))}
     assert after("entity.description.contains('word')").worded == frozenset()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import Plan
 
 
 def plan(condition: str | None, *resources: str) -> Plan:
-    return Plan("one", resources or ("all",), None if condition is None else checked(condition), created_at_ms=0)
+    return Plan(
+        "one", resources or ("all",), None if condition is None else parse_and_check(condition), created_at_ms=0
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.fields import derive
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan
@@ -29,7 +29,7 @@ def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> Log
 
 def plan(*resources: str, condition: str | None = None, at: tuple[int, int] = (0, 0), enabled: bool = True) -> Plan:
     """Return a plan that was made ``at`` an offset and a moment."""
-    node = None if condition is None else checked(condition)
+    node = None if condition is None else parse_and_check(condition)
     return Plan("s", resources, node, at[1], enabled, since_offset=at[0])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidCondition
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.model.subscription import EventSubscription
@@ -30,21 +30,21 @@ def test_rules_chain_by_their_prefix_and_and_binds_tighter() -> None:
         rule("tags == 'a'", prefixCondition="OR"),
         rule("tags == 'b'", prefixCondition="AND"),
     ]
-    assert plan_of(subscription(rules)).node == checked("isBot() || tags == 'a' && tags == 'b'")
+    assert plan_of(subscription(rules)).node == parse_and_check("isBot() || tags == 'a' && tags == 'b'")
 
 
 def test_the_first_rules_prefix_says_nothing() -> None:
-    assert plan_of(subscription([rule("isBot()", prefixCondition="OR")])).node == checked("isBot()")
+    assert plan_of(subscription([rule("isBot()", prefixCondition="OR")])).node == parse_and_check("isBot()")
 
 
 def test_a_rule_that_excludes_is_negated() -> None:
     rules = [rule("tags == 'a'"), rule("isBot()", effect="exclude")]
-    assert plan_of(subscription(rules)).node == checked("tags == 'a' && !isBot()")
+    assert plan_of(subscription(rules)).node == parse_and_check("tags == 'a' && !isBot()")
 
 
 def test_rules_and_actions_must_both_hold() -> None:
     plan = plan_of(subscription([rule("isBot()"), rule("tags == 'a'", prefixCondition="OR")], [rule("owners == 'b'")]))
-    assert plan.node == checked("(isBot() || tags == 'a') && owners == 'b'")
+    assert plan.node == parse_and_check("(isBot() || tags == 'a') && owners == 'b'")
 
 
 def test_no_rule_means_always() -> None:
@@ -88,7 +88,7 @@ def test_what_asks_about_earlier_reports_is_matched_where_they_are_known_and_els
     assert at_reports([plain, always, only, either]) == [only, either]
     kept = between_reports([plain, always, only, either])
     assert kept[:2] == [plain, always]
-    assert [one.node for one in kept[2:]] == [checked("tags == 'a' && reportedAt == null")]
+    assert [one.node for one in kept[2:]] == [parse_and_check("tags == 'a' && reportedAt == null")]
 
 
 def test_a_disabled_alert_asks_for_no_look() -> None:

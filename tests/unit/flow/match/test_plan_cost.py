@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.matching_alerts import plans, plans_on_paths
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.plan_cost import (
@@ -23,7 +23,7 @@ from tocsin.logic import disjoined
 
 
 def _plan(*conditions: str, resources: tuple[str, ...] = ("table",)) -> Plan:
-    return Plan("one", resources, disjoined(*map(checked, conditions)), created_at_ms=0)
+    return Plan("one", resources, disjoined(*map(parse_and_check, conditions)), created_at_ms=0)
 
 
 def _kinds(count: int) -> list[str]:

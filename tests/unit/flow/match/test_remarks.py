@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.remarks import RemarkKind, of_alert, of_condition
 from tocsin.model.subscription import EventSubscription
 
@@ -121,9 +121,9 @@ def test_a_remark_has_its_place() -> None:
 
 
 def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
-    (remark,) = of_condition(checked("matchStatusTransition('Sucess','Failed')"))
+    (remark,) = of_condition(parse_and_check("matchStatusTransition('Sucess','Failed')"))
     assert remark.message == "No event has the previousStatus 'sucess'; did you mean Success?"
-    (remark,) = of_condition(checked("entityType == 'Table'"))
+    (remark,) = of_condition(parse_and_check("entityType == 'Table'"))
     assert remark.message == "No event has the entityType 'Table'; did you mean table?"
 
 
@@ -131,10 +131,10 @@ def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
     ("asked", "meant"), [("Tier1", "Tier.Tier1"), ("tier.tier1", "Tier.Tier1"), ("gold", "Tier.Gold")]
 )
 def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> None:
-    (remark,) = of_condition(checked(f"tier == '{asked}'"))
+    (remark,) = of_condition(parse_and_check(f"tier == '{asked}'"))
     assert remark.kind is RemarkKind.UNKNOWN_WORD
     assert remark.message == f"No asset has the tier '{asked}': tiers begin with Tier.; did you mean {meant}?"
-    assert not list(of_condition(checked("matchAnyTier('Tier.Tier1')")))
+    assert not list(of_condition(parse_and_check("matchAnyTier('Tier.Tier1')")))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> N
     ],
 )
 def test_a_target_that_no_change_can_have_is_remarked_upon(condition: str, says: str) -> None:
-    (remark,) = of_condition(checked(condition))
+    (remark,) = of_condition(parse_and_check(condition))
     assert remark.kind is RemarkKind.UNKNOWN_WORD
     assert remark.message.startswith(f"No change has the target {says}")
 
@@ -164,4 +164,6 @@ def test_a_target_that_no_change_can_have_is_remarked_upon(condition: str, says:
     "target", ["asset", "columns", "columns.a.children", 'columns."a.b"', "messageSchema.schemaFields.a"]
 )
 def test_a_target_that_a_change_can_have_is_not(target: str) -> None:
-    assert not list(of_condition(checked(f"matchAnyChange('tag', 'add', '{target}') || changeTarget == '{target}'")))
+    assert not list(
+        of_condition(parse_and_check(f"matchAnyChange('tag', 'add', '{target}') || changeTarget == '{target}'"))
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidInput
 from tocsin.server.alerts.filters import FILTERS, rules_of
 
@@ -16,7 +16,7 @@ def test_every_filter_is_a_condition_of_the_language(name: str) -> None:
     texts = ["entityUpdated"] if name == "filterByEventType" else TEXTS
     arguments = [{"name": argument, "input": texts} for argument in FILTERS[name].arguments]
     (rule,) = rules_of([{"name": name, "effect": "include", "arguments": arguments}], "input.filters")
-    checked(rule["condition"])
+    parse_and_check(rule["condition"])
     unnamed = [{"input": texts} for _ in arguments]
     assert rules_of([{"name": name, "arguments": unnamed}], "input.filters") == [rule]
 

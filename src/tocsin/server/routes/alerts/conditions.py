@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 
 from tocsin.catalogue.observations import field_checks
 from tocsin.catalogue.observations.field_checks import each, mapping, shape, text
-from tocsin.conditions.check import checked
+from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.relations import questions_of
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.indexing import how_found
@@ -44,7 +44,7 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
 def validate_in_path(expression: PathText, caller: Asked) -> Response:
     """Return nothing for a valid condition, 400 with position and expectation otherwise."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    checked(expression)
+    parse_and_check(expression)
     return Response(status_code=204)
 
 
@@ -94,7 +94,7 @@ def _list_answer(data: list[Document]) -> Response:
 
 def _validation_json(condition: str) -> Document:
     try:
-        node = checked(condition)
+        node = parse_and_check(condition)
     except InvalidCondition as error:
         return {"valid": False, "errors": [_error(error)], "warnings": []}
     return {

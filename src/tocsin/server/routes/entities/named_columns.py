@@ -92,7 +92,9 @@ def _operations(column: Document, pointer: str, body: Document, *, has_constrain
     labels = body.get("tags")
     if labels is not None and not isinstance(labels, list):
         raise InvalidInput("must be a list", field="tags")
-    change = checked_document(_CHANGE, {key: value for key, value in body.items() if key != "tags" and value is not None})
+    change = checked_document(
+        _CHANGE, {key: value for key, value in body.items() if key != "tags" and value is not None}
+    )
     values: Document = {key: change[key] for key in _TEXTS if key in change}
     if has_constraints and (change.get("removeConstraint") or "constraint" in change):
         values["constraint"] = "" if change.get("removeConstraint") else change["constraint"]

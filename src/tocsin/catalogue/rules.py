@@ -31,7 +31,7 @@ from tocsin.catalogue.quality.case_placement import check_purpose, place_case, p
 from tocsin.catalogue.templates.texts import with_checked_texts
 from tocsin.catalogue.templates.uses import check_assigned, check_unused
 from tocsin.conditions.entity_names import PEOPLE
-from tocsin.flow.capture.prepare import checked, draft_of
+from tocsin.flow.capture.prepare import checked_request, draft_of
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record, Rules
 from tocsin.model.entity import Document
@@ -48,9 +48,9 @@ class CatalogueRules(Rules):
         """Place tests under what they test; fill in the name of a query."""
         match kind.name:
             case "testCase":
-                return place_case(record, resolver, checked(kind, request))
+                return place_case(record, resolver, checked_request(kind, request))
             case "testSuite":
-                return place_suite(resolver, checked(kind, request))
+                return place_suite(resolver, checked_request(kind, request))
             case _:
                 return draft_of(resolver, kind, with_query_name(kind.name, request))
 

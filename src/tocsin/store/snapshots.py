@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, Table, bindparam, func, insert, literal_column, select
 
-from tocsin.flow.eventlog.differences import SMALLEST_BYTES, TextReader, compressed, decompressed, difference
+from tocsin.flow.eventlog.differences import (
+    SMALLEST_BYTES,
+    TextReader,
+    compress_snapshot,
+    decompress_snapshot,
+    difference,
+)
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import Row
 from tocsin.store.statements import Prepared
@@ -110,7 +116,7 @@ def _difference_columns(connection: Connection, entity_id: str, text: bytes, new
     """Return the columns of a large text, and note its snapshot where it becomes one."""
     snapshot = newest.get(entity_id)
     if snapshot is not None:
-        change = difference(text, decompressed(snapshot.content))
+        change = difference(text, decompress_snapshot(snapshot.content))
         if len(change) <= max(_SMALL_BYTES, len(snapshot.content) // _LARGE_SHARE):
             return _columns(text, snapshot, change)
     newest[entity_id] = new_snapshot = _add_snapshot(connection, entity_id, text)
@@ -118,7 +124,7 @@ def _difference_columns(connection: Connection, entity_id: str, text: bytes, new
 
 
 def _add_snapshot(connection: Connection, entity_id: str, text: bytes) -> _Snapshot:
-    content = compressed(text)
+    content = compress_snapshot(text)
     inserted = connection.execute(insert(document_snapshot), {"entity_id": entity_id, "content": content})
     key = inserted.inserted_primary_key
     assert key is not None, "both stores number rows"  # noqa: S101

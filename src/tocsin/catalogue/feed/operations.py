@@ -14,7 +14,7 @@ from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.ports import Hold, ThreadRows
-from tocsin.flow.capture.redaction import Redaction, hidden_in
+from tocsin.flow.capture.redaction import Redaction, hidden_keys_in
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -69,8 +69,8 @@ class FeedWrites:
             thread, asset = _find_thread(record, thread_id)
             shown_thread = events.whole_thread(record, thread, asset)
             redaction = Redaction(record.ids.event())
-            covered = redaction.hide(shown_thread, hidden_in(shown_thread, record.permit, record.transaction))
-            patched_thread = redaction.restore(json_patch.applied(covered, operations, record.bounds))
+            covered = redaction.hide(shown_thread, hidden_keys_in(shown_thread, record.permit, record.transaction))
+            patched_thread = redaction.restore(json_patch.apply_to_copy(covered, operations, record.bounds))
             requests.check_unchanged(shown_thread, patched_thread, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
             document = _edited_thread(record, thread, asset, patched_thread)
             described = events.thread_changes(thread.document, document)
@@ -93,7 +93,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _find_thread(record, thread_id)
             old = _found_post(record, thread, post_id)
-            post = _edited_post(record, thread, old, json_patch.applied(old, operations, record.bounds))
+            post = _edited_post(record, thread, old, json_patch.apply_to_copy(old, operations, record.bounds))
             described = events.post_changes(old, post)
             if described.is_empty():
                 return Written(old, None)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.prepare import patched
+from tocsin.flow.capture.prepare import patched_fields
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -63,7 +63,7 @@ def carry_out(record: Record, thread: StoredThread, asset: Stored, new_value: st
     value: Value = new_value if key == "description" else _labels(new_value)
     document = copy.deepcopy(asset.document)
     _target(document, thread.steps, key)[key] = value
-    fields = patched(ENTITY_TYPES[asset.entity_type], asset, document)
+    fields = patched_fields(ENTITY_TYPES[asset.entity_type], asset, document)
     return change(record, record.resolver(), asset, fields).event
 
 

@@ -20,9 +20,9 @@ from tocsin.catalogue.lineage.edge_details import (
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.authorization import check_view
 from tocsin.flow.capture.diff import is_same
-from tocsin.flow.capture.json_patch import applied
+from tocsin.flow.capture.json_patch import apply_to_copy
 from tocsin.flow.capture.ports import Hold
-from tocsin.flow.capture.redaction import Redaction, hidden_in
+from tocsin.flow.capture.redaction import Redaction, hidden_keys_in
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
@@ -73,8 +73,8 @@ def patch_edge(record: Record, from_entity: Document, to_entity: Document, opera
     # Who read no columns reads an empty list, and adds to that.
     readable: Document = {"columnsLineage": []} | old.details
     redaction = Redaction(record.ids.event())
-    shown_details = redaction.hide(readable, hidden_in(readable, record.permit, record.transaction))
-    return _put(record, ends, old, redaction.restore(applied(shown_details, operations, record.bounds)))
+    shown_details = redaction.hide(readable, hidden_keys_in(readable, record.permit, record.transaction))
+    return _put(record, ends, old, redaction.restore(apply_to_copy(shown_details, operations, record.bounds)))
 
 
 def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:

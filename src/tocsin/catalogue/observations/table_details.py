@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
-from tocsin.flow.capture.normalize import clean, shaped, without_server_keys
+from tocsin.flow.capture.normalize import clean, with_checked_lists, without_server_keys
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import shapes
@@ -27,7 +27,7 @@ _INHERITED = ("description", "tags")
 
 def put_model(record: Record, table: Stored, model: Document) -> Written:
     """Attach the data model of a table; its owners, tags and columns fill what the table lacks."""
-    given_model = shaped(clean(ENTITY_TYPES["table"], {"dataModel": model})["dataModel"])
+    given_model = with_checked_lists(clean(ENTITY_TYPES["table"], {"dataModel": model})["dataModel"])
     shapes.check("table", "dataModel", given_model)
     fields = without_server_keys(table.document) | {"dataModel": given_model}
     if given_model.get("owners") and not table.document.get("owners"):

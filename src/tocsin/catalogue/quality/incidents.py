@@ -96,7 +96,7 @@ def correct_step(
     if step is None or step.test_case_id != case.id:
         raise NotFound(f"incident status {step_id} not found")
     before = with_test_case(step.document, reference_to(case))
-    after = checked_document(_STEP, json_patch.applied(before, operations, record.bounds))
+    after = checked_document(_STEP, json_patch.apply_to_copy(before, operations, record.bounds))
     changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
     if fixed := [key for key in changed if key not in _CHANGEABLE]:
         raise InvalidInput(f"only the severity of an incident step can be changed, not {fixed[0]}", field=fixed[0])

@@ -52,7 +52,7 @@ def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[
     before = record.transaction.series.at(Line(case.id, _KIND.name), at_ms)
     if before is None:
         raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
-    after = checked_document(_KIND.form, json_patch.applied(before, operations, record.bounds))
+    after = checked_document(_KIND.form, json_patch.apply_to_copy(before, operations, record.bounds))
     if after["timestamp"] != at_ms:
         raise InvalidInput("the timestamp of a result cannot be changed", field="timestamp")
     if is_same(before, after):

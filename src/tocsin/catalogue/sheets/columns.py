@@ -14,7 +14,7 @@ from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture import renames
 from tocsin.flow.capture.ports import Transaction
-from tocsin.flow.capture.prepare import patched
+from tocsin.flow.capture.prepare import patched_fields
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -67,7 +67,7 @@ def import_columns(record: Record, table: Stored, sheet_rows: tuple[Row, ...]) -
             outcomes.append(Outcome(row, "Column updated" if changed else "Column unchanged"))
         except TocsinError as refused:
             outcomes.append(Outcome(row, refused.message, failed=True))
-    fields = patched(ENTITY_TYPES["table"], table, document)
+    fields = patched_fields(ENTITY_TYPES["table"], table, document)
     return outcomes, renames.put(record, table, fields)
 
 

@@ -13,8 +13,8 @@ from tocsin.errors import TocsinError
 from tocsin.flow.capture import renames
 from tocsin.flow.capture.diff import is_empty
 from tocsin.flow.capture.ports import Transaction
-from tocsin.flow.capture.prepare import patched
-from tocsin.flow.capture.redaction import hidden_in
+from tocsin.flow.capture.prepare import patched_fields
+from tocsin.flow.capture.redaction import hidden_keys_in
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -53,7 +53,9 @@ def rewritten(
 
     The row is compared with the cells that the actor may see; hidden values stay unchanged.
     """
-    shown_document = without(old.document, hidden_in(old.document, record.permit, record.transaction), old.document)
+    shown_document = without(
+        old.document, hidden_keys_in(old.document, record.permit, record.transaction), old.document
+    )
     shown_cells, document = cells(shown_document), dict(shown_document)
     for name, text in row.values.items():
         if name in setters and text != shown_cells[name]:
@@ -82,4 +84,4 @@ def put(record: Record, old: Stored, document: Document) -> Written:
     """Bring what is there to a document that ``rewritten`` made; nothing if it says the same."""
     if document == old.document:
         return Written(old.document, None)
-    return renames.put(record, old, patched(ENTITY_TYPES[old.entity_type], old, document))
+    return renames.put(record, old, patched_fields(ENTITY_TYPES[old.entity_type], old, document))

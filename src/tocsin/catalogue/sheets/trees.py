@@ -18,7 +18,7 @@ from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import renames
 from tocsin.flow.capture.ports import Hold, Transaction
-from tocsin.flow.capture.prepare import patched
+from tocsin.flow.capture.prepare import patched_fields
 from tocsin.flow.capture.upsert import create
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -199,7 +199,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
     if old is None:
         create(record, _TABLE, document)
     elif document != old.document:
-        renames.put(record, old, patched(ENTITY_TYPES[_TABLE], old, document))
+        renames.put(record, old, patched_fields(ENTITY_TYPES[_TABLE], old, document))
     return outcomes
 
 

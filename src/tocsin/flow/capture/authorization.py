@@ -123,23 +123,23 @@ class _InPlace:
         self.denies_some = permit.denies_some
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
-        self._permit.check(entity_type, operations, self._asked(entity_type, operations, document))
+        self._permit.check(entity_type, operations, self._with_context(entity_type, operations, document))
 
     def check_apart(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
-        self._permit.check_apart(entity_type, operations, self._asked(entity_type, operations, document))
+        self._permit.check_apart(entity_type, operations, self._with_context(entity_type, operations, document))
 
     def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
         if not self._permit.denies_some(entity_type):
             return
-        here = {key: before[key] for key in ("fullyQualifiedName", "owners") if key in before}
-        then, now = (self._asked(entity_type, tuple(Operation), one) for one in (before, after | here))
-        self._permit.check_kept(entity_type, then, now)
+        place = {key: before[key] for key in ("fullyQualifiedName", "owners") if key in before}
+        previous, now = (self._with_context(entity_type, tuple(Operation), one) for one in (before, after | place))
+        self._permit.check_kept(entity_type, previous, now)
 
     def may(self, operation: Operation, entity_type: str, document: Document) -> bool:
-        return self._permit.may(operation, entity_type, self._asked(entity_type, (operation,), document))
+        return self._permit.may(operation, entity_type, self._with_context(entity_type, (operation,), document))
 
     def may_view(self, entity_type: str, document: Document) -> bool:
-        return self._permit.may_view(entity_type, self._asked(entity_type, (Operation.VIEW_BASIC,), document))
+        return self._permit.may_view(entity_type, self._with_context(entity_type, (Operation.VIEW_BASIC,), document))
 
     def bears(self, entity_type: str, document: Document) -> bool:
         """Also say so of a team below one that decides permissions: its members inherit them."""
@@ -148,7 +148,7 @@ class _InPlace:
         above = {str(parent["id"]) for parent in document.get("parents") or ()} if entity_type == "team" else ()
         return bool(above) and self._transaction.teams.decide(above, ())
 
-    def _asked(self, entity_type: str, operations: Collection[Operation], document: Document) -> Document:
+    def _with_context(self, entity_type: str, operations: Collection[Operation], document: Document) -> Document:
         keys = self._permit.inherited(entity_type, operations)
         if keys:
             document = with_asked(entity_type, document, _above(self._transaction), keys)
@@ -171,7 +171,7 @@ def check_create(permit: Permit, kind: EntityType, document: Document, transacti
         return
     would_be = document
     if not permit.is_certain(kind.name, Operation.CREATE):
-        would_be = _placed(kind, document, transaction)
+        would_be = _under_parent(kind, document, transaction)
     permit.check(kind.name, {Operation.CREATE}, would_be)
     if brought := operations_to_create(kind.name, document):
         permit.check(kind.name, brought, would_be)
@@ -192,29 +192,29 @@ def check_change(
         return
     kind = ENTITY_TYPES[old.entity_type]
     keys = (old.document.keys() | fields.keys()) - SERVER_KEPT
-    needed = operations_needed(kind.name, old.document, fields, keys)
+    required = operations_needed(kind.name, old.document, fields, keys)
     name = Operation.EDIT_DISPLAY_NAME
-    if is_report and name in needed and not permit.may(name, kind.name, old.document):
-        needed = needed - {name} | {Operation.CREATE}
-    permit.check(kind.name, needed or {Operation.VIEW_BASIC}, old.document)
+    if is_report and name in required and not permit.may(name, kind.name, old.document):
+        required = required - {name} | {Operation.CREATE}
+    permit.check(kind.name, required or {Operation.VIEW_BASIC}, old.document)
     protective = operations_needed(kind.name, old.document, fields, keys & PROTECTIVE)
     if protective and (permit.bears(kind.name, old.document) or permit.bears(kind.name, old.document | fields)):
         permit.check_apart(kind.name, protective, old.document)
     if kind.name in CONTAINERS and "domains" in keys and permit.bears("domain", {}):  # its descendants inherit them
         permit.check_apart(kind.name, operations_needed(kind.name, old.document, fields, {"domains"}), old.document)
-    if needed:
+    if required:
         permit.check_kept(kind.name, old.document, fields)
     if _gives_powers(kind.name, old.document, fields, transaction):
         permit.check(kind.name, {Operation.ALL}, old.document)
 
 
-def check_view(permit: Permit, found: Stored) -> None:
+def check_view(permit: Permit, entity: Stored) -> None:
     """Reject a write on an entity that the actor may not see.
 
     Checked as soon as an entity is found, before any other error: the actor gets the same response
     whatever they send.
     """
-    permit.check(found.entity_type, {Operation.VIEW_BASIC}, found.document)
+    permit.check(entity.entity_type, {Operation.VIEW_BASIC}, entity.document)
 
 
 def check_delete(permit: Permit, target: Stored, *, hard: bool) -> None:
@@ -242,9 +242,9 @@ def check_restore_under(permit: Permit, under: Collection[Stored], transaction: 
 
 def _check_each(under: Collection[Stored], verb: str, check: Callable[[Stored], None]) -> None:
     refused = 0
-    for one in under:
+    for entity in under:
         try:
-            check(one)
+            check(entity)
         except Forbidden:
             refused += 1
     if refused:
@@ -279,27 +279,31 @@ def _differing(key: str, old: Document, new: Document) -> set[str]:
     return before ^ after
 
 
-def _placed(kind: EntityType, document: Document, transaction: Transaction) -> Document:
+def _under_parent(kind: EntityType, document: Document, transaction: Transaction) -> Document:
     """Return the document as it would be under its parent."""
-    taken = {key: value for key, value in document.items() if key != "owners"}
+    fields = {key: value for key, value in document.items() if key != "owners"}
     field = kind.parent_field(document)
     reference = document.get(field or "")
     if not isinstance(reference, dict) or "id" not in reference:
-        return taken
+        return fields
     parent = transaction.find(str(reference["type"]), Key.by_id(str(reference["id"])))
     above = with_asked(parent.entity_type, parent.document, _above(transaction)) if parent else {}
-    return {**{key: above[key] for key in _TAKEN_OVER if key in above}, **taken}
+    return {**{key: above[key] for key in _TAKEN_OVER if key in above}, **fields}
 
 
 def _with_about(entity_type: str, document: Document, transaction: Transaction) -> Document:
     """Return a test, a suite or a query with what it is about, on which it depends who may see it."""
     references = subject_references(entity_type, document)
-    named = [(one["type"], transaction.find(one["type"], _key(one))) for one in references]
-    if any(one is None for _, one in named):
+    subjects = [(one["type"], transaction.find(one["type"], _key(one))) for one in references]
+    if any(one is None for _, one in subjects):
         return document
-    find, kept = _above(transaction), transaction.attachments
-    gone = [(one, GONE) for kind, one in gone_kinds(entity_type).items() if kept.get(str(document.get("id")), kind)]
-    return with_found(document, [*((kind, with_asked(kind, one.document, find)) for kind, one in named if one), *gone])
+    find, attachments = _above(transaction), transaction.attachments
+    gone_subjects = [
+        (one, GONE) for kind, one in gone_kinds(entity_type).items() if attachments.get(str(document.get("id")), kind)
+    ]
+    return with_found(
+        document, [*((kind, with_asked(kind, one.document, find)) for kind, one in subjects if one), *gone_subjects]
+    )
 
 
 def _key(reference: Document) -> Key:

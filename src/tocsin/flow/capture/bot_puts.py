@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tocsin.access.operations import operations_needed
 from tocsin.flow.capture.authorization import EVERYTHING
-from tocsin.flow.capture.curation import TOP_KEYS, Values, changed_paths, curated_in, kept, values_of
+from tocsin.flow.capture.curation import TOP_KEYS, Values, changed_paths, curated_paths_of, values_of, with_kept_values
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.access import Operation
@@ -21,7 +21,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Stored
 
 
-def left_by(record: Record, old: Stored, fields: Document, *, overrides: bool) -> tuple[Stored, Document]:
+def merge_bot_put(record: Record, old: Stored, fields: Document, *, overrides: bool) -> tuple[Stored, Document]:
     """Return the entity, with the paths of what people wrote known if they matter, and what a bot's PUT makes of it.
 
     With ``overrides`` the bot replaces what people wrote, as far as it may.
@@ -32,12 +32,12 @@ def left_by(record: Record, old: Stored, fields: Document, *, overrides: bool) -
     paths = changed_paths(before, after)
     replaced = paths & before.keys()
     if replaced and old.curated is None:
-        old = _worked_out(record, old)
+        old = _with_curated_paths(record, old)
     persons = {path for path in replaced if fqn.join(path) in (old.curated or ())}
     stays = set() if overrides else persons
     if record.permit is not EVERYTHING:
-        stays |= _denied(record, old, (before, after), (paths - stays, persons))
-    return old, kept(old.document, fields, stays) if stays else fields
+        stays |= _denied_paths(record, old, (before, after), (paths - stays, persons))
+    return old, with_kept_values(old.document, fields, stays) if stays else fields
 
 
 def _may_differ(old: Stored, fields: Document) -> bool:
@@ -46,13 +46,13 @@ def _may_differ(old: Stored, fields: Document) -> bool:
     return any(fields.get(key) != old.document.get(key) for key in (*TOP_KEYS, *keys))
 
 
-def _worked_out(record: Record, old: Stored) -> Stored:
-    curated = curated_in(old.entity_type, record.transaction.states(old.id))
+def _with_curated_paths(record: Record, old: Stored) -> Stored:
+    curated = curated_paths_of(old.entity_type, record.transaction.states(old.id))
     record.transaction.remember_curated(old.id, curated)
     return replace(old, curated=curated)
 
 
-def _denied(
+def _denied_paths(
     record: Record, old: Stored, states: tuple[Values, Values], changes: tuple[set[Path], set[Path]]
 ) -> set[Path]:
     """Return those of the changed paths that the bot may not edit.
@@ -61,7 +61,7 @@ def _denied(
     """
     before, after = states
     paths, persons = changes
-    may = _asked_once(record, old)
+    may = _cached_permission(record, old)
     denied = set()
     for path in paths:
         value = after.get(path) or before.get(path)
@@ -72,7 +72,7 @@ def _denied(
     return denied
 
 
-def _asked_once(record: Record, old: Stored) -> Callable[[Operation], bool]:
+def _cached_permission(record: Record, old: Stored) -> Callable[[Operation], bool]:
     answers: dict[Operation, bool] = {}
 
     def may(operation: Operation) -> bool:

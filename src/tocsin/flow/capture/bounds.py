@@ -125,33 +125,33 @@ def check_keys(document: Document, before: Document | None = None) -> None:
         raise InvalidInput(f"the document has a key of {longest} characters; the limit is {LONGEST_KEY}")
 
 
-def _longest_key(document: Document, known: Document | None = None) -> int:
-    """Return the length of the longest key; without the parts that ``known`` has at the same place, key and all."""
-    longest, pending = 0, list[tuple[object, object]]([(document, known)])
+def _longest_key(document: Document, baseline: Document | None = None) -> int:
+    """Return the length of the longest key; without the parts that ``baseline`` has at the same place, key and all."""
+    longest, pending = 0, list[tuple[object, object]]([(document, baseline)])
     while pending:
-        whole, same = pending.pop()
-        if isinstance(whole, dict):
-            longest = max(longest, *map(len, whole), 0)
-        others = _at_same_places(whole, same)
+        node, same = pending.pop()
+        if isinstance(node, dict):
+            longest = max(longest, *map(len, node), 0)
+        counterparts = _at_same_places(node, same)
         pending.extend(
-            (part, other)
-            for part, other in zip(_parts(whole), others, strict=True)
-            if isinstance(part, dict | list) and part != other
+            (part, counterpart)
+            for part, counterpart in zip(_parts(node), counterparts, strict=True)
+            if isinstance(part, dict | list) and part != counterpart
         )
     return longest
 
 
-def _at_same_places(whole: object, known: object) -> list[object]:
-    """Return for each part of ``whole`` what ``known`` has there, None for nothing."""
-    if isinstance(whole, dict):
-        return [known.get(key) for key in whole] if isinstance(known, dict) else [None] * len(whole)
-    if not isinstance(whole, list):
+def _at_same_places(node: object, baseline: object) -> list[object]:
+    """Return for each part of ``node`` what ``baseline`` has there, None for nothing."""
+    if isinstance(node, dict):
+        return [baseline.get(key) for key in node] if isinstance(baseline, dict) else [None] * len(node)
+    if not isinstance(node, list):
         return []
-    there = known[: len(whole)] if isinstance(known, list) else []
-    return there + [None] * (len(whole) - len(there))
+    counterparts = baseline[: len(node)] if isinstance(baseline, list) else []
+    return counterparts + [None] * (len(node) - len(counterparts))
 
 
-def _parts(whole: object) -> list[object]:
-    if isinstance(whole, dict):
-        return list(whole.values())
-    return whole if isinstance(whole, list) else []
+def _parts(node: object) -> list[object]:
+    if isinstance(node, dict):
+        return list(node.values())
+    return node if isinstance(node, list) else []

@@ -85,10 +85,10 @@ class EntityBulkWrites:
         outcomes: list[Outcome] = []
         # What is taken back cannot be built upon, so a rehearsal is one chunk.
         for chunk in [requests] if dry_run else _chunks(requests, self._bounds.document_bytes):
-            outcomes += self._settled(row, kind, chunk, actor=actor, dry_run=dry_run)
+            outcomes += self._write_with_retries(row, kind, chunk, actor=actor, dry_run=dry_run)
         return outcomes
 
-    def _settled(
+    def _write_with_retries(
         self, row: _Row, kind: EntityType, requests: Sequence[Document], *, actor: Actor, dry_run: bool
     ) -> list[Outcome]:
         """Write a chunk; when it collides, its rows one after the other; a row that collides by itself, once more."""
@@ -96,7 +96,7 @@ class EntityBulkWrites:
             return self._chunk(row, kind, requests, actor=actor, dry_run=dry_run)
         except Collision:  # whoever came first has committed by now
             if len(requests) > 1:
-                alone = (self._settled(row, kind, [one], actor=actor, dry_run=dry_run) for one in requests)
+                alone = (self._write_with_retries(row, kind, [one], actor=actor, dry_run=dry_run) for one in requests)
                 return [outcome for outcomes in alone for outcome in outcomes]
         try:
             return self._chunk(row, kind, requests, actor=actor, dry_run=dry_run)
@@ -120,8 +120,8 @@ class EntityBulkWrites:
     def _rows(
         self, row: _Row, batch: BatchedTransaction, kind: EntityType, requests: Sequence[Document], actor: Actor
     ) -> list[Outcome]:
-        known = (probable_fqn(kind, request) for request in requests if isinstance(request, dict))
-        batch.look_ahead(kind.name, filter(None, known))
+        fqns = (probable_fqn(kind, request) for request in requests if isinstance(request, dict))
+        batch.look_ahead(kind.name, filter(None, fqns))
         return [self._one(row, batch, kind, request, actor) for request in requests]
 
     def _one(self, row: _Row, batch: BatchedTransaction, kind: EntityType, request: Document, actor: Actor) -> Outcome:
@@ -143,11 +143,11 @@ def _chunks(requests: Sequence[Document], most_bytes: int) -> Iterator[Sequence[
     """Yield the requests in chunks of so many rows and bytes, so that other writers get their turn between them."""
     begin, size = 0, 0
     for at, request in enumerate(requests):
-        more = size_of(request)
-        if at > begin and (at - begin == CHUNK or size + more > most_bytes):
+        row_bytes = size_of(request)
+        if at > begin and (at - begin == CHUNK or size + row_bytes > most_bytes):
             yield requests[begin:at]
             begin, size = at, 0
-        size += more
+        size += row_bytes
     if requests:
         yield requests[begin:]
 

@@ -31,7 +31,7 @@ _STAMPS = frozenset(
 )
 
 
-def begun_at(record: Record, old: Stored, fields: Document, *, within_ms: int) -> Stored | None:
+def start_of_shared_version(record: Record, old: Stored, fields: Document, *, within_ms: int) -> Stored | None:
     """Return the state that the shared version of this edit starts from; None if the edit makes a separate version."""
     before = (old.document.get("changeDescription") or {}).get("previousVersion")
     is_continued = (
@@ -46,8 +46,8 @@ def begun_at(record: Record, old: Stored, fields: Document, *, within_ms: int) -
     document = record.transaction.version(old.id, version)
     if document is None or document["fullyQualifiedName"] != old.fqn or _is_elsewhere(old, document, fields):
         return None
-    kept = {key: old.document[key] for key in SERVER_KEPT - _STAMPS if key in old.document}
-    return Stored(old.id, old.entity_type, old.fqn, version, document | kept)
+    server_values = {key: old.document[key] for key in SERVER_KEPT - _STAMPS if key in old.document}
+    return Stored(old.id, old.entity_type, old.fqn, version, document | server_values)
 
 
 def _is_elsewhere(old: Stored, before: Document, fields: Document) -> bool:

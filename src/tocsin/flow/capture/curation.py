@@ -41,7 +41,7 @@ def changed_paths(before: Values, after: Values) -> set[Path]:
     return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
 
 
-def curated_after(
+def curated_paths_after(
     entity_type: str, curated: frozenset[str] | None, states: tuple[Document, Document], *, is_bot: bool
 ) -> frozenset[str] | None:
     """Return the paths that a person wrote last, after a person or bot has led from one state to another.
@@ -53,21 +53,21 @@ def curated_after(
     before, after = _values_apart(entity_type, *states)
     now = {fqn.join(path): path for path in after}
     concerned = now.keys() | {fqn.join(path) for path in before}
-    kept = curated - concerned
-    kept |= {name for name in curated & now.keys() if after[now[name]] == before.get(now[name])}
+    remaining = curated - concerned
+    remaining |= {name for name in curated & now.keys() if after[now[name]] == before.get(now[name])}
     if is_bot:
-        return frozenset(kept)
-    return frozenset(kept | {name for name, path in now.items() if after[path] != before.get(path)})
+        return frozenset(remaining)
+    return frozenset(remaining | {name for name, path in now.items() if after[path] != before.get(path)})
 
 
-def curated_in(entity_type: str, states: Iterable[tuple[Document, bool]]) -> frozenset[str]:
+def curated_paths_of(entity_type: str, states: Iterable[tuple[Document, bool]]) -> frozenset[str]:
     """Return the paths that a person wrote last, from all states of an entity, oldest first.
 
     Each comes with whether a bot wrote it.
     """
     curated, before = frozenset[str](), Document()
     for state, is_bot in states:
-        curated = curated_after(entity_type, curated, (before, state), is_bot=is_bot) or frozenset()
+        curated = curated_paths_after(entity_type, curated, (before, state), is_bot=is_bot) or frozenset()
         before = state
     return curated
 
@@ -86,22 +86,22 @@ def relabelled_paths(
     return frozenset(renamed.get(path, path) for path in curated)
 
 
-def kept(old: Document, new: Document, paths: Collection[Path]) -> Document:
+def with_kept_values(old: Document, new: Document, paths: Collection[Path]) -> Document:
     """Return ``new`` with the values that ``old`` has at these paths, in members that both have."""
     tree: dict[str, Any] = {}  # Any: a tree of the same kind
     for path in paths:
         below = tree
         for name in path:
             below = below.setdefault(name, {})
-    return _kept(old, new, tree)
+    return _with_kept(old, new, tree)
 
 
 def _values_apart(entity_type: str, before: Document, after: Document) -> tuple[Values, Values]:
     """Return the curated values of two states, without those of members that are alike: these are most of them."""
     values = dict(_own((), before)), dict(_own((), after))
     for path in ENTITY_TYPES[entity_type].member_paths():
-        for found, members in zip(values, _unlike(value_at(before, path), value_at(after, path)), strict=True):
-            found.update(_of_members(path, members))
+        for side_values, members in zip(values, _unlike(value_at(before, path), value_at(after, path)), strict=True):
+            side_values.update(_of_members(path, members))
     return values
 
 
@@ -149,33 +149,33 @@ def _of_members(path: Path, members: Value) -> Iterator[tuple[Path, Value]]:
             yield from _of_members((*place, "children"), children)
 
 
-def _kept(old: Document, new: Document, tree: Document) -> Document:
-    made = dict(new)
+def _with_kept(old: Document, new: Document, tree: Document) -> Document:
+    merged = dict(new)
     for key, below in tree.items():
         was, now = old.get(key), new.get(key)
         if not below:
-            made.pop(key, None)
-            made |= {key: was} if key in old else {}
+            merged.pop(key, None)
+            merged |= {key: was} if key in old else {}
         elif isinstance(was, dict) or isinstance(now, dict):
-            made[key] = _kept(was or {}, now or {}, below)
+            merged[key] = _with_kept(was or {}, now or {}, below)
         elif key == "tags":
-            made[key] = _kept_labels(was or [], now or [], below)
+            merged[key] = _kept_labels(was or [], now or [], below)
         else:
-            made[key] = _kept_members(was or [], now or [], below)
-    return made
+            merged[key] = _kept_members(was or [], now or [], below)
+    return merged
 
 
 def _kept_labels(old: list[Document], new: list[Document], tags: Collection[str]) -> list[Document]:
-    known = {label["tagFQN"]: label for label in old if label["tagFQN"] in tags}
-    others = {label["tagFQN"]: label for label in new if label["tagFQN"] not in tags}
-    return [*known.values(), *others.values()]
+    kept_labels = {label["tagFQN"]: label for label in old if label["tagFQN"] in tags}
+    new_labels = {label["tagFQN"]: label for label in new if label["tagFQN"] not in tags}
+    return [*kept_labels.values(), *new_labels.values()]
 
 
 def _kept_members(old: list[Document], new: list[Document], tree: Document) -> list[Document]:
-    known = {str(member.get("name")): member for member in old}
+    old_members = {str(member.get("name")): member for member in old}
     return [
-        _kept(known[name], member, tree[name])
-        if (name := str(member.get("name"))) in tree and name in known
+        _with_kept(old_members[name], member, tree[name])
+        if (name := str(member.get("name"))) in tree and name in old_members
         else member
         for member in new
     ]

@@ -44,7 +44,7 @@ Order = dict[str, list[str]]
 
 
 @dataclass
-class _Found:
+class _Collector:
     added: list[FieldChange] = field(default_factory=list)
     updated: list[FieldChange] = field(default_factory=list)
     deleted: list[FieldChange] = field(default_factory=list)
@@ -84,32 +84,34 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
     """Return the difference between ``new`` and ``old``, as ``diff`` does, and what else has to be stored."""
     if not old:
         return Difference(ChangeDescription(fields_added=tuple(_all_added(entity_type, new))))
-    found = _Found()
-    kept, nested = _kept(entity_type), _nested(entity_type)
+    collector = _Collector()
+    server_keys, nested = _server_keys(entity_type), _nesting_keys(entity_type)
     for key in _keys(old, new):
         before, after = old.get(key), new.get(key)
-        if key in BOOKKEEPING or (key == _DERIVED and key in kept):
-            found.is_stored |= not _is_equal(before, after)
+        if key in BOOKKEEPING or (key == _DERIVED and key in server_keys):
+            collector.is_stored |= not _is_equal(before, after)
             continue
-        if key in kept:
+        if key in server_keys:
             continue
         if key == "extension":
-            _fields(found, (key,), before or {}, after or {})
+            _fields(collector, (key,), before or {}, after or {})
         elif key in nested and isinstance(before, dict) and isinstance(after, dict) and before and after:
-            _fields(found, (key,), before, after)
+            _fields(collector, (key,), before, after)
         else:
-            _field(found, (key,), before, after)
+            _field(collector, (key,), before, after)
     change = ChangeDescription(
-        fields_added=tuple(found.added), fields_updated=tuple(found.updated), fields_deleted=tuple(found.deleted)
+        fields_added=tuple(collector.added),
+        fields_updated=tuple(collector.updated),
+        fields_deleted=tuple(collector.deleted),
     )
-    return Difference(change, found.order, found.is_stored or bool(found.order))
+    return Difference(change, collector.order, collector.is_stored or bool(collector.order))
 
 
 def _all_added(entity_type: str, new: Document) -> Iterator[FieldChange]:
     """Yield the additions of a document without a previous state."""
-    kept = _kept(entity_type)
+    server_keys = _server_keys(entity_type)
     for key, value in new.items():
-        if key in kept or is_empty(value):
+        if key in server_keys or is_empty(value):
             continue
         if key == "extension" and isinstance(value, dict):
             inner = ((name, held) for name, held in value.items() if not is_empty(held))
@@ -125,14 +127,14 @@ def _by_identity(rule: MemberList, members: list[Document]) -> list[Document]:
 
 
 @cache
-def _kept(entity_type: str) -> frozenset[str]:
+def _server_keys(entity_type: str) -> frozenset[str]:
     """Return the keys that the server fills in by itself."""
     kind = ENTITY_TYPES[entity_type]
     return SERVER_KEPT.union(kind.ancestors, () if kind.is_service else (_DERIVED,))
 
 
 @cache
-def _nested(entity_type: str) -> frozenset[str]:
+def _nesting_keys(entity_type: str) -> frozenset[str]:
     """Return the keys that contain nested lists of members."""
     return frozenset(path[0] for path in ENTITY_TYPES[entity_type].member_paths() if len(path) > 1)
 
@@ -179,55 +181,55 @@ def _keys(old: Document, new: Document) -> list[str]:
     return [*new, *(key for key in old if key not in new)]
 
 
-def _fields(found: _Found, path: Path, old: Document, new: Document) -> None:
+def _fields(collector: _Collector, path: Path, old: Document, new: Document) -> None:
     for key in _keys(old, new):
-        _field(found, (*path, key), old.get(key), new.get(key))
+        _field(collector, (*path, key), old.get(key), new.get(key))
 
 
-def _field(found: _Found, path: Path, old: Value, new: Value) -> None:
+def _field(collector: _Collector, path: Path, old: Value, new: Value) -> None:
     if _is_equal(old, new):
         return
     was_empty, now_empty = is_empty(old), is_empty(new)
     in_extension = path[0] == "extension"
     members = None if in_extension else MEMBER_LISTS.get(path[-1])
     if members and isinstance(old or [], list) and isinstance(new or [], list):
-        _members(found, path, members, (old or [], new or []))
+        _members(collector, path, members, (old or [], new or []))
     elif was_empty:
-        found.add(path, new)
+        collector.add(path, new)
     elif now_empty:
-        found.delete(path, old)
+        collector.delete(path, old)
     elif path[-1] in REFERENCE_FIELDS and len(path) == 1 and _points_to_same(old, new):
         return
-    elif path[0] in nested_references.KEYS and is_same(*map(nested_references.unnamed, (old, new))):
+    elif path[0] in nested_references.KEYS and is_same(*map(nested_references.without_names, (old, new))):
         return  # what is referred to was renamed
     elif in_extension or not _is_reordered(old, new):
-        found.update(path, old, new)
+        collector.update(path, old, new)
 
 
 def _points_to_same(old: Value, new: Value) -> bool:
     return isinstance(old, dict) and isinstance(new, dict) and target_of(old) == target_of(new)
 
 
-def _members(found: _Found, path: Path, rule: MemberList, lists: tuple[list[Document], list[Document]]) -> None:
+def _members(collector: _Collector, path: Path, rule: MemberList, lists: tuple[list[Document], list[Document]]) -> None:
     old, new = ({rule.identity(member): member for member in members} for members in lists)
     dropped = [member for key, member in old.items() if key not in new]
     joined = [member for key, member in new.items() if key not in old]
     if dropped:
-        found.delete(path, dropped)
+        collector.delete(path, dropped)
     if joined:
-        found.add(path, joined)
+        collector.add(path, joined)
     for key, member in new.items():
         if key in old and not rule.reference and not is_same(old[key], member):
-            _member(found, (*path, rule.label(member)), rule, (old[key], member))
+            _member(collector, (*path, rule.label(member)), rule, (old[key], member))
     if rule.ordered:
-        _order(found, path, rule, (old, new))
+        _order(collector, path, rule, (old, new))
 
 
-def _member(found: _Found, path: Path, rule: MemberList, pair: tuple[Document, Document]) -> None:
+def _member(collector: _Collector, path: Path, rule: MemberList, pair: tuple[Document, Document]) -> None:
     if rule.deep:
-        _fields(found, path, *pair)
+        _fields(collector, path, *pair)
     elif not _is_reordered(*pair):
-        found.update(path, *pair)
+        collector.update(path, *pair)
 
 
 def _is_reordered(old: Value, new: Value) -> bool:
@@ -247,7 +249,7 @@ def _with_sorted_tags(value: Value) -> Value:
     return inner
 
 
-def _order(found: _Found, path: Path, rule: MemberList, members: tuple[dict[str, Document], ...]) -> None:
+def _order(collector: _Collector, path: Path, rule: MemberList, members: tuple[dict[str, Document], ...]) -> None:
     old, new = members
     if [*(key for key in old if key in new), *(key for key in new if key not in old)] != list(new):
-        found.order[fqn.join(path)] = [rule.label(member) for member in new.values()]
+        collector.order[fqn.join(path)] = [rule.label(member) for member in new.values()]

@@ -22,16 +22,16 @@ def strong_tag(document: Document) -> str:
 
     It depends on the version and on what changes without one: the order of members, bookkeeping, the names of labels.
     """
-    parts = [*_unversioned(document), *sorted({label["tagFQN"] for label in labels_of(document)})]
+    parts = [*_unversioned_parts(document), *sorted({label["tagFQN"] for label in labels_of(document)})]
     return _tag(document, orjson.dumps(parts, option=orjson.OPT_SORT_KEYS) if parts else b"")
 
 
-def _tag(document: Document, more: bytes = b"") -> str:
+def _tag(document: Document, suffix: bytes = b"") -> str:
     text = f"{document['version']}-{document['updatedAt']}".encode()
-    return f'"{hashlib.sha256(text + more).hexdigest()[:16]}"'
+    return f'"{hashlib.sha256(text + suffix).hexdigest()[:16]}"'
 
 
-def _unversioned(holder: Document) -> list[Any]:  # Any: names, and bookkeeping
+def _unversioned_parts(holder: Document) -> list[Any]:  # Any: names, and bookkeeping
     """Return what changes without a version."""
     parts: list[Any] = []
     for key in sorted(holder):
@@ -40,10 +40,11 @@ def _unversioned(holder: Document) -> list[Any]:  # Any: names, and bookkeeping
         if key in BOOKKEEPING:
             parts.append(value)
         elif key in _NESTING and isinstance(value, dict):
-            parts.append(_unversioned(value))
+            parts.append(_unversioned_parts(value))
         elif rule is not None and rule.ordered and isinstance(value, list):
             parts += [
-                [rule.identity(one), _unversioned(one)] if "children" in one else rule.identity(one) for one in value
+                [rule.identity(member), _unversioned_parts(member)] if "children" in member else rule.identity(member)
+                for member in value
             ]
     return parts
 
@@ -58,5 +59,5 @@ def holds(if_match: str, document: Document) -> bool:
 
     Clients of 1.13 make the strong tag themselves, from version and time alone; theirs holds as well.
     """
-    wanted = {tag.strip() for tag in if_match.split(",")}
-    return "*" in wanted or bool(wanted & {strong_tag(document), _tag(document), weak_tag(document)})
+    tags = {tag.strip() for tag in if_match.split(",")}
+    return "*" in tags or bool(tags & {strong_tag(document), _tag(document), weak_tag(document)})

@@ -40,22 +40,22 @@ def apply(
     InvalidInput : an operation is malformed or does not fit the document.
     TooLarge : there are too many operations, they copy too much, or the document would be too large.
     """
-    patched = _in_place(_with_empty_lists(entity_type, _copied(document)), operations, bounds)
+    patched = _in_place(_with_empty_lists(entity_type, _copy_of(document)), operations, bounds)
     for operation in operations:
         if _empties_description(entity_type, operation):
             _remove_empty(patched, operation["path"])
     return {key: value for key, value in patched.items() if key in document or value not in ([], {})}
 
 
-def applied(document: Document, operations: Sequence[PatchOperation], bounds: Bounds = BOUNDS) -> Document:
+def apply_to_copy(document: Document, operations: Sequence[PatchOperation], bounds: Bounds = BOUNDS) -> Document:
     """Return ``document``, as it is read, with the operations applied to a copy of it. Raises as ``apply``."""
-    return _in_place(_copied(document), operations, bounds)
+    return _in_place(_copy_of(document), operations, bounds)
 
 
 def paths_of(operations: Sequence[PatchOperation]) -> frozenset[str]:
     """Return the paths that these operations name; what is malformed is refused when it is applied."""
-    named = (one.get(key) for one in operations if isinstance(one, dict) for key in ("path", "from"))
-    return frozenset(path for path in named if isinstance(path, str))
+    paths = (one.get(key) for one in operations if isinstance(one, dict) for key in ("path", "from"))
+    return frozenset(path for path in paths if isinstance(path, str))
 
 
 def is_light(document: Document, operations: Sequence[PatchOperation]) -> bool:
@@ -68,7 +68,7 @@ def is_light(document: Document, operations: Sequence[PatchOperation]) -> bool:
 def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: Bounds) -> Document:
     if len(operations) > bounds.patch_operations:
         raise TooLarge(f"the patch has {len(operations)} operations; the limit is {bounds.patch_operations}")
-    patched, left, had_bytes = document, bounds.document_bytes, size_of(document)
+    patched, bytes_left, had_bytes = document, bounds.document_bytes, size_of(document)
     try:
         for operation in operations:
             if _is_about(operation, "href") or _is_about_deleted_reference(operation):
@@ -77,8 +77,8 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
                 _test(patched, operation)
                 continue
             if _is_copy(operation):
-                left -= _copied_bytes(patched, operation)
-            if left < 0:
+                bytes_left -= _copied_bytes(patched, operation)
+            if bytes_left < 0:
                 raise TooLarge(f"the patch copies more than {bounds.document_bytes} bytes")
             patched = jsonpatch.JsonPatch([operation]).apply(patched, in_place=True)
     except RecursionError as refused:
@@ -109,8 +109,8 @@ def _test(document: Document, operation: PatchOperation) -> None:
     ------
     JsonPatchTestFailed : they differ
     """
-    held = resolve_pointer(document, operation["path"])
-    if _stored_part(held) != _stored_part(operation["value"]):
+    current = resolve_pointer(document, operation["path"])
+    if _stored_part(current) != _stored_part(operation["value"]):
         raise jsonpatch.JsonPatchTestFailed
 
 
@@ -120,8 +120,8 @@ def _stored_part(value: Any) -> Any:  # Any: whatever JSON a document holds
         return [_stored_part(one) for one in value]
     if not isinstance(value, dict):
         return value
-    made = _MADE | {"deleted"} if is_reference(value) else _MADE
-    return {key: _stored_part(inner) for key, inner in value.items() if key not in made}
+    computed_keys = _MADE | {"deleted"} if is_reference(value) else _MADE
+    return {key: _stored_part(inner) for key, inner in value.items() if key not in computed_keys}
 
 
 def _empties_description(entity_type: str, operation: PatchOperation) -> bool:
@@ -148,9 +148,9 @@ def _copied_bytes(document: Document, operation: PatchOperation) -> int:
     return size_of(resolve_pointer(document, source, None)) if isinstance(source, str) else 0
 
 
-def _copied(document: Document) -> Document:
-    made: Document = orjson.loads(orjson.dumps(document))  # ten times as fast as copy.deepcopy
-    return made
+def _copy_of(document: Document) -> Document:
+    copied: Document = orjson.loads(orjson.dumps(document))  # ten times as fast as copy.deepcopy
+    return copied
 
 
 def _why(refused: Exception) -> str:

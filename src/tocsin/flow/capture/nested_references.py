@@ -36,7 +36,7 @@ def pointers(document: Document) -> Iterator[tuple[str, str]]:
             yield from ((key, one) for one in _ids(document[key]))
 
 
-def without(document: Document, gone: Collection[str]) -> Document:
+def without(document: Document, gone_ids: Collection[str]) -> Document:
     """Return the keys that change when these are gone for good, as they are then; an empty one goes.
 
     Raises
@@ -45,31 +45,31 @@ def without(document: Document, gone: Collection[str]) -> Document:
     """
     changed: Document = {}
     for key in ("customProperties", "extension", "relatedTerms"):
-        if key in document and any(one in gone for one in _ids(document[key])):
-            changed[key] = _kept(key, document[key], gone)
+        if key in document and any(one in gone_ids for one in _ids(document[key])):
+            changed[key] = _without_gone(key, document[key], gone_ids)
     return changed
 
 
-def renamed(document: Document, names: Mapping[str, str]) -> Document:
+def renamed_references(document: Document, names: Mapping[str, str]) -> Document:
     """Return the keys that call something by its name, with the new names by id."""
-    found = {key: document[key] for key in KEYS if key in document and names.keys() & set(_ids(document[key]))}
-    return {key: _renamed(value, names) for key, value in found.items()}
+    parts = {key: document[key] for key in KEYS if key in document and names.keys() & set(_ids(document[key]))}
+    return {key: _with_new_names(value, names) for key, value in parts.items()}
 
 
-def unnamed(value: Value) -> Value:
+def without_names(value: Value) -> Value:
     """Return a value without the names of what it refers to: what a rename leaves as it is."""
     if isinstance(value, list):
-        return [unnamed(one) for one in value]
+        return [without_names(one) for one in value]
     if not isinstance(value, dict):
         return value
     names = _NAMES if _is_reference(value) else frozenset()
-    return {key: unnamed(one) for key, one in value.items() if key not in names}
+    return {key: without_names(one) for key, one in value.items() if key not in names}
 
 
 def _ids(value: Value) -> Iterator[str]:
     if isinstance(value, list):
-        for one in value:
-            yield from _ids(one)
+        for member in value:
+            yield from _ids(member)
     elif isinstance(value, dict):
         if _is_reference(value):
             yield value["id"]
@@ -79,16 +79,16 @@ def _ids(value: Value) -> Iterator[str]:
 
 
 def _is_reference(value: Document) -> bool:
-    named = isinstance(value.get("id"), str) and len(value["id"]) <= _LONGEST_ID
-    return named and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
+    has_id = isinstance(value.get("id"), str) and len(value["id"]) <= _LONGEST_ID
+    return has_id and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
 
 
-def _kept(key: str, value: Value, gone: Collection[str]) -> Value:
+def _without_gone(key: str, value: Value, gone_ids: Collection[str]) -> Value:
     if key == "extension":
-        kept = {name: _in_property(one, gone) for name, one in value.items()}
-        return {name: one for name, one in kept.items() if one is not None}
+        properties = {name: _in_property(one, gone_ids) for name, one in value.items()}
+        return {name: one for name, one in properties.items() if one is not None}
     points = [one for one in value if isinstance(one, dict) and isinstance(one.get(_NEEDED[key]), dict)]
-    losing = [one for one in points if one[_NEEDED[key]].get("id") in gone]
+    losing = [one for one in points if one[_NEEDED[key]].get("id") in gone_ids]
     if key == "customProperties" and losing:
         raise InvalidInput(
             f"custom property {losing[0].get('name')} uses this type; delete the property first", field=key
@@ -96,18 +96,18 @@ def _kept(key: str, value: Value, gone: Collection[str]) -> Value:
     return [one for one in value if one not in losing]
 
 
-def _in_property(value: Value, gone: Collection[str]) -> Value:
+def _in_property(value: Value, gone_ids: Collection[str]) -> Value:
     if isinstance(value, list):
-        return [one for one in value if not (isinstance(one, dict) and one.get("id") in gone)] or None
-    return None if isinstance(value, dict) and value.get("id") in gone else value
+        return [one for one in value if not (isinstance(one, dict) and one.get("id") in gone_ids)] or None
+    return None if isinstance(value, dict) and value.get("id") in gone_ids else value
 
 
-def _renamed(value: Value, names: Mapping[str, str]) -> Value:
+def _with_new_names(value: Value, names: Mapping[str, str]) -> Value:
     if isinstance(value, list):
-        return [_renamed(one, names) for one in value]
+        return [_with_new_names(one, names) for one in value]
     if not isinstance(value, dict):
         return value
-    inner = {key: _renamed(one, names) for key, one in value.items()}
+    inner = {key: _with_new_names(one, names) for key, one in value.items()}
     if _is_reference(value) and value["id"] in names and "fullyQualifiedName" in value:
         fqn = names[value["id"]]
         inner |= {"fullyQualifiedName": fqn} | ({"name": split(fqn)[-1]} if "name" in inner else {})

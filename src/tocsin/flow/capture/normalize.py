@@ -53,7 +53,7 @@ def clean(kind: EntityType, request: Document) -> Document:
     _check_kinds(document)
     for key in _kept_elsewhere(kind.name):
         document.pop(key, None)
-    return shaped(document)
+    return with_checked_lists(document)
 
 
 def check_required(kind: EntityType, document: Document) -> None:
@@ -71,7 +71,7 @@ def check_required(kind: EntityType, document: Document) -> None:
         raise InvalidInput("name must be a string", field="name")
 
 
-def shaped(document: Document) -> Document:
+def with_checked_lists(document: Document) -> Document:
     """Return the document with its lists checked, its tags complete and without empty member lists.
 
     Raises
@@ -81,9 +81,9 @@ def shaped(document: Document) -> Document:
     for key in [key for key in MEMBER_LISTS if key in document and key != "children"]:
         document[key] = _members(key, MEMBER_LISTS[key], document[key])
     for outer, inner in [path for path in _NESTED if path[0] in document]:
-        whole = document[outer]
-        if isinstance(whole, dict) and inner in whole:
-            document[outer] = whole | {inner: _members(inner, MEMBER_LISTS[inner], whole[inner])}
+        holder = document[outer]
+        if isinstance(holder, dict) and inner in holder:
+            document[outer] = holder | {inner: _members(inner, MEMBER_LISTS[inner], holder[inner])}
     certificate = document.get(CERTIFICATION)
     if isinstance(certificate, dict) and isinstance(certificate.get("tagLabel"), dict):
         document[CERTIFICATION] = certificate | {"tagLabel": _tag(certificate["tagLabel"])}
@@ -123,8 +123,8 @@ def _copy(request: Document) -> Document:
     return _without_nulls(copied) if b"null" in text else copied
 
 
-def _without_nulls(whole: Document) -> Document:
-    return {key: _inside(value) for key, value in whole.items() if value is not None}
+def _without_nulls(document: Document) -> Document:
+    return {key: _inside(value) for key, value in document.items() if value is not None}
 
 
 def _inside(value: Any) -> Any:  # Any: a JSON value
@@ -140,13 +140,13 @@ def _members(field: str, rule: MemberList, members: object) -> list[Document]:
         return own(members) if field in INHERITED_KEYS else members
     if not all(isinstance(member, dict) for member in members):
         raise InvalidInput(f"{field} must be a list of objects", field=field)
-    made = [_member(field, member) for member in members]
-    names = {rule.identity(member) for member in made}
-    if len(names) == len(made):
-        return made
+    normalized = [_member(field, member) for member in members]
+    names = {rule.identity(member) for member in normalized}
+    if len(names) == len(normalized):
+        return normalized
     if field == "tags":  # the same tag twice is the same tag
-        return list({rule.identity(member): member for member in made}.values())
-    counted = Counter(rule.identity(member) for member in made)
+        return list({rule.identity(member): member for member in normalized}.values())
+    counted = Counter(rule.identity(member) for member in normalized)
     raise InvalidInput(f"{field} contains the name {counted.most_common(1)[0][0]} twice", field=field)
 
 

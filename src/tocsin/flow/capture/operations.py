@@ -17,10 +17,10 @@ from tocsin.errors import NotFound, PreconditionFailed, Unavailable
 from tocsin.flow.capture import etag, json_patch, removal, renames
 from tocsin.flow.capture.authorization import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.bounds import BOUNDS, Bounds
-from tocsin.flow.capture.consolidation import begun_at
+from tocsin.flow.capture.consolidation import start_of_shared_version
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
-from tocsin.flow.capture.prepare import complete, patched, whole_state
-from tocsin.flow.capture.redaction import Redaction, hidden_in
+from tocsin.flow.capture.prepare import complete, patched_fields, whole_state
+from tocsin.flow.capture.redaction import Redaction, hidden_keys_in
 from tocsin.flow.capture.rollback import RolledBack, roll_back
 from tocsin.flow.capture.upsert import change, create, ensure, kind_of, put
 from tocsin.flow.capture.write import Ids, Record, Rules
@@ -129,14 +129,14 @@ class EntityWrites:
             old = _live(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
-            shown = self.rules.shown(record, record.as_read(old), old, paths)
-            hidden = hidden_in(shown, record.permit, record.transaction)
-            document = redaction.restore(patching.of(redaction.hide(shown, hidden)))
-            fields = patched(ENTITY_TYPES[entity_type], old, document)
+            readable = self.rules.shown(record, record.as_read(old), old, paths)
+            hidden = hidden_keys_in(readable, record.permit, record.transaction)
+            document = redaction.restore(patching.of(redaction.hide(readable, hidden)))
+            fields = patched_fields(ENTITY_TYPES[entity_type], old, document)
             within_ms = self._consolidate_ms if if_match is None else 0
-            since = begun_at(record, old, fields, within_ms=within_ms) if within_ms else None
+            since = start_of_shared_version(record, old, fields, within_ms=within_ms) if within_ms else None
             written = renames.put(record, old, fields, since=since)
-            return self.rules.members(record, entity_type, document, written) if "children" in shown else written
+            return self.rules.members(record, entity_type, document, written) if "children" in readable else written
 
         for _ in range(_MOST_TRIES):
             try:
@@ -193,7 +193,7 @@ class EntityWrites:
         """
 
         def work(record: Record) -> Written:
-            target = _found(record, entity_type, Key.by_id(entity_id))
+            target = _find_visible(record, entity_type, Key.by_id(entity_id))
             check_restore(record.permit, target, record.transaction)
             return removal.restore(record, target)
 
@@ -219,7 +219,7 @@ class EntityWrites:
         outcome: list[RolledBack] = []
 
         def work(record: Record) -> Written:
-            old = _found(record, entity_type, key)
+            old = _find_visible(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
             past = record.transaction.version(old.id, version)
@@ -249,7 +249,7 @@ class EntityWrites:
         ------
         NotFound : there is no such entity, or it is soft-deleted.
         """
-        find = _found if include_deleted else _live
+        find = _find_visible if include_deleted else _live
         return self._write(lambda record: work(record, find(record, entity_type, key, hold)), actor)
 
     def replace(self, entity_type: str, fqn: str, state: Document, at_ms: int, *, actor: Actor) -> Written:
@@ -270,9 +270,9 @@ class EntityWrites:
         """Erase an entity as a history does: for good, and only itself."""
 
         def work(record: Record) -> Written:
-            gone = removal.find_to_delete(record, entity_type, Key.by_name(fqn), hard=True)
-            self.rules.before_removal(record, gone, ())
-            return record.remove(gone)
+            entity = removal.find_to_delete(record, entity_type, Key.by_name(fqn), hard=True)
+            self.rules.before_removal(record, entity, ())
+            return record.remove(entity)
 
         return self._write(work, actor, at_ms)
 
@@ -315,9 +315,9 @@ class _RehearsedError(Exception):
 class _NotComputed(Exception):
     """A patch takes longer to apply than others should wait for; to be done outside of the transaction."""
 
-    def __init__(self, shown: Document) -> None:
+    def __init__(self, readable: Document) -> None:
         super().__init__()
-        self.shown = shown
+        self.shown = readable
 
 
 class _Patching:
@@ -327,29 +327,29 @@ class _Patching:
         self._entity_type, self._operations, self._bounds = entity_type, operations, bounds
         self._computed: tuple[Document, Document] | None = None
 
-    def of(self, shown: Document) -> Document:
-        """Return what the patch makes of ``shown``; ``_NotComputed`` if that is not known and too much work here."""
-        if self._computed is not None and self._computed[0] == shown:
+    def of(self, readable: Document) -> Document:
+        """Return what the patch makes of ``readable``; ``_NotComputed`` if that is not known and too much work here."""
+        if self._computed is not None and self._computed[0] == readable:
             return self._computed[1]
-        if not json_patch.is_light(shown, self._operations):
-            raise _NotComputed(shown)
-        return json_patch.apply(self._entity_type, shown, self._operations, self._bounds)
+        if not json_patch.is_light(readable, self._operations):
+            raise _NotComputed(readable)
+        return json_patch.apply(self._entity_type, readable, self._operations, self._bounds)
 
-    def compute(self, shown: Document) -> None:
-        """Work out what the patch makes of ``shown``, while others write."""
-        made = json_patch.apply(self._entity_type, shown, self._operations, self._bounds)
-        self._computed = (shown, made)
+    def compute(self, readable: Document) -> None:
+        """Work out what the patch makes of ``readable``, while others write."""
+        result = json_patch.apply(self._entity_type, readable, self._operations, self._bounds)
+        self._computed = (readable, result)
 
 
-def _found(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
-    found = record.transaction.find(kind_of(entity_type).name, key, hold)
-    if found is None:
+def _find_visible(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
+    entity = record.transaction.find(kind_of(entity_type).name, key, hold)
+    if entity is None:
         raise missing(entity_type, key)
-    return record.visible(found)
+    return record.visible(entity)
 
 
 def _live(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
-    found = _found(record, entity_type, key, hold)
-    if found.deleted:
+    entity = _find_visible(record, entity_type, key, hold)
+    if entity.deleted:
         raise NotFound(f"{entity_type} {key} is deleted")
-    return found
+    return entity

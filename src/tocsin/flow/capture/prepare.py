@@ -5,7 +5,7 @@ Next: ``flow/capture/write.py``.
 
 from __future__ import annotations
 
-from tocsin.flow.capture.normalize import check_required, clean, shaped, without_server_keys
+from tocsin.flow.capture.normalize import check_required, clean, with_checked_lists, without_server_keys
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -24,29 +24,29 @@ _CURATED = ("displayName", "description", "tags")
 
 def draft_of(resolver: Resolver, kind: EntityType, request: Document) -> Draft:
     """Return the document of a create or put request: validated, under its parent, not yet merged."""
-    document = checked(kind, request)
+    document = checked_request(kind, request)
     above = resolver.parent(kind, document)
     if above is None:
         return Draft(fqn.quote(document["name"]), document)
     field, parent = above
     under = f"{parent.fqn}.{kind.infix}" if kind.infix else parent.fqn
-    return Draft(fqn.child(under, document["name"]), document | inherited(kind, field, parent))
+    return Draft(fqn.child(under, document["name"]), document | inherited_fields(kind, field, parent))
 
 
-def checked(kind: EntityType, request: Document) -> Document:
+def checked_request(kind: EntityType, request: Document) -> Document:
     """Return a request's own copy: well formed, complete, without what only the server writes."""
     document = without_server_keys(clean(kind, {key: request[key] for key in request if key not in kind.ignored}))
     check_required(kind, document)
     return document
 
 
-def inherited(kind: EntityType, field: str, parent: Stored) -> Document:
+def inherited_fields(kind: EntityType, field: str, parent: Stored) -> Document:
     """Return what a document takes over from its parent: the references upwards and the service's type."""
-    taken = {key: parent.document[key] for key in kind.ancestors if key in parent.document}
-    taken[field] = reference_to(parent)
+    fields = {key: parent.document[key] for key in kind.ancestors if key in parent.document}
+    fields[field] = reference_to(parent)
     if "serviceType" in kind.keys and "serviceType" in parent.document:
-        taken["serviceType"] = parent.document["serviceType"]
-    return taken
+        fields["serviceType"] = parent.document["serviceType"]
+    return fields
 
 
 def complete(record: Record, kind: EntityType, resolver: Resolver, fields: Document, old: Document) -> Document:
@@ -58,35 +58,35 @@ def complete(record: Record, kind: EntityType, resolver: Resolver, fields: Docum
     NotFound : a reference or a label leads to nothing.
     """
     fields = fields | resolver.lists(fields, old) | resolver.singles(fields, old)
-    whole = record.rules.complete(record, resolver, kind, fields, old)
+    completed = record.rules.complete(record, resolver, kind, fields, old)
     if resolver.strict:
-        check_changed(kind.name, whole, old)
-    return whole
+        check_changed(kind.name, completed, old)
+    return completed
 
 
-def merged(kind: EntityType, old: Document, given: Document) -> Document:
+def merge_put(kind: EntityType, old: Document, new: Document) -> Document:
     """Return the result of a PUT: its values, and the rest unchanged.
 
     Source: OpenMetadata's ``EntityUpdater``: a PUT never removes a key, a tag, or a text of
     a member that still exists; a PATCH does.
     """
-    document = without_server_keys(old) | given
-    if "tags" in given and "tags" in old:
-        document["tags"] = merged_tags(old["tags"], given["tags"])
+    document = without_server_keys(old) | new
+    if "tags" in new and "tags" in old:
+        document["tags"] = merged_tags(old["tags"], new["tags"])
     for path in kind.member_paths():
-        before, after = value_at(old, path), value_at(given, path)
+        before, after = value_at(old, path), value_at(new, path)
         if isinstance(before, list) and isinstance(after, list):
-            kept = _kept(before, after)
-            document |= {path[0]: kept if len(path) == 1 else given[path[0]] | {path[1]: kept}}
+            members = _merge_members(before, after)
+            document |= {path[0]: members if len(path) == 1 else new[path[0]] | {path[1]: members}}
     return document
 
 
-def merged_tags(old: list[Document], given: list[Document]) -> list[Document]:
+def merged_tags(old: list[Document], new: list[Document]) -> list[Document]:
     """Return the labels that are there and those given, which replace those of the same tag."""
-    return list({label["tagFQN"]: label for label in (*old, *given)}.values())
+    return list({label["tagFQN"]: label for label in (*old, *new)}.values())
 
 
-def patched(kind: EntityType, old: Stored, document: Document) -> Document:
+def patched_fields(kind: EntityType, old: Stored, document: Document) -> Document:
     """Return a patched document, checked, with its server-kept keys as they were; its place is as the patch has it."""
     fixed = {"deleted": old.document["deleted"]} if "deleted" in old.document else {}
     fields = without_server_keys(clean(kind, document)) | fixed
@@ -101,22 +101,24 @@ def _is_lost(key: str, old: Stored, fields: Document) -> bool:
 
 def whole_state(old: Stored | None, state: Document) -> Document:
     """Return the document of a whole state, at the entity's existing place."""
-    document = shaped({key: value for key, value in without_server_keys(state).items() if value is not None})
+    document = with_checked_lists(
+        {key: value for key, value in without_server_keys(state).items() if value is not None}
+    )
     if old is None:
         return document
     kind = ENTITY_TYPES[old.entity_type]
     return {key: old.document[key] for key in ("serviceType", *kind.upward) if key in old.document} | document
 
 
-def _kept(old: list[Document], given: list[Document]) -> list[Document]:
+def _merge_members(old: list[Document], new: list[Document]) -> list[Document]:
     before = {member["name"]: member for member in old}
-    return [_kept_member(before.get(member["name"], {}), member) for member in given]
+    return [_kept_member(before.get(member["name"], {}), member) for member in new]
 
 
-def _kept_member(old: Document, given: Document) -> Document:
-    member = {key: old[key] for key in _CURATED if old.get(key) and not given.get(key)} | given
-    if old.get("tags") and given.get("tags"):
-        member["tags"] = merged_tags(old["tags"], given["tags"])
-    if old.get("children") and given.get("children"):
-        member["children"] = _kept(old["children"], given["children"])
+def _kept_member(old: Document, new: Document) -> Document:
+    member = {key: old[key] for key in _CURATED if old.get(key) and not new.get(key)} | new
+    if old.get("tags") and new.get("tags"):
+        member["tags"] = merged_tags(old["tags"], new["tags"])
+    if old.get("children") and new.get("children"):
+        member["children"] = _merge_members(old["children"], new["children"])
     return member

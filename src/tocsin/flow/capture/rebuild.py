@@ -36,25 +36,25 @@ _NO_FIELDS = (RENAMED, CHANGED_SECRETS)
 """Changes that are none of the document: why the others are there, and what it does not show."""
 
 
-def applied(document: Document, change: ChangeDescription, order: Order | None = None) -> Document:
+def apply_change(document: Document, change: ChangeDescription, order: Order | None = None) -> Document:
     """Return the document after a change; the one given is left as it is.
 
     Raises
     ------
     ValueError : the change is none of this document: it names a member that is not there.
     """
-    made = copy.deepcopy(document)
-    for one in change.fields_deleted:
-        _delete(made, one)
-    for one in change.fields_added:
-        _add(made, one)
-    for one in change.fields_updated:
-        if one.name not in _NO_FIELDS:
-            _update(made, one)
+    result = copy.deepcopy(document)
+    for field_change in change.fields_deleted:
+        _delete(result, field_change)
+    for field_change in change.fields_added:
+        _add(result, field_change)
+    for field_change in change.fields_updated:
+        if field_change.name not in _NO_FIELDS:
+            _update(result, field_change)
     for path, names in (order or {}).items():
-        holder, key = _place(made, path)
-        holder[key] = _ordered(holder[key], MEMBER_LISTS[key], names)
-    return made
+        holder, key = _place(result, path)
+        holder[key] = _in_order(holder[key], MEMBER_LISTS[key], names)
+    return result
 
 
 def versions(events: Iterable[LoggedEvent], relabellings: Iterable[tuple[int, LabelNames]] = ()) -> list[Document]:
@@ -64,9 +64,9 @@ def versions(events: Iterable[LoggedEvent], relabellings: Iterable[tuple[int, La
 
     Events without a version (a follower, a test result, a run, an edge) and the hard delete
     are skipped. An event with the same versions as another extends that version; one that leads back removes the
-    version before it. Raises as ``applied``.
+    version before it. Raises as ``apply_change``.
     """
-    made: dict[Decimal, Document] = {}
+    documents_by_version: dict[Decimal, Document] = {}
     document: Document = {}
     waiting = deque(relabellings)
     for logged in events:
@@ -78,14 +78,16 @@ def versions(events: Iterable[LoggedEvent], relabellings: Iterable[tuple[int, La
             document = {"deleted": False} if "deleted" in ENTITY_TYPES[event.entity_type].keys else {}
         while waiting and waiting[0][0] <= logged.offset:
             document = renamed(document, waiting.popleft()[1])
-        document = applied(document, change, logged.derived.get(ORDER))
+        document = apply_change(document, change, logged.derived.get(ORDER))
         if before is not None and before > after:
-            made.pop(before, None)
-            document |= {key: made[after][key] for key in _STAMPED if key in made.get(after, {})}
+            documents_by_version.pop(before, None)
+            document |= {
+                key: documents_by_version[after][key] for key in _STAMPED if key in documents_by_version.get(after, {})
+            }
         else:
             document |= _stamps(event)
-        made[after] = document
-    return list(made.values())
+        documents_by_version[after] = document
+    return list(documents_by_version.values())
 
 
 def _stamps(event: ChangeEvent) -> Document:
@@ -109,16 +111,16 @@ def _delete(document: Document, change: FieldChange) -> None:
     if rule is None or not _is_members(holder.get(key), change.old_value):
         holder.pop(key, None)
         return
-    gone = {rule.identity(member) for member in change.old_value}
-    holder[key] = [member for member in holder[key] if rule.identity(member) not in gone]
+    deleted_identities = {rule.identity(member) for member in change.old_value}
+    holder[key] = [member for member in holder[key] if rule.identity(member) not in deleted_identities]
 
 
 def _add(document: Document, change: FieldChange) -> None:
     holder, key = _place(document, change.name)
     value = copy.deepcopy(change.new_value)
-    held = holder.get(key)
-    is_list = _rule(change.name, key) is not None and _is_members(held or [], value)
-    holder[key] = [*(held or ()), *value] if is_list else value
+    current = holder.get(key)
+    is_list = _rule(change.name, key) is not None and _is_members(current or [], value)
+    holder[key] = [*(current or ()), *value] if is_list else value
 
 
 def _update(document: Document, change: FieldChange) -> None:
@@ -126,8 +128,8 @@ def _update(document: Document, change: FieldChange) -> None:
     rule, value = _rule(change.name, key), copy.deepcopy(change.new_value)
     if isinstance(holder, list):
         holder[key] = value
-    elif rule is not None and rule.ordered and _is_members(holder.get(key), change.old_value, of=str):
-        holder[key] = _reordered(holder[key], rule, value)
+    elif rule is not None and rule.ordered and _is_members(holder.get(key), change.old_value, member_type=str):
+        holder[key] = _with_new_order(holder[key], rule, value)
     else:
         holder[key] = value
 
@@ -162,18 +164,20 @@ def _rule(path: str, key: object) -> MemberList | None:
     return None if in_extension or not isinstance(key, str) else MEMBER_LISTS.get(key)
 
 
-def _is_members(held: Value, stated: Value, *, of: type = dict) -> bool:
-    return isinstance(held, list) and isinstance(stated, list) and all(isinstance(one, of) for one in stated)
+def _is_members(current: Value, stated: Value, *, member_type: type = dict) -> bool:
+    return (
+        isinstance(current, list) and isinstance(stated, list) and all(isinstance(one, member_type) for one in stated)
+    )
 
 
-def _reordered(members: list[Document], rule: MemberList, names: list[str]) -> list[Document]:
+def _with_new_order(members: list[Document], rule: MemberList, names: list[str]) -> list[Document]:
     """Return the members with those that are named in that order, in the places that they hold together."""
-    named = {rule.label(member): member for member in members}
-    wanted = iter([named[name] for name in names if name in named])
+    members_by_label = {rule.label(member): member for member in members}
+    reordered = iter([members_by_label[name] for name in names if name in members_by_label])
     moved = set(names)
-    return [next(wanted) if rule.label(member) in moved else member for member in members]
+    return [next(reordered) if rule.label(member) in moved else member for member in members]
 
 
-def _ordered(members: list[Document], rule: MemberList, names: list[str]) -> list[Document]:
+def _in_order(members: list[Document], rule: MemberList, names: list[str]) -> list[Document]:
     places = {name: place for place, name in enumerate(names)}
     return sorted(members, key=lambda member: places.get(rule.label(member), len(places)))

@@ -34,7 +34,7 @@ class Redaction:
         References to the document's ancestors stay: its own FQN contains their names.
         """
         self._kept = {}
-        covered: Document = self._covered(document, hidden, document) if hidden else document
+        covered: Document = self._with_stubs(document, hidden, document) if hidden else document
         return covered
 
     def restore(self, value: Json) -> Json:
@@ -45,18 +45,18 @@ class Redaction:
             return [self.restore(one) for one in value]
         if not isinstance(value, dict):
             return value
-        kept = self._kept.get(str(value.get("id"))) if len(value) == 1 else None
-        return {key: self.restore(inner) for key, inner in value.items()} if kept is None else kept
+        original = self._kept.get(str(value.get("id"))) if len(value) == 1 else None
+        return {key: self.restore(inner) for key, inner in value.items()} if original is None else original
 
-    def _covered(self, value: Json, hidden: Collection[str], whole: Document, *, key: str = "") -> Json:
+    def _with_stubs(self, value: Json, hidden: Collection[str], document: Document, *, key: str = "") -> Json:
         if isinstance(value, list):
-            covered = [self._covered(one, hidden, whole) for one in value]
+            covered = [self._with_stubs(one, hidden, document) for one in value]
             return sorted(covered, key=self._is_stub) if key in REFERENCE_LISTS else covered
         if not isinstance(value, dict):
             return value
-        if _is_hidden(value, hidden, whole):
+        if _is_hidden(value, hidden, document):
             return self._stub(value)
-        return {name: self._covered(inner, hidden, whole, key=name) for name, inner in value.items()}
+        return {name: self._with_stubs(inner, hidden, document, key=name) for name, inner in value.items()}
 
     def _stub(self, value: Document) -> Document:
         name = f"{self._token}-{len(self._kept)}"
@@ -67,30 +67,30 @@ class Redaction:
         return isinstance(value, dict) and value.get("id") in self._kept
 
 
-def hidden_in(document: Document, permit: Permit, transaction: Transaction) -> set[str]:
+def hidden_keys_in(document: Document, permit: Permit, transaction: Transaction) -> set[str]:
     """Return the ids and the full names of tables in a document that the owner of ``permit`` may not see.
 
     Types of which they see all, or nothing, need no lookup.
     """
     if permit is EVERYTHING:
         return set()
-    named = ((str(one["type"]), Key.by_id(one["id"])) for one in references_in(document))
-    found = {*named, *(("table", Key.by_name(name)) for name in names_in(document))}
-    return set(_unseen(found, permit, transaction))
+    references = ((str(one["type"]), Key.by_id(one["id"])) for one in references_in(document))
+    targets = {*references, *(("table", Key.by_name(name)) for name in names_in(document))}
+    return set(_unseen(targets, permit, transaction))
 
 
-def _unseen(named: Collection[tuple[str, Key]], permit: Permit, transaction: Transaction) -> Iterator[str]:
-    for entity_type, key in sorted(named, key=str):
+def _unseen(targets: Collection[tuple[str, Key]], permit: Permit, transaction: Transaction) -> Iterator[str]:
+    for entity_type, key in sorted(targets, key=str):
         if permit.is_certain(entity_type, Operation.VIEW_BASIC):
             is_seen = permit.may_view(entity_type, {})
         else:
-            found = transaction.find(entity_type, key, Hold.SHARED)
-            is_seen = found is not None and permit.may_view(entity_type, found.document)
+            entity = transaction.find(entity_type, key, Hold.SHARED)
+            is_seen = entity is not None and permit.may_view(entity_type, entity.document)
         if not is_seen:
             yield str(key.id or key.fqn)
 
 
-def _is_hidden(value: Document, hidden: Collection[str], whole: Document) -> bool:
+def _is_hidden(value: Document, hidden: Collection[str], document: Document) -> bool:
     if is_reference(value):
-        return value["id"] in hidden and not lies_in(value, whole)
+        return value["id"] in hidden and not lies_in(value, document)
     return not set(hidden).isdisjoint(tables_named(value))

@@ -58,88 +58,90 @@ class Resolver:
         NotFound : there is no such live entity
         """
         for place in kind.places:
-            if given := document.get(place.field):
-                return place.field, self._above(place, given)
+            if value := document.get(place.field):
+                return place.field, self._above(place, value)
         if kind.may_stand_alone or not kind.places:
             return None
-        needed = kind.places[-1].field
-        raise InvalidInput(f"{with_article(kind.name)} needs its {needed}", field=needed)
+        field = kind.places[-1].field
+        raise InvalidInput(f"{with_article(kind.name)} needs its {field}", field=field)
 
-    def one(self, entity_type: str, given: Given) -> Document:
-        """Return the full reference to the live entity of this type that ``given`` names.
-
-        Raises
-        ------
-        NotFound : there is no such live entity
-        """
-        found = self._reference(entity_type, given)
-        if found is None or found.get("deleted"):
-            raise missing(entity_type, key_of(given))
-        self._check_view(entity_type, str(found["id"]))
-        return found
-
-    def stored(self, entity_type: str, given: Given) -> Stored:
-        """Return the live entity of this type that ``given`` names, held as shared.
+    def one(self, entity_type: str, value: Given) -> Document:
+        """Return the full reference to the live entity of this type that ``value`` names.
 
         Raises
         ------
         NotFound : there is no such live entity
         """
-        found = self._live(entity_type, given)
-        if found is None:
-            raise missing(entity_type, key_of(given))
-        check_view(self.permit, found)
-        return found
+        reference = self._reference(entity_type, value)
+        if reference is None or reference.get("deleted"):
+            raise missing(entity_type, key_of(value))
+        self._check_view(entity_type, str(reference["id"]))
+        return reference
+
+    def stored(self, entity_type: str, value: Given) -> Stored:
+        """Return the live entity of this type that ``value`` names, held as shared.
+
+        Raises
+        ------
+        NotFound : there is no such live entity
+        """
+        entity = self._live(entity_type, value)
+        if entity is None:
+            raise missing(entity_type, key_of(value))
+        check_view(self.permit, entity)
+        return entity
 
     def singles(self, document: Document, old: Document) -> Document:
         """Return the document's single references, each full; those of ``old`` are trusted."""
         return {
-            key: self._resolved(key, REFERENCES[key], document[key], [old[key]] if old.get(key) else [])
+            key: self._resolve(key, REFERENCES[key], document[key], [old[key]] if old.get(key) else [])
             for key in REFERENCES
             if document.get(key)
         }
 
-    def _above(self, place: Parentage, given: Given) -> Stored:
-        named = given.get("type") if isinstance(given, dict) else None
-        if named is not None and named not in place.types:
+    def _above(self, place: Parentage, value: Given) -> Stored:
+        named_type = value.get("type") if isinstance(value, dict) else None
+        if named_type is not None and named_type not in place.types:
             raise InvalidInput(
-                f"{place.field} must be a {' or a '.join(place.types)}, not a {named}", field=place.field
+                f"{place.field} must be a {' or a '.join(place.types)}, not a {named_type}", field=place.field
             )
-        for entity_type in (named,) if named else place.types:
-            found = self._live(entity_type, given)
-            if found is not None:
-                check_view(self.permit, found)
-                return found
-        key = key_of(given)
-        raise NotFound(f"{named or ' or '.join(place.types)} {key} not found", entity_type=place.types[0], fqn=key.fqn)
+        for entity_type in (named_type,) if named_type else place.types:
+            entity = self._live(entity_type, value)
+            if entity is not None:
+                check_view(self.permit, entity)
+                return entity
+        key = key_of(value)
+        raise NotFound(
+            f"{named_type or ' or '.join(place.types)} {key} not found", entity_type=place.types[0], fqn=key.fqn
+        )
 
     def _check_view(self, entity_type: str, entity_id: str) -> None:
         if self.permit.is_certain(entity_type, Operation.VIEW_BASIC):
             self.permit.check(entity_type, {Operation.VIEW_BASIC}, {})
-        elif (found := self.transaction.find(entity_type, Key.by_id(entity_id), Hold.SHARED)) is not None:
-            check_view(self.permit, found)
+        elif (entity := self.transaction.find(entity_type, Key.by_id(entity_id), Hold.SHARED)) is not None:
+            check_view(self.permit, entity)
 
-    def _member(self, field: str, given: Given, known: list[Document]) -> Document:
-        if self.strict and field == "owners" and isinstance(given, dict) and "type" not in given:
+    def _member(self, field: str, value: Given, old_references: list[Document]) -> Document:
+        if self.strict and field == "owners" and isinstance(value, dict) and "type" not in value:
             raise InvalidInput("each owner needs a type: user or team", field=field)
-        return self._resolved(field, REFERENCE_LISTS[field], given, known)
+        return self._resolve(field, REFERENCE_LISTS[field], value, old_references)
 
-    def _resolved(self, field: str, types: tuple[str, ...], given: Given, known: list[Document]) -> Document:
-        wanted = _type_of(field, given, types)
-        for reference in known:
-            if reference.get("type", wanted) == wanted and _names(given, reference):
+    def _resolve(self, field: str, types: tuple[str, ...], value: Given, old_references: list[Document]) -> Document:
+        entity_type = _type_of(field, value, types)
+        for reference in old_references:
+            if reference.get("type", entity_type) == entity_type and _names(value, reference):
                 return reference
         if self.strict:
-            return self.one(wanted, given)
-        return self._reference(wanted, given) or given
+            return self.one(entity_type, value)
+        return self._reference(entity_type, value) or value
 
-    def _live(self, entity_type: str, given: Given) -> Stored | None:
-        found = (self.transaction.find(entity_type, key, Hold.SHARED) for key in keys_of(given))
-        return next((one for one in found if one is not None and not one.deleted), None)
+    def _live(self, entity_type: str, value: Given) -> Stored | None:
+        entities = (self.transaction.find(entity_type, key, Hold.SHARED) for key in keys_of(value))
+        return next((one for one in entities if one is not None and not one.deleted), None)
 
-    def _reference(self, entity_type: str, given: Given) -> Document | None:
-        found = (self.transaction.reference(entity_type, key) for key in keys_of(given))
-        return next((one for one in found if one is not None), None)
+    def _reference(self, entity_type: str, value: Given) -> Document | None:
+        references = (self.transaction.reference(entity_type, key) for key in keys_of(value))
+        return next((one for one in references if one is not None), None)
 
 
 def reference_to(stored: Stored) -> Document:
@@ -157,33 +159,33 @@ def is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text) is not None
 
 
-def keys_of(given: Given) -> tuple[Key, ...]:
+def keys_of(value: Given) -> tuple[Key, ...]:
     """Return by what a given reference is looked up, in this order: a name may look like an id.
 
     Raises
     ------
     InvalidInput : the value is no reference
     """
-    key = key_of(given)
-    return (key, Key.by_name(given)) if isinstance(given, str) and is_uuid(given) else (key,)
+    key = key_of(value)
+    return (key, Key.by_name(value)) if isinstance(value, str) and is_uuid(value) else (key,)
 
 
-def key_of(given: Given) -> Key:
+def key_of(value: Given) -> Key:
     """Return by what a given reference is looked up.
 
     Raises
     ------
     InvalidInput : the value is no reference
     """
-    if isinstance(given, str) and given:
-        return Key.by_id(given.lower()) if is_uuid(given) else Key.by_name(given)
-    if isinstance(given, dict) and isinstance(given.get("id"), str):
-        return Key.by_id(given["id"].lower())
-    if isinstance(given, dict) and isinstance(given.get("fullyQualifiedName"), str):
-        return Key.by_name(given["fullyQualifiedName"])
-    if isinstance(given, dict) and isinstance(given.get("name"), str):
-        return Key.by_name(_root_fqn(str(given.get("type")), given["name"]))
-    raise InvalidInput(f"{given!r} is not a reference: send an object with an id or a fullyQualifiedName")
+    if isinstance(value, str) and value:
+        return Key.by_id(value.lower()) if is_uuid(value) else Key.by_name(value)
+    if isinstance(value, dict) and isinstance(value.get("id"), str):
+        return Key.by_id(value["id"].lower())
+    if isinstance(value, dict) and isinstance(value.get("fullyQualifiedName"), str):
+        return Key.by_name(value["fullyQualifiedName"])
+    if isinstance(value, dict) and isinstance(value.get("name"), str):
+        return Key.by_name(_root_fqn(str(value.get("type")), value["name"]))
+    raise InvalidInput(f"{value!r} is not a reference: send an object with an id or a fullyQualifiedName")
 
 
 def _root_fqn(entity_type: str, name: str) -> str:
@@ -191,15 +193,15 @@ def _root_fqn(entity_type: str, name: str) -> str:
     return fqn.quote(name) if kind and not kind.places else name
 
 
-def _type_of(field: str, given: Given, types: tuple[str, ...]) -> str:
-    wanted = str(given.get("type", types[0])) if isinstance(given, dict) else types[0]
-    if wanted not in types:
-        raise InvalidInput(f"{field} must be a {' or a '.join(types)}, not a {wanted}", field=field)
-    return wanted
+def _type_of(field: str, value: Given, types: tuple[str, ...]) -> str:
+    entity_type = str(value.get("type", types[0])) if isinstance(value, dict) else types[0]
+    if entity_type not in types:
+        raise InvalidInput(f"{field} must be a {' or a '.join(types)}, not a {entity_type}", field=field)
+    return entity_type
 
 
-def _names(given: Given, reference: Document) -> bool:
-    key = key_of(given)
+def _names(value: Given, reference: Document) -> bool:
+    key = key_of(value)
     if key.id:
         return key.id == reference.get("id")
     return key.fqn in (reference.get("fullyQualifiedName"), reference.get("name"))

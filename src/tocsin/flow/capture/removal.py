@@ -68,17 +68,17 @@ def forget_portion(record: Record, target: Stored, after: str, *, only_check: bo
     ------
     Forbidden : the actor may not change one of them
     """
-    most = record.bounds.portion
-    found = record.transaction.naming(target.id, after=after, limit=most + 1)
-    is_last = len(found) <= most
+    portion = record.bounds.portion
+    referrers = record.transaction.naming(target.id, after=after, limit=portion + 1)
+    is_last = len(referrers) <= portion
     if is_last and not (only_check and after):
         return None
-    for entity in found[:most]:
-        left = _without(entity.document, {target.id}, set())
-        record.permit.check_kept(entity.entity_type, entity.document, left)
+    for entity in referrers[:portion]:
+        document = _without(entity.document, {target.id}, set())
+        record.permit.check_kept(entity.entity_type, entity.document, document)
         if not only_check and entity.id != target.id:
-            record.change(entity, left, beside=_unfollowed(record, entity, [reference_to(target)]))
-    return None if is_last else found[most - 1].id
+            record.change(entity, document, beside=_unfollow(record, entity, [reference_to(target)]))
+    return None if is_last else referrers[portion - 1].id
 
 
 def restore(record: Record, target: Stored) -> Written:
@@ -102,14 +102,14 @@ def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
     One that lacks something else that is soft-deleted, as a test its definition, comes back with that.
     """
     deletion = _deletion_of(record, target)
-    gone = [one for one in _under(record, target) if one.deleted and _deletion_of(record, one) == deletion]
-    present = {target.id, *(one.id for one in gone)}
-    lacking = {one.id: lacked for one in gone if (lacked := _gone_above(record, one, present))}
-    back = [one for one in gone if one.id not in lacking]
+    descendants = [one for one in _under(record, target) if one.deleted and _deletion_of(record, one) == deletion]
+    present = {target.id, *(one.id for one in descendants)}
+    lacking = {one.id: lacked for one in descendants if (lacked := _gone_above(record, one, present))}
+    back = [one for one in descendants if one.id not in lacking]
     check_restore_under(record.permit, back, record.transaction)
     for entity_id, lacked in lacking.items():
-        if other := _deletion_of(record, lacked):
-            record.transaction.attachments.put(entity_id, _DELETION, other)
+        if other_deletion := _deletion_of(record, lacked):
+            record.transaction.attachments.put(entity_id, _DELETION, other_deletion)
     restored = [_restore_one(record, entity) for entity in back]
     return tuple(one.event for one in restored if one.event)
 
@@ -121,10 +121,10 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
     ------
     NotFound : there is no such entity, or it is soft-deleted already
     """
-    found = record.transaction.find(entity_type, key, Hold.REMOVE)
-    if found is None or (found.deleted and not hard):
+    entity = record.transaction.find(entity_type, key, Hold.REMOVE)
+    if entity is None or (entity.deleted and not hard):
         raise missing(entity_type, key)
-    return found
+    return entity
 
 
 def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], deletion: str, *, hard: bool) -> Written:
@@ -146,9 +146,9 @@ def check_above(record: Record, target: Stored) -> None:
     ------
     InvalidInput : its parent, or the like, is soft-deleted
     """
-    if found := _gone_above(record, target):
+    if required := _gone_above(record, target):
         field = ENTITY_TYPES[target.entity_type].parent_field(target.document)
-        raise soft_deleted(found.entity_type, found.fqn, field=field)
+        raise soft_deleted(required.entity_type, required.fqn, field=field)
 
 
 def _gone_above(record: Record, entity: Stored, present: Collection[str] = ()) -> Stored | None:
@@ -156,9 +156,9 @@ def _gone_above(record: Record, entity: Stored, present: Collection[str] = ()) -
     keys = (ENTITY_TYPES[entity.entity_type].parent_field(entity.document), *_NEEDED)
     for above in filter(None, (entity.document.get(key) for key in keys if key)):
         if "id" in above and above["id"] not in present:
-            found = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
-            if found is not None and found.deleted:
-                return found
+            required = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
+            if required is not None and required.deleted:
+                return required
     return None
 
 
@@ -166,35 +166,37 @@ def _can_be_soft(entity: Stored) -> bool:
     return "deleted" in entity.document
 
 
-def _forget(record: Record, gone: list[Stored]) -> None:
+def _forget(record: Record, entities: list[Stored]) -> None:
     """Take what names entities that go for good out of all that stays: one event each, however much it named."""
-    ids = {entity.id for entity in gone}
-    labels = {(SOURCES[entity.entity_type], entity.fqn) for entity in gone if entity.entity_type in SOURCES}
-    users = {one.id: reference_to(one) for one in gone if one.entity_type == "user"}
+    ids = {entity.id for entity in entities}
+    labels = {(SOURCES[entity.entity_type], entity.fqn) for entity in entities if entity.entity_type in SOURCES}
+    users = {one.id: reference_to(one) for one in entities if one.entity_type == "user"}
     followed = record.transaction.followed_entities(sorted(users)) if users else []
     followers = {entity.id: [users[one] for one in found] for entity, found in followed}
     referring = record.transaction.referring(sorted(ids), sorted({tag for _, tag in labels}))
     affected = {one.id: one for one in (*referring, *(entity for entity, _ in followed))}
     for entity in sorted(affected.values(), key=lambda one: one.fqn):
         if entity.id not in ids:
-            left = _without(entity.document, ids, labels)
-            record.permit.check_kept(entity.entity_type, entity.document, left)
+            document = _without(entity.document, ids, labels)
+            record.permit.check_kept(entity.entity_type, entity.document, document)
             _note_gone_uses(record, entity, ids)
-            record.change(entity, left, beside=_unfollowed(record, entity, followers.get(entity.id, [])))
+            record.change(entity, document, beside=_unfollow(record, entity, followers.get(entity.id, [])))
 
 
-def _unfollowed(record: Record, entity: Stored, users: list[Document]) -> ChangeDescription | None:
+def _unfollow(record: Record, entity: Stored, users: list[Document]) -> ChangeDescription | None:
     """Make users who go for good no followers; return the change, None if there are none."""
-    lost = [user for user in users if record.transaction.unfollow(entity, user["id"])]
-    return ChangeDescription(fields_deleted=(FieldChange(name="followers", old_value=lost),)) if lost else None
+    unfollowed = [user for user in users if record.transaction.unfollow(entity, user["id"])]
+    return (
+        ChangeDescription(fields_deleted=(FieldChange(name="followers", old_value=unfollowed),)) if unfollowed else None
+    )
 
 
 def _note_gone_uses(record: Record, query: Stored, ids: set[str]) -> None:
     """Attach to a query the types of what it was used in and goes for good: it is seen by no more people for that."""
-    kinds = {one: kind for kind, one in gone_kinds(query.entity_type).items()}
-    for one in (query.document.get("queryUsedIn") or ()) if kinds else ():
-        if one.get("id") in ids and one.get("type") in kinds:
-            record.transaction.attachments.put(query.id, kinds[one["type"]], {"gone": True})
+    kinds = {used_type: kind for kind, used_type in gone_kinds(query.entity_type).items()}
+    for use in (query.document.get("queryUsedIn") or ()) if kinds else ():
+        if use.get("id") in ids and use.get("type") in kinds:
+            record.transaction.attachments.put(query.id, kinds[use["type"]], {"gone": True})
 
 
 def _without(document: Document, ids: set[str], labels: set[tuple[str, str]]) -> Document:
@@ -224,8 +226,8 @@ def _under(record: Record, target: Stored) -> list[Stored]:
         types += _UNDER_TABLE
     if key := nested_references.CONTAINS.get(target.entity_type):
         return [one for one in record.transaction.referring([target.id], []) if _names(one, key, target)]
-    found = record.transaction.descendants(types, target.fqn) if types else []
-    return [one for one in found if _is_below(one, {target.entity_type, *types})]
+    descendants = record.transaction.descendants(types, target.fqn) if types else []
+    return [one for one in descendants if _is_below(one, {target.entity_type, *types})]
 
 
 def _is_below(entity: Stored, types: set[str]) -> bool:

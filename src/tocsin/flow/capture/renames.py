@@ -14,7 +14,7 @@ from tocsin.flow.capture import nested_references
 from tocsin.flow.capture.curation import relabelled_paths
 from tocsin.flow.capture.normalize import check_required
 from tocsin.flow.capture.ports import Hold
-from tocsin.flow.capture.prepare import draft_of, inherited
+from tocsin.flow.capture.prepare import draft_of, inherited_fields
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
@@ -81,17 +81,17 @@ def put(record: Record, old: Stored, fields: Document, *, since: Stored | None =
 
 def _with_service_type(record: Record, old: Stored, fields: Document) -> Document:
     """Return the fields with the type of the service that an entity is under, whatever a request says."""
-    kind, known = ENTITY_TYPES[old.entity_type], old.document.get(_SERVICE_TYPE)
+    kind, service_type = ENTITY_TYPES[old.entity_type], old.document.get(_SERVICE_TYPE)
     field = kind.parent_field(old.document)
     if _SERVICE_TYPE not in kind.keys or kind.is_service or field is None:
         return fields
-    if known is not None and fields.get(_SERVICE_TYPE) == known:
+    if service_type is not None and fields.get(_SERVICE_TYPE) == service_type:
         return fields
     reference = old.document[field]
     parent = record.transaction.find(reference["type"], Key.by_id(reference["id"]), Hold.SHARED)
-    taken = inherited(kind, field, parent) if parent else {}
-    others = {key: value for key, value in fields.items() if key != _SERVICE_TYPE}
-    return others | {key: taken[key] for key in (_SERVICE_TYPE,) if key in taken}
+    from_parent = inherited_fields(kind, field, parent) if parent else {}
+    other_fields = {key: value for key, value in fields.items() if key != _SERVICE_TYPE}
+    return other_fields | {key: from_parent[key] for key in (_SERVICE_TYPE,) if key in from_parent}
 
 
 def rename(record: Record, old: Stored, draft: Draft) -> Written:
@@ -101,12 +101,12 @@ def rename(record: Record, old: Stored, draft: Draft) -> Written:
     renaming = _renaming(affected, old.fqn, draft.fqn)
     carriers = _relabel(record, old, renaming.by_label)
     before = carriers.get(old.id, old)
-    written = change(record, record.resolver(), before, _renamed(draft.document, renaming), fqn=draft.fqn)
+    written = change(record, record.resolver(), before, _with_new_names(draft.document, renaming), fqn=draft.fqn)
     after = {old.id: replace(old, fqn=draft.fqn, document=written.document)}
     for entity in (carriers.get(one.id, one) for one in under):
         fqn = renaming.by_id[entity.id]
-        done = record.change(entity, _renamed(entity.document | _upward(entity, after), renaming), fqn=fqn)
-        after[entity.id] = replace(entity, fqn=fqn, document=done.document)
+        moved = record.change(entity, _with_new_names(entity.document | _upward(entity, after), renaming), fqn=fqn)
+        after[entity.id] = replace(entity, fqn=fqn, document=moved.document)
     _rename_referrers(record, renaming)
     record.rules.after_renaming(record, [(entity, renaming.by_id[entity.id]) for entity in affected])
     return replace(written, cascaded=tuple(captured.event for captured in record.events[1:]))
@@ -148,15 +148,15 @@ def _upward(entity: Stored, after: Mapping[str, Stored]) -> Document:
     kind = ENTITY_TYPES[entity.entity_type]
     field = kind.parent_field(entity.document)
     parent = after.get(entity.document[field].get("id")) if field else None
-    return inherited(kind, field, parent) if field and parent else {}
+    return inherited_fields(kind, field, parent) if field and parent else {}
 
 
 def _relabel(record: Record, root: Stored, new_names: LabelNames) -> dict[str, Stored]:
     """Give every label of these its new name, without a version; return what carries one, by id, as it is now."""
     carriers: dict[str, Stored] = {}
     for entity in record.transaction.referring([], sorted({tag for _, tag in new_names})) if new_names else ():
-        said = {(label.get("source", ""), label["tagFQN"]) for label in labels_of(entity.document)}
-        names = {label: new_names[label] for label in said & new_names.keys()}
+        labels = {(label.get("source", ""), label["tagFQN"]) for label in labels_of(entity.document)}
+        names = {label: new_names[label] for label in labels & new_names.keys()}
         if not names:
             continue
         document = with_new_labels(entity.document, names)
@@ -169,24 +169,24 @@ def _relabel(record: Record, root: Stored, new_names: LabelNames) -> dict[str, S
 
 def _rename_referrers(record: Record, renaming: _Renaming) -> None:
     for entity in record.transaction.referring(list(renaming.by_id), []):
-        document = _renamed(entity.document, renaming)
+        document = _with_new_names(entity.document, renaming)
         if entity.id in renaming.by_id or document == entity.document:
             continue
         record.permit.check_kept(entity.entity_type, entity.document, document)
         record.transaction.update(entity, replace(entity, document=document))
 
 
-def _renamed(document: Document, renaming: _Renaming) -> Document:
+def _with_new_names(document: Document, renaming: _Renaming) -> Document:
     """Return a document that calls everything by its new name."""
     renamed = with_new_labels(document, renaming.by_label) if renaming.by_label else dict(document)
     for key in REFERENCE_LISTS.keys() & renamed.keys():
-        renamed[key] = [_pointed(reference, renaming) for reference in renamed[key] or ()]
+        renamed[key] = [_renamed_reference(reference, renaming) for reference in renamed[key] or ()]
     for key in REFERENCES.keys() & renamed.keys():
-        renamed[key] = _pointed(renamed[key], renaming)
-    return renamed | nested_references.renamed(renamed, renaming.by_id)
+        renamed[key] = _renamed_reference(renamed[key], renaming)
+    return renamed | nested_references.renamed_references(renamed, renaming.by_id)
 
 
-def _pointed(reference: object, renaming: _Renaming) -> object:
+def _renamed_reference(reference: object, renaming: _Renaming) -> object:
     fqn = renaming.by_id.get(reference.get("id", "")) if isinstance(reference, dict) else None
     if fqn is None or not isinstance(reference, dict):
         return reference

@@ -61,7 +61,7 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     left_out: list[LeftOut] = []
     fields = without_server_keys(record.rules.of_the_past(record, kind.name, past))
     fields = _with_living_tags(record, old, fields, left_out)
-    fields |= _with_living_references(record, old, fields, left_out) | _taken(old, MEMBERSHIPS.get(kind.name, ()))
+    fields |= _with_living_references(record, old, fields, left_out) | _values_of(old, MEMBERSHIPS.get(kind.name, ()))
     fields = {key: value for key, value in fields.items() if value is not None}
     fields = _with_own_secrets(record, old, fields, left_out)
     draft = _place(record, kind, old, (fields, left_out))
@@ -83,74 +83,81 @@ def _with_own_secrets(record: Record, old: Stored, fields: Document, left_out: l
         return fields
     parts = [key for key in sealed_parts_of(kind) if key in fields]
     left_out += [LeftOut(key, without_secrets({key: fields[key]}).get(key), _OTHER_SECRETS) for key in parts]
-    return {key: value for key, value in fields.items() if key not in parts} | _taken(old, tuple(parts))
+    return {key: value for key, value in fields.items() if key not in parts} | _values_of(old, tuple(parts))
 
 
-def _place(record: Record, kind: EntityType, old: Stored, asked: tuple[Document, list[LeftOut]]) -> Draft:
+def _place(record: Record, kind: EntityType, old: Stored, target: tuple[Document, list[LeftOut]]) -> Draft:
     """Return the entity's place: that of the old version, or the current one if that is taken."""
-    fields, left_out = asked
-    here = ("name", "serviceType", *kind.upward)
-    now = _taken(old, here)
+    fields, left_out = target
+    place_keys = ("name", "serviceType", *kind.upward)
+    now = _values_of(old, place_keys)
     if renames.is_moved(old, fields):
         try:
             return renames.place_of(record, old, fields)
         except (Conflict, InvalidInput, NotFound) as refused:
-            then = {key: fields[key] for key in here if key in fields}
-            left_out.append(LeftOut("name" if now["name"] != then["name"] else kind.upward[0], then, str(refused)))
-    return Draft(old.fqn, {key: value for key, value in fields.items() if key not in here} | now)
+            old_place = {key: fields[key] for key in place_keys if key in fields}
+            left_out.append(
+                LeftOut("name" if now["name"] != old_place["name"] else kind.upward[0], old_place, str(refused))
+            )
+    return Draft(old.fqn, {key: value for key, value in fields.items() if key not in place_keys} | now)
 
 
-def _taken(old: Stored, keys: tuple[str, ...]) -> Document:
+def _values_of(old: Stored, keys: tuple[str, ...]) -> Document:
     """Return the entity's current values of these keys."""
     return {key: old.document[key] for key in keys if key in old.document}
 
 
 def _with_living_references(record: Record, old: Stored, fields: Document, left_out: list[LeftOut]) -> Document:
     """Return the reference fields of the old version, without references to entities that no longer exist."""
-    found: Document = {}
+    living: Document = {}
     for key in REFERENCE_LISTS.keys() & fields.keys():
         present = {reference.get("id"): reference for reference in old.document.get(key) or ()}
-        found[key] = list(_still_there(record, (key, fields[key] or []), present, left_out))
+        living[key] = list(_still_there(record, (key, fields[key] or []), present, left_out))
     for key in REFERENCES.keys() & fields.keys():
         now = old.document.get(key) or {}
-        found[key] = next(_still_there(record, (key, [fields[key]]), {now.get("id"): now}, left_out), None)
-    return found
+        living[key] = next(_still_there(record, (key, [fields[key]]), {now.get("id"): now}, left_out), None)
+    return living
 
 
 def _still_there(
-    record: Record, named: tuple[str, list[Document]], present: dict[object, Document], left_out: list[LeftOut]
+    record: Record,
+    field_references: tuple[str, list[Document]],
+    present: dict[object, Document],
+    left_out: list[LeftOut],
 ) -> Iterator[Document]:
-    field, references = named
+    field, references = field_references
     for reference in references:
         if reference.get("id") in present:
             yield present[reference.get("id")]
             continue
-        found = record.transaction.reference(str(reference.get("type")), Key.by_id(target_of(reference)))
-        if found is None or found.get("deleted"):
-            left_out.append(LeftOut(field, reference, "it is deleted" if found else "it no longer exists"))
+        living = record.transaction.reference(str(reference.get("type")), Key.by_id(target_of(reference)))
+        if living is None or living.get("deleted"):
+            left_out.append(LeftOut(field, reference, "it is deleted" if living else "it no longer exists"))
         else:
-            yield found
+            yield living
 
 
 def _with_living_tags(record: Record, old: Stored, fields: Document, left_out: list[LeftOut]) -> Document:
     """Return the old version's fields without labels whose tag was deleted since."""
     present = {(label.get("source"), label["tagFQN"]) for label in labels_of(old.document)}
-    gone: set[tuple[object, str]] = set()
+    deleted_labels: set[tuple[object, str]] = set()
     for label in labels_of(fields):
-        named = (label.get("source"), label["tagFQN"])
-        if named not in present | gone and _was_deleted(record, *named):
-            gone.add(named)
+        label_key = (label.get("source"), label["tagFQN"])
+        if label_key not in present | deleted_labels and _was_deleted(record, *label_key):
+            deleted_labels.add(label_key)
             left_out.append(LeftOut("tags", label, "it no longer exists"))
-    if not gone:
+    if not deleted_labels:
         return fields
-    made: Document = relabelled(fields, lambda label: None if (label.get("source"), label["tagFQN"]) in gone else label)
-    return made
+    living_fields: Document = relabelled(
+        fields, lambda label: None if (label.get("source"), label["tagFQN"]) in deleted_labels else label
+    )
+    return living_fields
 
 
 def _was_deleted(record: Record, source: object, tag: str) -> bool:
     """Return whether a tag is deleted, or missing although its classification or glossary is catalogued."""
-    kind, whole = ("glossaryTerm", "glossary") if source == SOURCES["glossaryTerm"] else ("tag", "classification")
+    kind, root_type = ("glossaryTerm", "glossary") if source == SOURCES["glossaryTerm"] else ("tag", "classification")
     root = fqn.quote(fqn.split(tag)[0])
     find = record.transaction.reference
-    named = find(kind, Key.by_name(tag))
-    return bool(named.get("deleted")) if named else find(whole, Key.by_name(root)) is not None
+    reference = find(kind, Key.by_name(tag))
+    return bool(reference.get("deleted")) if reference else find(root_type, Key.by_name(root)) is not None

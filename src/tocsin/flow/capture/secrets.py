@@ -57,7 +57,7 @@ def sealed_parts_of(kind: EntityType) -> tuple[str, ...]:
     return (*parts_of(kind), *((PROFILE,) if kind.name in _PEOPLE else ()))
 
 
-def hidden(
+def hide_secrets(
     transaction: Transaction,
     kind: EntityType,
     entity_id: str,
@@ -79,59 +79,61 @@ def hidden(
     parts = [key for key in sealed_parts_of(kind) if isinstance(fields.get(key), dict)]
     if not parts:
         return fields
-    known, unreadable = _known(transaction, entity_id)
+    stored_secrets, unreadable = _stored_secrets(transaction, entity_id)
     if unreadable is not None and any(True for key in parts for _ in _masks((key,), fields[key])):
         raise unreadable
-    clear = {key: _opened(key, fields[key], known) for key in parts}
+    clear = {key: _with_secrets(key, fields[key], stored_secrets) for key in parts}
     for key in parts:
-        _check_targets(key, fields[key], (clear[key], in_clear_part(key, (before or {}).get(key), known)))
+        _check_targets(key, fields[key], (clear[key], in_clear_part(key, (before or {}).get(key), stored_secrets)))
     if PROFILE in parts and actor_id is not None:
-        states = (in_clear_part(PROFILE, (before or {}).get(PROFILE), known), clear[PROFILE])
+        states = (in_clear_part(PROFILE, (before or {}).get(PROFILE), stored_secrets), clear[PROFILE])
         _remember_setters(transaction, entity_id, states, actor_id)
-    masked, kept = split(clear)
-    if kept != known or unreadable is not None:
-        transaction.attachments.put(entity_id, KIND, kept)
+    masked, secrets = split(clear)
+    if secrets != stored_secrets or unreadable is not None:
+        transaction.attachments.put(entity_id, KIND, secrets)
     return fields | masked
 
 
 def split(parts: Document) -> tuple[Document, Document]:
     """Return parts of a document, given in clear, with masks in place of their secrets, and the secrets by place."""
-    kept: Document = {}
+    secrets: Document = {}
 
     def mask(steps: Steps, value: _Value) -> _Value:
-        shown = _shown(steps, value)
-        if shown != value:
-            kept[".".join(steps)] = value
-        return shown
+        masked = _masked_value(steps, value)
+        if masked != value:
+            secrets[".".join(steps)] = value
+        return masked
 
-    return {key: _mapped((key,), value, mask) for key, value in parts.items()}, kept
+    return {key: _map_values((key,), value, mask) for key, value in parts.items()}, secrets
 
 
 def keeps_its_secrets(transaction: Transaction, kind: EntityType, old: tuple[str, Document], fields: Document) -> bool:
-    """Return whether ``hidden`` would take these fields, with all the masks in them, for an entity: id and document."""
+    """Return whether ``hide_secrets`` would take these fields, with all their masks, for an entity: id and document."""
     entity_id, before = old
-    known, unreadable = _known(transaction, entity_id)
+    stored_secrets, unreadable = _stored_secrets(transaction, entity_id)
     try:
         for key in (key for key in sealed_parts_of(kind) if isinstance(fields.get(key), dict)):
-            clear = _opened(key, fields[key], known)
-            _check_targets(key, fields[key], (clear, in_clear_part(key, before.get(key), known)))
+            clear = _with_secrets(key, fields[key], stored_secrets)
+            _check_targets(key, fields[key], (clear, in_clear_part(key, before.get(key), stored_secrets)))
     except InvalidInput:
         return False
     return unreadable is None
 
 
-def in_clear(kind: EntityType, document: Document, known: Document) -> Document:
+def in_clear(kind: EntityType, document: Document, secrets: Document) -> Document:
     """Return a document with its secrets in place of the masks."""
     parts = [key for key in parts_of(kind) if isinstance(document.get(key), dict)]
-    return document | {key: in_clear_part(key, document[key], known) for key in parts}
+    return document | {key: in_clear_part(key, document[key], secrets) for key in parts}
 
 
-def in_clear_part(key: str, part: _Value, known: Document) -> _Value:
+def in_clear_part(key: str, part: _Value, secrets: Document) -> _Value:
     """Return the value under one key with its secrets in place of the masks."""
-    return _mapped((key,), part, lambda steps, value: known.get(".".join(steps), value) if _is_masked(value) else value)
+    return _map_values(
+        (key,), part, lambda steps, value: secrets.get(".".join(steps), value) if _is_masked(value) else value
+    )
 
 
-def _known(transaction: Transaction, entity_id: str) -> tuple[Document, WrongKey | None]:
+def _stored_secrets(transaction: Transaction, entity_id: str) -> tuple[Document, WrongKey | None]:
     """Return the stored secrets, or why they cannot be read: new secrets do not need them."""
     try:
         return transaction.attachments.get(entity_id, KIND) or {}, None
@@ -139,7 +141,7 @@ def _known(transaction: Transaction, entity_id: str) -> tuple[Document, WrongKey
         return {}, unreadable
 
 
-def _shown(steps: Steps, value: _Value) -> _Value:
+def _masked_value(steps: Steps, value: _Value) -> _Value:
     """Return what is shown of a value: itself, a mask, or an address with masks in it."""
     if isinstance(value, str):
         return (MASK if is_secret(steps) else shown_text(steps, value)) if value else value
@@ -147,52 +149,52 @@ def _shown(steps: Steps, value: _Value) -> _Value:
     return MASK if is_number and is_free(steps) else value
 
 
-def _opened(key: str, part: _Value, known: Document) -> _Value:
+def _with_secrets(key: str, part: _Value, secrets: Document) -> _Value:
     """Return a part as sent, with each mask replaced by the stored secret."""
 
     def open_(steps: Steps, value: _Value) -> _Value:
         if not _is_masked(value):
             return value
         place = ".".join(steps)
-        found = known.get(place) if value == MASK else kept_text(steps, value, known.get(place))
-        if found is None:
+        secret = secrets.get(place) if value == MASK else kept_text(steps, value, secrets.get(place))
+        if secret is None:
             way_out = (
                 "no secret is stored: send it" if value == MASK else "does not match the stored value: send it in full"
             )
             raise InvalidInput(f"{place} contains the mask {MASK}, but {way_out}", field=place)
-        return found
+        return secret
 
-    return _mapped((key,), part, open_)
+    return _map_values((key,), part, open_)
 
 
 def _remember_setters(transaction: Transaction, entity_id: str, states: tuple[_Value, _Value], actor_id: str) -> None:
     """Note who set each own address that a write changes, and forget those that are gone."""
     before, now = ((one or {}).get(SUBSCRIPTION) or {} for one in states)
-    known = transaction.attachments.get(entity_id, SETTERS) or {}
-    setters = {key: actor_id if now[key] != before.get(key) else known.get(key) for key in now if now[key]}
+    old_setters = transaction.attachments.get(entity_id, SETTERS) or {}
+    setters = {key: actor_id if now[key] != before.get(key) else old_setters.get(key) for key in now if now[key]}
     setters = {key: one for key, one in setters.items() if one is not None}
-    if setters != known:
+    if setters != old_setters:
         transaction.attachments.put(entity_id, SETTERS, setters)
 
 
-def _check_targets(key: str, given: _Value, states: tuple[_Value, _Value]) -> None:
+def _check_targets(key: str, part: _Value, states: tuple[_Value, _Value]) -> None:
     """Refuse masks when what is meant now leads elsewhere than before; each address of a person is for itself."""
     if key != PROFILE:
-        _check_target((key,), given, states)
+        _check_target((key,), part, states)
         return
-    given, now, before = ((one or {}).get(SUBSCRIPTION) or {} for one in (given, *states))
-    for kind in given:
-        _check_target((key, SUBSCRIPTION, kind), given[kind], (now.get(kind), before.get(kind)))
+    part, now, before = ((one or {}).get(SUBSCRIPTION) or {} for one in (part, *states))
+    for kind in part:
+        _check_target((key, SUBSCRIPTION, kind), part[kind], (now.get(kind), before.get(kind)))
 
 
-def _check_target(place: Steps, given: _Value, states: tuple[_Value, _Value]) -> None:
-    kept = next(_masks(place, given), None)
-    if kept is None:
+def _check_target(place: Steps, part: _Value, states: tuple[_Value, _Value]) -> None:
+    mask_steps = next(_masks(place, part), None)
+    if mask_steps is None:
         return
     now, before = (_target(place, state) for state in states)
     changed = next((steps for steps in sorted(now.keys() | before.keys()) if now.get(steps) != before.get(steps)), None)
     if changed is not None:
-        mask_at, where = ".".join(kept), ".".join(changed)
+        mask_at, where = ".".join(mask_steps), ".".join(changed)
         raise InvalidInput(
             f"{mask_at} contains the mask {MASK}, but a secret is only kept while the connection's endpoint"
             f" stays the same, and {where} has changed: send the secret again",
@@ -202,15 +204,15 @@ def _check_target(place: Steps, given: _Value, states: tuple[_Value, _Value]) ->
 
 def _target(place: Steps, part: _Value) -> dict[Steps, object]:
     """Return all in a part, given in clear, that may say where it leads."""
-    found: dict[Steps, object] = {}
+    targets: dict[Steps, object] = {}
 
     def note(steps: Steps, value: _Value) -> _Value:
         if _may_lead(steps, value):
-            found[steps] = spelled(value) if isinstance(value, str) else value
+            targets[steps] = spelled(value) if isinstance(value, str) else value
         return value
 
-    _mapped(place, part, note)
-    return found
+    _map_values(place, part, note)
+    return targets
 
 
 def _may_lead(steps: Steps, value: _Value) -> bool:
@@ -224,24 +226,24 @@ def _may_lead(steps: Steps, value: _Value) -> bool:
 
 def _masks(place: Steps, part: _Value) -> Iterator[Steps]:
     """Yield the paths of the masks in a part."""
-    found: list[Steps] = []
+    masks: list[Steps] = []
 
     def note(steps: Steps, value: _Value) -> _Value:
         if _is_masked(value):
-            found.append(steps)
+            masks.append(steps)
         return value
 
-    _mapped(place, part, note)
-    yield from found
+    _map_values(place, part, note)
+    yield from masks
 
 
 def _is_masked(value: _Value) -> bool:
     return isinstance(value, str) and MASK in value
 
 
-def _mapped(steps: Steps, value: _Value, change: _Change) -> _Value:
+def _map_values(steps: Steps, value: _Value, change: _Change) -> _Value:
     if isinstance(value, dict):
-        return {key: _mapped((*steps, key), inner, change) for key, inner in value.items()}
+        return {key: _map_values((*steps, key), inner, change) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_mapped((*steps, str(at)), inner, change) for at, inner in enumerate(value)]
+        return [_map_values((*steps, str(at)), inner, change) for at, inner in enumerate(value)]
     return change(steps, value)

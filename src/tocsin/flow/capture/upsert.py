@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.authorization import check_change, check_create, check_restore
-from tocsin.flow.capture.bot_puts import left_by
-from tocsin.flow.capture.prepare import complete, draft_of, merged
+from tocsin.flow.capture.bot_puts import merge_bot_put
+from tocsin.flow.capture.prepare import complete, draft_of, merge_put
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import EventType
@@ -33,14 +33,14 @@ def create(record: Record, entity_type: str, request: Document) -> Written:
     draft = _draft(record, entity_type, request)
     if record.transaction.find(entity_type, Key.by_name(draft.fqn)) is not None:
         raise Conflict(f"{entity_type} {draft.fqn} already exists")
-    return record.rules.members(record, entity_type, request, _created(record, entity_type, draft))
+    return record.rules.members(record, entity_type, request, _create(record, entity_type, draft))
 
 
 def ensure(record: Record, entity_type: str, request: Document) -> Written:
     """Create an entity unless there is one by that name, which stays unchanged."""
     draft = _draft(record, entity_type, request)
     old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
-    return _created(record, entity_type, draft) if old is None else Written(old.document, None)
+    return _create(record, entity_type, draft) if old is None else Written(old.document, None)
 
 
 def put(record: Record, entity_type: str, request: Document, *, overrides: bool = False) -> Written:
@@ -51,12 +51,12 @@ def put(record: Record, entity_type: str, request: Document, *, overrides: bool 
     draft = _draft(record, entity_type, request)
     old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
     if old is None:
-        written = _created(record, entity_type, draft)
+        written = _create(record, entity_type, draft)
     else:
         record.visible(old)
-        fields, is_report = merged(ENTITY_TYPES[entity_type], old.document, draft.document), record.actor.is_bot
+        fields, is_report = merge_put(ENTITY_TYPES[entity_type], old.document, draft.document), record.actor.is_bot
         if is_report:
-            old, fields = left_by(record, old, fields, overrides=overrides)
+            old, fields = merge_bot_put(record, old, fields, overrides=overrides)
         written = change(record, record.resolver(), old, fields, is_report=is_report)
     return record.rules.members(record, entity_type, request, written)
 
@@ -78,12 +78,12 @@ def change(
     live = {"deleted": False} if "deleted" in old.document else {}
     event_type = EventType.ENTITY_RESTORED if old.deleted else EventType.ENTITY_UPDATED
     kind = ENTITY_TYPES[old.entity_type]
-    whole = complete(record, kind, resolver, fields, old.document)
-    check_change(record.permit, old, whole, record.transaction, is_report=is_report)
-    record.rules.before_change(record, old, whole)
+    completed = complete(record, kind, resolver, fields, old.document)
+    check_change(record.permit, old, completed, record.transaction, is_report=is_report)
+    record.rules.before_change(record, old, completed)
     if old.deleted:
         check_restore(record.permit, old, record.transaction)
-    written = record.change(old, whole | live, event_type, fqn=fqn, since=since)
+    written = record.change(old, completed | live, event_type, fqn=fqn, since=since)
     record.rules.after_write(record, old.entity_type, written.document, old.document)
     if kind.is_service and written.document.get("serviceType") != old.document.get("serviceType"):
         _hand_down(record, written.document, old)
@@ -112,10 +112,10 @@ def belong(record: Record, entity: tuple[str, Key], field: str, member: Document
     if old is None or record.visible(old).deleted:
         raise missing(entity_type, key)
     identity, members = MEMBER_LISTS[field].identity, old.document.get(field) or []
-    others = [one for one in members if identity(one) != identity(member)]
-    if belongs == (len(others) < len(members)):
+    remaining = [one for one in members if identity(one) != identity(member)]
+    if belongs == (len(remaining) < len(members)):
         return Written(old.document, None)
-    fields = old.document | {field: [*others, member] if belongs else others}
+    fields = old.document | {field: [*remaining, member] if belongs else remaining}
     return change(record, record.resolver(), old, fields)
 
 
@@ -138,7 +138,7 @@ def _draft(record: Record, entity_type: str, request: Document) -> Draft:
     return record.rules.draft(record, resolver, kind, request) or draft_of(resolver, kind, request)
 
 
-def _created(record: Record, entity_type: str, draft: Draft) -> Written:
+def _create(record: Record, entity_type: str, draft: Draft) -> Written:
     made_before = tuple(captured.event for captured in record.events)
     kind = ENTITY_TYPES[entity_type]
     fields = complete(record, kind, record.resolver(), dict(kind.defaults) | draft.document, {})

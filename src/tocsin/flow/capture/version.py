@@ -31,10 +31,10 @@ def is_breaking(entity_type: str, change: ChangeDescription) -> bool:
     rules = [tuple(path.split(".")) for path in ENTITY_TYPES[entity_type].breaking]
     if not rules:
         return False
-    gone = [tuple(fqn.split(field.name)) for field in change.fields_deleted]
+    deleted_paths = [tuple(fqn.split(field.name)) for field in change.fields_deleted]
     changed = [(tuple(fqn.split(field.name)), field) for field in change.fields_updated]
     return any(
-        any(_drops(rule, path) for path in gone) or any(_changes(rule, path, field) for path, field in changed)
+        any(_drops(rule, path) for path in deleted_paths) or any(_changes(rule, path, field) for path, field in changed)
         for rule in rules
     )
 

@@ -14,11 +14,11 @@ from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys, size_of
-from tocsin.flow.capture.curation import curated_after
+from tocsin.flow.capture.curation import curated_paths_after
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.references import Resolver
-from tocsin.flow.capture.secrets import hidden
+from tocsin.flow.capture.secrets import hide_secrets
 from tocsin.flow.capture.version import is_breaking, next_version
 from tocsin.model.change import LATE, RECORDED, REPORTED_AT, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
@@ -107,10 +107,10 @@ class Record:
         """Return the resolver of references, with the actor's permissions."""
         return Resolver(self.transaction, strict, self.permit)
 
-    def visible(self, found: Stored) -> Stored:
+    def visible(self, entity: Stored) -> Stored:
         """Return the entity found, unless the actor may not see it."""
-        check_view(self.permit, found)
-        return found
+        check_view(self.permit, entity)
+        return entity
 
     def create(self, entity_type: str, fqn: str, fields: Document) -> Written:
         """Add an entity; ``fields`` is its document without what the server keeps."""
@@ -118,11 +118,11 @@ class Record:
         self.bounds.check_size(fields)
         check_keys(fields)
         entity_id = self.ids.entity()
-        fields = hidden(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields, actor_id=self.actor.id)
-        stamped = self._stamped(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
+        fields = hide_secrets(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields, actor_id=self.actor.id)
+        stamped = self._with_stamps(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
         if "deleted" in ENTITY_TYPES[entity_type].keys:
             stamped["deleted"] = False
-        curated = self._curated(entity_type, frozenset(), ({}, stamped))
+        curated = self._curated_paths(entity_type, frozenset(), ({}, stamped))
         new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped, self.actor.id, curated)
         self.transaction.insert(new)
         event = self._event(EventType.ENTITY_CREATED, None, new, compare(entity_type, {}, fields))
@@ -148,7 +148,7 @@ class Record:
         """
         self.bounds.check_size(fields, had_bytes=size_of(old.document))
         kind = ENTITY_TYPES[old.entity_type]
-        fields = hidden(self.transaction, kind, old.id, fields, before=old.document, actor_id=self.actor.id)
+        fields = hide_secrets(self.transaction, kind, old.id, fields, before=old.document, actor_id=self.actor.id)
         difference = compare(old.entity_type, old.document, fields)
         if difference.is_stored or not difference.change.is_empty():
             check_keys(fields, old.document)
@@ -159,7 +159,7 @@ class Record:
             )
         if difference.change.is_empty():
             if difference.is_stored:
-                old = self._rearranged(old, fields)
+                old = self._rearrange(old, fields)
             return self.note(old, beside) if beside else Written(old.document, None)
         if beside:
             difference = replace(difference, change=_together(difference.change, beside))
@@ -168,16 +168,16 @@ class Record:
             return self._extend(old, fields, since, difference)
         version = next_version(old.version, breaking=breaking)
         description = difference.change.model_copy(update={"previous_version": old.version})
-        stamped = self._stamped(_kept(old, fields), version) | {
+        stamped = self._with_stamps(_with_server_values(old, fields), version) | {
             "fullyQualifiedName": fqn or old.fqn,
             "changeDescription": description.to_wire(),
         }
-        curated = self._curated(old.entity_type, old.curated, (old.document, stamped))
+        curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
         new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped, self.actor.id, curated)
         self.transaction.update(old, new)
         return Written(stamped, self._event(event_type, old, new, replace(difference, change=description)))
 
-    def _rearranged(self, old: Stored, fields: Document) -> Stored:
+    def _rearrange(self, old: Stored, fields: Document) -> Stored:
         """Store the members of an entity in another order, or its bookkeeping, which is no change."""
         stamps = {key: old.document[key] for key in SERVER_KEPT if key in old.document}
         new = replace(old, document={key: value for key, value in fields.items() if key not in SERVER_KEPT} | stamps)
@@ -186,31 +186,33 @@ class Record:
 
     def _extend(self, old: Stored, fields: Document, since: Stored, difference: Difference) -> Written:
         """Make a change part of the present version; one that takes everything back takes the version back."""
-        this = difference.change.model_copy(update={"previous_version": old.version})
-        whole = compare(old.entity_type, since.document, fields).change
+        increment = difference.change.model_copy(update={"previous_version": old.version})
+        total = compare(old.entity_type, since.document, fields).change
         self.transaction.forget_version(old.id, old.version)
-        if whole.is_empty():
+        if total.is_empty():
             self.transaction.forget_version(old.id, since.version)
             self.transaction.update(old, since)
-            event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=this))
+            event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=increment))
             return Written(since.document, event)
-        whole = whole.model_copy(update={"previous_version": since.version})
-        stamped = self._stamped(_kept(old, fields), old.version) | {
-            "changeDescription": whole.to_wire(),
-            "incrementalChangeDescription": this.to_wire(),
+        total = total.model_copy(update={"previous_version": since.version})
+        stamped = self._with_stamps(_with_server_values(old, fields), old.version) | {
+            "changeDescription": total.to_wire(),
+            "incrementalChangeDescription": increment.to_wire(),
         }
-        curated = self._curated(old.entity_type, old.curated, (old.document, stamped))
+        curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
         new = replace(old, document=stamped, updated_by_id=self.actor.id, curated=curated)
         before = replace(old, version=since.version)
         self.transaction.update(before, new)
-        return Written(stamped, self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=this)))
+        return Written(
+            stamped, self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=increment))
+        )
 
     def revise(self, old: Stored, description: ChangeDescription) -> Written:
         """Make a version of what the document does not show, such as another secret."""
         version = next_version(old.version, breaking=False)
         description = description.model_copy(update={"previous_version": old.version})
-        kept = {key: value for key, value in old.document.items() if key != _INCREMENT}
-        stamped = self._stamped(kept, version) | {"changeDescription": description.to_wire()}
+        fields = {key: value for key, value in old.document.items() if key != _INCREMENT}
+        stamped = self._with_stamps(fields, version) | {"changeDescription": description.to_wire()}
         new = replace(old, version=version, document=stamped, updated_by_id=self.actor.id)
         self.transaction.update(old, new)
         return Written(stamped, self._event(EventType.ENTITY_UPDATED, old, new, Difference(description)))
@@ -218,8 +220,8 @@ class Record:
     def remove(self, old: Stored) -> Written:
         """Erase an entity for good."""
         self.transaction.erase(old)
-        gone = FieldChange(name="entity", old_value=_shown(old.document))
-        description = ChangeDescription(fields_deleted=(gone,), previous_version=old.version)
+        field_change = FieldChange(name="entity", old_value=_as_in_events(old.document))
+        description = ChangeDescription(fields_deleted=(field_change,), previous_version=old.version)
         return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, Difference(description)))
 
     def note(
@@ -237,12 +239,12 @@ class Record:
         description = description.model_copy(update={"previous_version": old.version})
         return Written(new.document, self._event(event_type, old, new, Difference(description)))
 
-    def _curated(
+    def _curated_paths(
         self, entity_type: str, curated: frozenset[str] | None, states: tuple[Document, Document]
     ) -> frozenset[str] | None:
-        return curated_after(entity_type, curated, states, is_bot=self.actor.is_bot)
+        return curated_paths_after(entity_type, curated, states, is_bot=self.actor.is_bot)
 
-    def _stamped(self, fields: Document, version: Decimal) -> Document:
+    def _with_stamps(self, fields: Document, version: Decimal) -> Document:
         return fields | {
             "version": version_to_wire(version),
             "updatedAt": self.at_ms,
@@ -268,7 +270,7 @@ class Record:
             user_id=self.actor.id,
             timestamp=self.at_ms,
             change_description=difference.change,
-            entity=_shown(document),
+            entity=_as_in_events(document),
         )
         order = {ORDER: difference.order} if difference.order else {}
         last_ms = last_changed_ms(old.document) if old else None
@@ -293,14 +295,14 @@ class Record:
 
 def last_changed_ms(document: Document) -> int | None:
     """Return when the entity in ``document`` changed last."""
-    found = document.get("updatedAt")
-    return found if isinstance(found, int) else None
+    updated_at = document.get("updatedAt")
+    return updated_at if isinstance(updated_at, int) else None
 
 
-def _kept(old: Stored, fields: Document) -> Document:
+def _with_server_values(old: Stored, fields: Document) -> Document:
     """Return the fields with the stored values of keys that only the server sets, except the last increment."""
-    kept = {key: old.document[key] for key in SERVER_KEPT - {_INCREMENT} if key in old.document}
-    return kept | {key: value for key, value in fields.items() if key not in SERVER_KEPT}
+    server_values = {key: old.document[key] for key in SERVER_KEPT - {_INCREMENT} if key in old.document}
+    return server_values | {key: value for key, value in fields.items() if key not in SERVER_KEPT}
 
 
 def _check_length(fqn: str) -> None:
@@ -315,11 +317,11 @@ def _domains(document: Document) -> tuple[str, ...] | None:
     return ids or None
 
 
-def _shown(document: Document) -> Document:
+def _as_in_events(document: Document) -> Document:
     """Return the entity as events carry it; the change description is separate already."""
     return {key: value for key, value in document.items() if key not in ("changeDescription", _INCREMENT)}
 
 
-def _together(one: ChangeDescription, other: ChangeDescription) -> ChangeDescription:
+def _together(first: ChangeDescription, second: ChangeDescription) -> ChangeDescription:
     keys = ("fields_added", "fields_updated", "fields_deleted")
-    return one.model_copy(update={key: (*getattr(one, key), *getattr(other, key)) for key in keys})
+    return first.model_copy(update={key: (*getattr(first, key), *getattr(second, key)) for key in keys})

@@ -33,12 +33,12 @@ DamagedText = zstd.ZstdError
 """Raised for content that is no frame, has another checksum, or has another snapshot than it was made with."""
 
 
-def compressed(snapshot: bytes) -> bytes:
+def compress_snapshot(snapshot: bytes) -> bytes:
     """Return a snapshot as it is stored."""
     return zstd.compress(snapshot, options=_CHECKED)
 
 
-def decompressed(content: bytes) -> bytes:
+def decompress_snapshot(content: bytes) -> bytes:
     """Return the snapshot that is stored so; raises DamagedText if none is."""
     return zstd.decompress(content)
 
@@ -52,7 +52,7 @@ def difference(text: bytes, snapshot: bytes) -> bytes:
     return zstd.compress(text, options=_CHECKED | window, zstd_dict=_prefix(snapshot))
 
 
-def applied(change: bytes, snapshot: bytes) -> bytes:
+def apply_difference(change: bytes, snapshot: bytes) -> bytes:
     """Return the text that ``difference`` was made of.
 
     Raises
@@ -86,16 +86,16 @@ class TextReader:
         """
         if snapshot_id is None:
             return plain
-        return applied(change or b"", self._snapshot(snapshot_id)).decode()
+        return apply_difference(change or b"", self._snapshot(snapshot_id)).decode()
 
     def _snapshot(self, snapshot_id: int) -> bytes:
-        found = self._snapshots.pop(snapshot_id, None)
-        if found is None:
+        snapshot = self._snapshots.pop(snapshot_id, None)
+        if snapshot is None:
             content = self._content_of(snapshot_id)
             if content is None:
                 raise LookupError(f"there is no snapshot {snapshot_id}")
-            found = decompressed(content)
-        self._snapshots[snapshot_id] = found
+            snapshot = decompress_snapshot(content)
+        self._snapshots[snapshot_id] = snapshot
         while len(self._snapshots) > 1 and sum(map(len, self._snapshots.values())) > _REMEMBERED_BYTES:
             self._snapshots.popitem(last=False)
-        return found
+        return snapshot

@@ -73,16 +73,18 @@ class Extent:
         """Return the offset up to which the lake is complete; 0 when there is none."""
         return self.segments[-1].through if self.segments else 0
 
-    def steps(self, window: Window, most: int) -> Iterator[ReadingStep]:
-        """Yield what must be read for ``window``, in the order of the log, about ``most`` events at a time."""
+    def steps(self, window: Window, most_events: int) -> Iterator[ReadingStep]:
+        """Yield what must be read for ``window``, in the order of the log, about ``most_events`` events at a time."""
         together: list[Segment] = []
         for segment in filter(window.meets, self.segments):
-            if together and (_count(together) + segment.event_count > most or together[-1].through != segment.after):
-                yield from _cut(together, most)
+            if together and (
+                _count(together) + segment.event_count > most_events or together[-1].through != segment.after
+            ):
+                yield from _cut(together, most_events)
                 together = []
             together.append(segment)
-        yield from _cut(together, most)
-        for after, through in _ranges(self.lake_end, self.log_end, most):
+        yield from _cut(together, most_events)
+        for after, through in _ranges(self.lake_end, self.log_end, most_events):
             yield ReadingStep((), after, through, through - after)
 
 
@@ -117,12 +119,12 @@ def _runs(segments: Sequence[Segment], full: int) -> list[list[Segment]]:
     return runs[::-1]
 
 
-def _cut(together: Sequence[Segment], most: int) -> Iterator[ReadingStep]:
+def _cut(together: Sequence[Segment], most_events: int) -> Iterator[ReadingStep]:
     """Yield the steps through segments that are read together: a large one takes several."""
     if not together:
         return
     count = _count(together)
-    parts = max(1, -(-count // most))
+    parts = max(1, -(-count // most_events))
     start, end = together[0].after, together[-1].through
     width = -(-(end - start) // parts)
     ranges = list(_ranges(start, end, width))

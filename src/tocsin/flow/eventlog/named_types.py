@@ -40,8 +40,8 @@ class NamedTypes:
 
 def named_types_of(names: Iterable[str]) -> NamedTypes:
     """Return what ``names``, each of ``NAMES``, mean together."""
-    named = tuple(sorted(set(names)))
-    condition = with_meaning(Has(_FIELD, named))
-    asked = (leaf for leaf in leaves(condition) if isinstance(leaf, Has) and leaf.field == _FIELD)
-    types = frozenset(EventType(name) for leaf in asked for name in leaf.values)
-    return NamedTypes(types, None if ALIASES.keys().isdisjoint(named) else condition)
+    sorted_names = tuple(sorted(set(names)))
+    condition = with_meaning(Has(_FIELD, sorted_names))
+    type_tests = (leaf for leaf in leaves(condition) if isinstance(leaf, Has) and leaf.field == _FIELD)
+    types = frozenset(EventType(name) for leaf in type_tests for name in leaf.values)
+    return NamedTypes(types, None if ALIASES.keys().isdisjoint(sorted_names) else condition)

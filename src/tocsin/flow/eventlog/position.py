@@ -31,8 +31,8 @@ class LogPosition:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON values
         """Return the position as it is noted: ``{"offset": n, "event": id}``."""
-        known = {} if self.event_id is None else {"event": self.event_id}
-        return {"offset": self.offset, **known}
+        event = {} if self.event_id is None else {"event": self.event_id}
+        return {"offset": self.offset, **event}
 
     def is_in(self, end: int, last_event_id: str | None) -> bool:
         """Return whether it belongs to a log that ends at ``end`` and whose last event up to the offset has this id.

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tocsin.flow.capture.curation import curated_after, values_of
+from tocsin.flow.capture.curation import curated_paths_after, values_of
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 
@@ -47,6 +47,6 @@ def test_a_history_has_the_authors_that_all_its_values_have(seed: int) -> None:
         ]
         is_bot = chance.random() < 0.5
         expected = _by_all_values(curated, state, after, is_bot=is_bot)
-        curated = curated_after("table", curated, (state, after), is_bot=is_bot) or frozenset()
+        curated = curated_paths_after("table", curated, (state, after), is_bot=is_bot) or frozenset()
         assert curated == expected
         state = after

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.flow.capture.diff import compare, diff
-from tocsin.flow.capture.rebuild import applied
+from tocsin.flow.capture.rebuild import apply_change
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 
@@ -49,7 +49,7 @@ _STATES = st.fixed_dictionaries(
 def _rebuilt(old: Document, new: Document) -> Document:
     found = compare("table", old, new)
     wire = ChangeDescription.model_validate(found.change.to_wire())  # as the log gives it back
-    return applied(old, wire, found.order)
+    return apply_change(old, wire, found.order)
 
 
 @given(_STATES, _STATES)
@@ -75,7 +75,7 @@ def test_a_member_that_joins_in_the_middle_stands_in_the_middle() -> None:
 def test_what_is_given_stays_as_it_is() -> None:
     old = {"columns": [{"name": "a", "tags": []}]}
     added = FieldChange(name="columns.a.tags", new_value=[{"tagFQN": "A.b"}])
-    assert applied(old, ChangeDescription(fields_added=(added,))) == {
+    assert apply_change(old, ChangeDescription(fields_added=(added,))) == {
         "columns": [{"name": "a", "tags": [{"tagFQN": "A.b"}]}]
     }
     assert old == {"columns": [{"name": "a", "tags": []}]}
@@ -84,4 +84,4 @@ def test_what_is_given_stays_as_it_is() -> None:
 def test_a_change_of_another_document_is_refused() -> None:
     change = FieldChange(name="columns.b.description", new_value="x")
     with pytest.raises(ValueError, match=r"no label b for columns\.b\.description"):
-        applied({"columns": [{"name": "a"}]}, ChangeDescription(fields_added=(change,)))
+        apply_change({"columns": [{"name": "a"}]}, ChangeDescription(fields_added=(change,)))

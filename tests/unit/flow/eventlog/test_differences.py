@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.flow.eventlog.differences import DamagedText, TextReader, applied, compressed, decompressed, difference
+from tocsin.flow.eventlog.differences import (
+    DamagedText,
+    TextReader,
+    apply_difference,
+    compress_snapshot,
+    decompress_snapshot,
+    difference,
+)
 
 _TEXTS = st.binary(min_size=1, max_size=200).flatmap(lambda part: st.integers(1, 400).map(lambda times: part * times))
 _LEAST = b"0" * 1024  # a window holds at least so much
@@ -21,8 +28,8 @@ def _random_text(seed: int, length: int = 100_000) -> bytes:
 @given(_TEXTS, _TEXTS)
 def test_a_difference_gives_back_its_text(text: bytes, snapshot: bytes) -> None:
     text, snapshot = text + _LEAST, snapshot + _LEAST
-    assert applied(difference(text, snapshot), snapshot) == text
-    assert decompressed(compressed(snapshot)) == snapshot
+    assert apply_difference(difference(text, snapshot), snapshot) == text
+    assert decompress_snapshot(compress_snapshot(snapshot)) == snapshot
 
 
 def test_a_changed_word_anywhere_costs_a_few_bytes() -> None:
@@ -36,7 +43,7 @@ def test_a_changed_word_anywhere_costs_a_few_bytes() -> None:
 def test_another_snapshot_is_noticed(other: bytes) -> None:
     snapshot = _random_text(1)
     with pytest.raises(DamagedText):
-        applied(difference(snapshot[:50_000] + b"?" + snapshot[50_000:], snapshot), other)
+        apply_difference(difference(snapshot[:50_000] + b"?" + snapshot[50_000:], snapshot), other)
 
 
 def test_damage_is_noticed() -> None:
@@ -44,7 +51,7 @@ def test_damage_is_noticed() -> None:
     whole = difference(snapshot + b"more", snapshot)
     for damaged in (b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
         with pytest.raises(DamagedText):
-            applied(damaged, snapshot)
+            apply_difference(damaged, snapshot)
 
 
 def test_a_reader_returns_what_is_stored_as_it_is_without_a_look_up() -> None:
@@ -56,7 +63,7 @@ def test_a_reader_looks_up_a_snapshot_once() -> None:
 
     def content_of(snapshot_id: int) -> bytes:
         asked.append(snapshot_id)
-        return compressed(snapshots[snapshot_id])
+        return compress_snapshot(snapshots[snapshot_id])
 
     reader = TextReader(content_of)
     for snapshot_id in (1, 2, 1, 1, 2):
@@ -70,7 +77,7 @@ def test_a_reader_keeps_a_bounded_number_of_bytes() -> None:
 
     def content_of(snapshot_id: int) -> bytes:
         asked.append(snapshot_id)
-        return compressed(snapshot)
+        return compress_snapshot(snapshot)
 
     reader, change = TextReader(content_of), difference(snapshot, snapshot)
     for snapshot_id in (1, 1, 2, 1):

@@ -23,7 +23,7 @@ from bench.traffic import append_events
 from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.once import World, notifications_for
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, streaming
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
@@ -125,7 +125,7 @@ def _check_sample(engine: Engine, offsets: range) -> None:
     for offset in Random(5).sample(offsets, min(SAMPLE_COUNT, len(offsets))):
         (logged,) = log.read(offset - 1, 1)
         matched = [alert for alert, plan in plans if matches(plan, logged)]
-        expected = {due.notification.id for due in scheduled_for(logged, matched, world)}
+        expected = {due.notification.id for due in notifications_for(logged, matched, world)}
         with reading(engine) as connection:
             stored = set(connection.scalars(select(notification.c.id).where(notification.c.log_offset == offset)))
         if stored != expected:

@@ -33,7 +33,7 @@ from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.clock import SystemClock
-from tocsin.flow.schedule.messages import Timings, scheduled, timings_of
+from tocsin.flow.schedule.messages import Timings, scheduled_notifications, timings_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, ReasonKind
@@ -297,7 +297,7 @@ def _add_messages(
             for one in events
         ]
     now_ms = SystemClock().now_ms() - (_DAY_MS if timings else 0)
-    rows = list(scheduled(found, timings, now_ms=now_ms, gatherings=GATHERINGS))
+    rows = list(scheduled_notifications(found, timings, now_ms=now_ms, gatherings=GATHERINGS))
     Notifications(engine).add(rows)
     ids: dict[str, dict[str, None]] = defaultdict(dict)
     for row in rows:

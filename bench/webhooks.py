@@ -28,7 +28,7 @@ from bench.running import opened, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.schedule.messages import scheduled
+from tocsin.flow.schedule.messages import scheduled_notifications
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import SYSTEM
@@ -139,7 +139,7 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
         {**plain, "event_id": one.event.id, "log_offset": one.offset, "timestamp_ms": one.event.timestamp}
         for one in events
     ]
-    rows = list(scheduled(found, {}, now_ms=SystemClock().now_ms(), gatherings={}))
+    rows = list(scheduled_notifications(found, {}, now_ms=SystemClock().now_ms(), gatherings={}))
     Notifications(engine).add(rows)
     return [str(row["message_id"]) for row in rows]
 

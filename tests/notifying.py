@@ -12,11 +12,11 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, recipients_of, triggered_too
+from tocsin.flow.once import World, recipients_of, with_triggered_alerts
 from tocsin.flow.resolve.local import Recipient, destinations_of
 from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
 from tocsin.flow.resolve.withholding import withheld
-from tocsin.flow.schedule.messages import scheduled, timings_of
+from tocsin.flow.schedule.messages import scheduled_notifications, timings_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.track.alert_incidents import IncidentWork
 from tocsin.model.change import LoggedEvent
@@ -47,7 +47,7 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     for plain in log.read(log.progress(MATCH_STREAM), 10_000):
         logged = with_facts(plain, Reports(engine).before(plain))
         matching = _without_hidden([one for one in alerts if matches(plan_of(one), logged)], logged, hidden, engine)
-        matched = _without_hidden(triggered_too(matching, logged, alerts), logged, hidden, engine)
+        matched = _without_hidden(with_triggered_alerts(matching, logged, alerts), logged, hidden, engine)
         pairs += [(logged.offset, one.id) for one in matched]
         found += [_row(one, logged) for one in (recipients_of(logged, matched, world) if matched else ())]
     shown = only_visible(found, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
@@ -55,7 +55,7 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     timed = [row | {"timestamp_ms": now_ms or row["timestamp_ms"]} for row in shown]
     preferred = SqlPreferences(engine).among(timed)
     at_ms = now_ms or clock.now_ms()
-    rows = list(scheduled(timed, timings, now_ms=at_ms, gatherings=GATHERINGS, preferred=preferred))
+    rows = list(scheduled_notifications(timed, timings, now_ms=at_ms, gatherings=GATHERINGS, preferred=preferred))
     counts = MatchCounts(pairs)
     counts.add(rows)
     results = counts.results(now_ms=clock.now_ms(), withheld=hidden)

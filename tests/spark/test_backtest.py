@@ -24,7 +24,7 @@ from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.once import World, notifications_for
 from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, build
 from tocsin.jobs.backtest_runner import Runner
 from tocsin.jobs.lake import LakeParts, grow
@@ -97,7 +97,7 @@ def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], 
     earlier = Reports(engine).before
     log = [with_facts(plain, earlier(plain)) for plain in EventLog(engine).read(0, 10_000)]
     found = [logged for logged in log if matches(plan_of(one), logged)]
-    each = [scheduled_for(logged, [one], world) for logged in found]
+    each = [notifications_for(logged, [one], world) for logged in found]
     due = [scheduled for some in each for scheduled in some]
     notified = Counter((str(d.notification.channel), d.notification.recipient_id or d.target) for d in due)
     return (len(found), sum(not some for some in each)), notified, sum(len(d.notification.reasons) - 1 for d in due)

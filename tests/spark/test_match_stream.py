@@ -21,7 +21,7 @@ from tocsin.errors import Conflict
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.once import World, notifications_for
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
@@ -109,7 +109,7 @@ def expected(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object
     for plain in EventLog(engine).read(after, 10_000):
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
-        for due in scheduled_for(logged, matched, world):
+        for due in notifications_for(logged, matched, world):
             one = due.notification
             reasons = [reason.to_wire() for reason in one.reasons]
             notified[one.id] = (one.event_id, str(one.channel), one.recipient, one.recipient_id, reasons)

@@ -17,7 +17,7 @@ from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.once import World, notifications_for
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written
@@ -76,7 +76,7 @@ class Talk:
         alerts = Subscriptions(self.engine).list_enabled()
         world = World(EventLog(self.engine).find, alerts, SqlDirectory(self.engine), {}, FixedClock(1))
         names = {found: name for name, found in self.company.ids.items()}
-        due = scheduled_for(logged, [one for one in alerts if matches(plan_of(one), logged)], world)
+        due = notifications_for(logged, [one for one in alerts if matches(plan_of(one), logged)], world)
         bells = [one.notification for one in due]
         assert len({bell.recipient_id for bell in bells}) == len(bells), "one row per person per event"
         return {

@@ -12,7 +12,7 @@ from tests.company import SmallCompany
 from tests.store.rows import finished
 
 from tocsin.flow.schedule.decide import Timing
-from tocsin.flow.schedule.messages import scheduled
+from tocsin.flow.schedule.messages import scheduled_notifications
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.match_result import match_results_of
 from tocsin.model.message import Message, OutcomeReason, Retry
@@ -53,7 +53,7 @@ class Store:
         row |= {"recipient_id": None, "reasons": json.dumps(reasons), "subscription_ids": list(alerts)}
         row |= {"entity_id": logged.event.entity_id, "timestamp_ms": now_ms}
         row |= {"subscription_id": alerts[0], "destination_id": "d"}
-        return list(scheduled([row], TIMINGS, now_ms=now_ms, gatherings=GATHERINGS))
+        return list(scheduled_notifications([row], TIMINGS, now_ms=now_ms, gatherings=GATHERINGS))
 
     def write(self, place: int, *alerts: str, **given: object) -> None:
         rows = self.rows(place, *(alerts or ("hourly",)), **given)

@@ -16,7 +16,7 @@ from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
 from tocsin.clock import FixedClock
 from tocsin.flow.match.plan import recovery_plan
-from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.once import World, notifications_for
 from tocsin.flow.schedule.roots import RootsOfAlerts
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.jobs.resolving import Notify
@@ -249,7 +249,7 @@ def test_one_event_at_a_time_says_the_same(company: SmallCompany) -> None:
 
     world = World(log.find, alerts, SqlDirectory(engine), {}, FixedClock(NOW_MS), roots=roots_of)
     logged = log.read(0, 1_000)[-1]
-    (one,) = scheduled_for(logged, alerts, world)
+    (one,) = notifications_for(logged, alerts, world)
     assert one.notification.reasons[0].downstream_of == f"{NAME}.orders"
     with engine.connect() as connection:
         same = select(notification.c.reasons).where(notification.c.id == one.notification.id)

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 
-from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.once import World, notifications_for
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.mutes import Mutes
@@ -33,7 +33,7 @@ def notified(company: SmallCompany, table: str = "orders") -> set[tuple[str, str
     alerts = Subscriptions(engine).list_enabled()
     world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, company.clock)
     names = {identity: name for name, identity in company.ids.items()}
-    found = [one.notification for one in scheduled_for(logged, alerts, world)]
+    found = [one.notification for one in notifications_for(logged, alerts, world)]
     return {
         (one.channel, names.get(one.recipient, one.recipient), tuple(r.subscription_name for r in one.reasons))
         for one in found

@@ -12,7 +12,7 @@ from tests.soak import SOAK
 
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.once import World, notifications_for
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -31,7 +31,7 @@ def recipients(company: SmallCompany, logged: LoggedEvent) -> Notified:
         (logged.event.id, one.notification.channel, one.notification.recipient): tuple(
             f"{reason.kind} {reason.team} {reason.hops}" for reason in one.notification.reasons
         )
-        for one in scheduled_for(logged, alerts, world)
+        for one in notifications_for(logged, alerts, world)
     }
 
 

@@ -14,7 +14,7 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import Scheduled, World, scheduled_for
+from tocsin.flow.once import Scheduled, World, notifications_for
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -64,7 +64,7 @@ def notified(engine: Engine) -> list[Scheduled]:
         channels={},
         clock=FixedClock(NOW_MS + 60_000),
     )
-    return scheduled_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], world)
+    return notifications_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], world)
 
 
 def test_the_follower_hears_it_from_the_bell(notified: list[Scheduled], engine: Engine) -> None:

@@ -86,49 +86,54 @@ class Explanation:
 
     def disagreements(self) -> list[Disagreement]:
         """Return where what should be, as of now, is not what is stored."""
-        found = [one for trace in self.alerts for one in self._differences(trace)] if self.is_complete else []
+        differences = [one for trace in self.alerts for one in self._differences(trace)] if self.is_complete else []
         if self.missing_count:
-            alerts = _listed([trace.subscription.name for trace in self.alerts if trace.match.matched])
-            found.append(Disagreement("relationMissing", alerts, "", self._lost()))
-        return found
+            alerts = _list_names([trace.subscription.name for trace in self.alerts if trace.match.matched])
+            differences.append(Disagreement("relationMissing", alerts, "", self._lost_text()))
+        return differences
 
     def answer(self) -> str:
         """Return one sentence that answers the question, and what is wrong, if anything is known to be."""
-        return f"{self._answer()} {self._lost()}." if self.missing_count else self._answer()
+        return f"{self._answer()} {self._lost_text()}." if self.missing_count else self._answer()
 
-    def _lost(self) -> str:
-        lost = counted(self.missing_count, "relation")
+    def _lost_text(self) -> str:
+        relations = counted(self.missing_count, "relation")
         whose = "of the deleted asset (owners, followers, downstream assets)"
-        return f"{lost} {whose} were lost before it was notified"
+        return f"{relations} {whose} were lost before it was notified"
 
     def _answer(self) -> str:
         if self.person is None:
             return self._of_everybody()
         if self.notified:
-            return _notified(self.person.name, self.notified, self.logged)
+            return _yes_answer(self.person.name, self.notified, self.logged)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
-        named = any(trace.reached or trace.match.matched for trace in self.alerts)
-        others = None if named else self._others()
-        why_not = others or _why_not(self.alerts, self.person.name, self.alert_count, self.logged)
+        is_concerned = any(trace.reached or trace.match.matched for trace in self.alerts)
+        others_text = None if is_concerned else self._others()
+        why_not = others_text or _why_not(self.alerts, self.person.name, self.alert_count, self.logged)
         return f"No: {why_not}.{kept_back}"
 
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
         if self.is_in_flight and not self.notified:
-            return f"Not matched yet: {self._flight()}; currently {_listed(matching) or 'no alert'} would match."
+            return f"Not matched yet: {self._flight()}; currently {_list_names(matching) or 'no alert'} would match."
         if self.notified:
             names = dict.fromkeys(
-                reason.subscription_name for one in self.notified for reason in one.notification.reasons
+                reason.subscription_name for record in self.notified for reason in record.notification.reasons
             )
-            seen = " that you may see" if self.is_narrowed else ""
-            return f"{counted(self.notified_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
+            narrowing = " that you may see" if self.is_narrowed else ""
+            count = counted(self.notified_count, "notification")
+            return f"{count}{narrowing}, by {_list_names(list(names))}.{self._hidden_note()}"
         left_out = _not_you(matching) if self.is_narrowed else _no_recipient(self.alerts)
-        because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else self._others()
+        because = (
+            f"{_list_names(matching)} matched, but {_why_left_out(self.alerts, left_out)}"
+            if matching
+            else self._others()
+        )
         you = "You were not notified by this alert" if self.alert_count == 1 else "You were not notified"
         who = you if self.is_narrowed else "Nobody was notified"
-        return f"{who}: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden()}"
+        return f"{who}: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden_note()}"
 
     def _others(self) -> str | None:
         """Return that alerts matched of which the asker may know nothing else."""
@@ -137,7 +142,7 @@ class Explanation:
         who = "you are" if self.person is None else f"{self.person.name} is"
         return f"{counted(self.others_matched, 'alert')} of others matched, but {who} not among the recipients"
 
-    def _hidden(self) -> str:
+    def _hidden_note(self) -> str:
         return " Notifications of other people are not shown." if self.is_narrowed else ""
 
     def _flight(self) -> str:
@@ -146,29 +151,28 @@ class Explanation:
 
     def _differences(self, trace: AlertTrace) -> Iterator[Disagreement]:
         alert, name = trace.subscription.id, trace.subscription.name
-        for one in trace.reached:
-            if one.is_due and one.before:
-                over = phrase_of(one.channel)
-                says = f"{_listed(list(one.before))} had notified {one.name} {over} before"
-                yield Disagreement("sentBefore", name, one.name, f"{says}: {name} came too late for that message")
-            elif one.is_due and one.record is None and not self.is_in_flight:
-                says = (
-                    f"currently {name} would notify {one.name} {phrase_of(one.channel)}, but no notification is stored"
-                )
-                yield Disagreement("expectedButNotStored", name, one.name, f"{says}; {_OTHERWISE}")
-        due = {(one.channel, one.key) for one in trace.reached if one.is_due}
+        for recipient in trace.reached:
+            if recipient.is_due and recipient.before:
+                channel_phrase = phrase_of(recipient.channel)
+                says = f"{_list_names(list(recipient.before))} had notified {recipient.name} {channel_phrase} before"
+                yield Disagreement("sentBefore", name, recipient.name, f"{says}: {name} came too late for that message")
+            elif recipient.is_due and recipient.record is None and not self.is_in_flight:
+                channel_phrase = phrase_of(recipient.channel)
+                says = f"currently {name} would notify {recipient.name} {channel_phrase}, but no notification is stored"
+                yield Disagreement("expectedButNotStored", name, recipient.name, f"{says}; {_OTHERWISE}")
+        due = {(recipient.channel, recipient.key) for recipient in trace.reached if recipient.is_due}
         for record in self.notified if trace.is_whole else ():
             notification = record.notification
             if record.names(alert) and (notification.channel, notification.recipient) not in due:
-                over = phrase_of(notification.channel)
-                says = f"{name} notified {record.who} {over}, but currently would not"
+                channel_phrase = phrase_of(notification.channel)
+                says = f"{name} notified {record.who} {channel_phrase}, but currently would not"
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
 
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
 
 
-def _notified(name: str, notified: Sequence[NotificationRecord], logged: LoggedEvent) -> str:
+def _yes_answer(name: str, notified: Sequence[NotificationRecord], logged: LoggedEvent) -> str:
     ways = [f"{phrase_of(one.notification.channel)} {_became(one)}" for one in notified]
     reasons = (reason for one in notified for reason in one.reasons or one.notification.reasons)
     is_inherited = inherits_owners(logged.event)
@@ -178,7 +182,7 @@ def _notified(name: str, notified: Sequence[NotificationRecord], logged: LoggedE
 
 def _became(record: NotificationRecord) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
-    at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}{_gathered(record)}"
+    at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}{_gathering_text(record)}"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if record.dropped and not record.reasons:
@@ -192,13 +196,13 @@ def _became(record: NotificationRecord) -> str:
     return f"{at} ({'delivered' if status == MessageStatus.DELIVERED.value else 'given up'} after {tries})"
 
 
-def _gathered(record: NotificationRecord) -> str:
+def _gathering_text(record: NotificationRecord) -> str:
     """Return whether its message has its time from the recipient, and how many other notifications are in it."""
     if record.message is None:
         return ""
     is_preferred = (record.message.grouping_key or "").startswith(PREFERRED)
-    others = record.message.notification_count - 1
-    together = f" in one message with {counted(others, 'other notification')}" if others > 0 else ""
+    other_count = record.message.notification_count - 1
+    together = f" in one message with {counted(other_count, 'other notification')}" if other_count > 0 else ""
     return f"{' as the recipient prefers' if is_preferred else ''}{together}"
 
 
@@ -216,43 +220,45 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int, logged: Logged
     if near:
         nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
         because = nearest.reached[0].ways[0].reason.because(name, is_inherited=inherits_owners(logged.event))
-        return f"{nearest.subscription.name} would have notified {name} because {because}, but it {_missed(nearest)}"
+        return f"{nearest.subscription.name} would have notified {name} because {because}, but it {_mismatch(nearest)}"
     matching = [trace.subscription.name for trace in alerts if trace.match.matched]
     if matching:
-        return f"{_listed(matching)} matched, but {name} is not among the recipients"
+        return f"{_list_names(matching)} matched, but {name} is not among the recipients"
     return _first_obstacle(alerts, count)
 
 
-def _missed(trace: AlertTrace) -> str:
+def _mismatch(trace: AlertTrace) -> str:
     return f"did not match: {(trace.match.obstacles() or ['its rules are false'])[0]}"
 
 
 def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
     if len(alerts) == count == 1:
-        return f"{alerts[0].subscription.name} {_missed(alerts[0])}"
+        return f"{alerts[0].subscription.name} {_mismatch(alerts[0])}"
     return f"none of {count} alerts matched" if count else "there are no alerts"
 
 
-def _left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
+def _why_left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
     """Return why the people whom the alerts reach were not notified; ``otherwise`` if there are none."""
     matched = [one for trace in alerts if trace.match.matched for one in trace.reached]
     if matched and all(_is_deleted(one) for one in matched):
         return _nobody_else(matched)
     stops = dict.fromkeys(stop.says for one in matched for stop in one.obstacles())
-    return _listed(list(stops)) or ("no notification is stored, although there should be one" if matched else otherwise)
+    return _list_names(list(stops)) or (
+        "no notification is stored, although there should be one" if matched else otherwise
+    )
 
 
-def _is_deleted(one: PossibleRecipient) -> bool:
-    obstacles = one.obstacles()
+def _is_deleted(recipient: PossibleRecipient) -> bool:
+    obstacles = recipient.obstacles()
     return bool(obstacles) and all(stop.kind == Stop.DELETED.value for stop in obstacles)
 
 
-def _nobody_else(gone: Sequence[PossibleRecipient]) -> str:
+def _nobody_else(deleted: Sequence[PossibleRecipient]) -> str:
     """Return that an alert reaches only people who are deleted."""
-    names = list(dict.fromkeys(one.name for one in gone))
-    is_owned = all(way.reason.kind == ReasonKind.OWNER for one in gone for way in one.ways)
+    names = list(dict.fromkeys(one.name for one in deleted))
+    is_owned = all(way.reason.kind == ReasonKind.OWNER for one in deleted for way in one.ways)
     who = "nobody owns it" if is_owned else "nobody is among the recipients"
-    return f"{who}: {_listed(names)} {'is' if len(names) == 1 else 'are'} deleted"
+    return f"{who}: {_list_names(names)} {'is' if len(names) == 1 else 'are'} deleted"
 
 
 def _no_recipient(alerts: Sequence[AlertTrace]) -> str:
@@ -271,6 +277,6 @@ def _they(names: Sequence[str]) -> str:
     return "it" if len(names) == 1 else "any of them"
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+def _list_names(names: Sequence[str]) -> str:
+    more_text = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more_text

@@ -54,14 +54,14 @@ class RuleTrace:
         if self.trace is None:
             return f"{name} is invalid: {self.refused}"
         tests = [f"{one.text}{seen_in_words(one)}" for one in decisive(self.trace)]
-        shown = ", ".join(tests[:_MOST_TESTS]) + (
+        tests_text = ", ".join(tests[:_MOST_TESTS]) + (
             f" and {len(tests) - _MOST_TESTS} more" if tests[_MOST_TESTS:] else ""
         )
         if self.rule.effect is Effect.EXCLUDE:
             verb = "does not exclude the event" if self.holds else "excludes the event"
         else:
             verb = "is true" if self.holds else "is false"
-        return f"{name} {verb}: {shown}"
+        return f"{name} {verb}: {tests_text}"
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class MatchTrace:
 
     def obstacles(self) -> list[str]:
         """Return why the alert did not match, in words, in order of evaluation."""
-        found = [gate.says for gate in self.gates if not gate.holds]
-        return found + [rule.says() for rule in self.rules if rule.holds is False]
+        texts = [gate.says for gate in self.gates if not gate.holds]
+        return texts + [rule.says() for rule in self.rules if rule.holds is False]
 
     def triggered_by(self, name: str) -> MatchTrace:
         """Return the verdict for an alert that another one triggers, of that name if it may be said."""
@@ -84,8 +84,8 @@ class MatchTrace:
 
     def held_back_by(self, incident: str) -> MatchTrace:
         """Return the verdict for an alert that an incident of another alert, named if it may be, holds back."""
-        named = f"{incident} of an alert that it depends on holds it back, upstream"
-        says = named if incident else "an alert that it depends on holds it back"
+        reason = f"{incident} of an alert that it depends on holds it back, upstream"
+        says = reason if incident else "an alert that it depends on holds it back"
         return replace(self, matched=False, gates=(*self.gates, Gate("dependsOn", False, says)))
 
     def withheld_for(self, editor: str) -> MatchTrace:
@@ -110,17 +110,18 @@ def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTr
 
 def seen_in_words(trace: Trace) -> str:
     """Return what a test saw, as a clause: ``tier is missing``."""
-    seen = "; ".join(
-        f"{one.name} is {_values(one.values)}{', inherited' if one.is_inherited else ''}" for one in trace.seen[:4]
+    clauses = "; ".join(
+        f"{field_value.name} is {_values(field_value.values)}{', inherited' if field_value.is_inherited else ''}"
+        for field_value in trace.seen[:4]
     )
-    return f" ({seen})" if seen else ""
+    return f" ({clauses})" if clauses else ""
 
 
 def _values(values: Sequence[object]) -> str:
     if not values:
         return "missing"
-    shown = ", ".join(value_in_words(value)[:80] for value in values[:5])
-    return shown + (f" and {len(values) - 5} more" if len(values) > 5 else "")
+    texts = ", ".join(value_in_words(value)[:80] for value in values[:5])
+    return texts + (f" and {len(values) - 5} more" if len(values) > 5 else "")
 
 
 def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
@@ -128,9 +129,9 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     yield Gate("enabled", plan.enabled, f"the alert is {'enabled' if plan.enabled else 'disabled'}")
     yield Gate("created", plan.stood_before(logged), _stood(plan, logged))
     if (at_ms := logged.reported_at_ms) is not None:
-        yield Gate("reported", plan.is_news(logged), _reported(plan, logged, at_ms))
+        yield Gate("reported", plan.is_news(logged), _report_text(plan, logged, at_ms))
     if event.event_type in SESSION_EVENTS:
-        yield Gate("named", event.event_type not in plan.unnamed, _named(plan, event.event_type))
+        yield Gate("named", event.event_type not in plan.unnamed, _naming_text(plan, event.event_type))
     is_about = holds(plan.about, logged)
     resources = ", ".join(plan.resources) or "nothing"
     verb = "include" if is_about else "do not include"
@@ -147,17 +148,17 @@ def _stood(plan: Plan, logged: LoggedEvent) -> str:
     return "the alert was created by the event or enabled after it"
 
 
-def _reported(plan: Plan, logged: LoggedEvent, at_ms: int) -> str:
+def _report_text(plan: Plan, logged: LoggedEvent, at_ms: int) -> str:
     """Say of when the reported result or run is, and why that notifies nobody."""
-    said = f"the report is of {_moment(at_ms)}"
+    report = f"the report is of {_moment(at_ms)}"
     if at_ms < plan.created_at_ms:
-        return f"{said}, before the alert was created at {_moment(plan.created_at_ms)}"
+        return f"{report}, before the alert was created at {_moment(plan.created_at_ms)}"
     if logged.is_late:
-        return f"{said}, and came more than report_max_age_h later, at {_moment(logged.event.timestamp)}"
-    return f"{said}, after the alert was created"
+        return f"{report}, and came more than report_max_age_h later, at {_moment(logged.event.timestamp)}"
+    return f"{report}, after the alert was created"
 
 
-def _named(plan: Plan, event_type: str) -> str:
+def _naming_text(plan: Plan, event_type: str) -> str:
     """Say whether a condition names the type of an event that alerts match only then."""
     if event_type in plan.unnamed:
         return f"no condition of the alert names {event_type}, and alerts match log-ins and log-outs only by name"

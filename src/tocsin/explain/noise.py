@@ -69,17 +69,17 @@ class Suggestion:
 
 def rule_shares(subscription: EventSubscription, fired: Sequence[Fired]) -> list[RuleShare]:
     """Return for each rule how often it held for the events that ``subscription`` notified about."""
-    held: Counter[tuple[str, int]] = Counter()
+    held_counts: Counter[tuple[str, int]] = Counter()
     filtering = subscription.filtering_rules or FilteringRules(resources=())
     parts = {"rules": filtering.rules, "actions": filtering.actions}
     rules = {(part, number): rule for part, many in parts.items() for number, rule in enumerate(many)}
     for logged, _ in fired:
-        for one in match_trace(subscription, logged).rules:
-            held[one.part, one.number] += one.holds is not False
+        for rule_trace in match_trace(subscription, logged).rules:
+            held_counts[rule_trace.part, rule_trace.number] += rule_trace.holds is not False
     return [
-        RuleShare(part, number, rule.name, rule.condition, held[part, number], len(fired))
+        RuleShare(part, number, rule.name, rule.condition, held_counts[part, number], len(fired))
         for (part, number), rule in rules.items()
-        if (part, number) in held
+        if (part, number) in held_counts
     ]
 
 
@@ -89,21 +89,21 @@ def suggestions(fired: Sequence[Fired]) -> list[Suggestion]:
     A condition that would leave nothing, or save nothing, is none.
     """
     notified = sum(firing.notified_count for _, firing in fired)
-    found = [_weighed(says, condition, fired, notified) for says, condition in _conditions(fired, notified)]
-    useful = [one for one in found if 0 < one.saved_count < notified and one.worth > 0]
+    candidates = [_weigh(says, condition, fired, notified) for says, condition in _conditions(fired, notified)]
+    useful = [one for one in candidates if 0 < one.saved_count < notified and one.worth > 0]
     unlike = {(one.saved_count, one.opened_count, one.condition): one for one in useful}
     return sorted(unlike.values(), key=lambda one: (-one.worth, one.condition))[:MOST_SUGGESTIONS]
 
 
 def _conditions(fired: Sequence[Fired], notified: int) -> Iterator[tuple[str, str]]:
     yield from _ALWAYS
-    asked: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
+    candidates: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
         ("entityFullyQualifiedName", lambda name: (f"without {name}", f"!matchAnyEntityFqn({literal_text(name)})")),
         ("userName", lambda name: (f"without changes by {name}", f"!matchUpdatedBy({literal_text(name)})")),
         ("eventType", lambda name: (f"without {name}", f"eventType != {literal_text(name)}")),
         ("service", lambda name: (f"without the service {name}", f"!matchAnyService({literal_text(name)})")),
     )
-    for field, condition in asked:
+    for field, condition in candidates:
         for value, _, _ in _heavy(field, fired, notified):
             yield condition(value)
     for value, in_app, opened in _heavy("fieldChanged", fired, notified, least=0.05):
@@ -129,8 +129,8 @@ def _heavy(
     ]
 
 
-def _weighed(says: str, condition: str, fired: Sequence[Fired], notified: int) -> Suggestion:
+def _weigh(says: str, condition: str, fired: Sequence[Fired], notified: int) -> Suggestion:
     node: Node = check(parse(condition))
-    gone = [firing for logged, firing in fired if not holds(node, logged)]
-    saved, opened = sum(one.notified_count for one in gone), sum(one.opened_count for one in gone)
+    excluded = [firing for logged, firing in fired if not holds(node, logged)]
+    saved, opened = sum(one.notified_count for one in excluded), sum(one.opened_count for one in excluded)
     return Suggestion(says, condition, saved, notified, opened)

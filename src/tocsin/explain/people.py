@@ -14,7 +14,7 @@ from tocsin.access.visibility import Subject
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.unparse import literal_text
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.local import asked_by
+from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
 from tocsin.flow.resolve.directory import Audience
@@ -117,20 +117,22 @@ def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
     )
 
 
-def reached_by(
+def possible_recipients(
     subscription: EventSubscription, scene: Scene, *, matched: bool, only: str | None = None
 ) -> tuple[PossibleRecipient, ...]:
     """Return everybody whom ``subscription`` reaches, or ``only`` the user of that id, those to be notified first."""
-    closed = frozenset(one.id for one in subscription.destinations if not one.enabled)
+    closed = frozenset(to.id for to in subscription.destinations if not to.enabled)
     grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     plan = _plan(subscription)
-    asked = {subscription.id: asked_by(plan, scene.logged) or EVERYBODY} if plan else {}
+    accepted = {subscription.id: accepted_answers(plan, scene.logged) or EVERYBODY} if plan else {}
     answers = _Answers(plan.questions if plan else (), PersonFacts(scene.audience.person_facts), scene.logged)
-    for one in candidates(scene.logged, rows_of(subscription), scene.audience, asked):
-        if only is None or (one.person is not None and one.person.id == only):
-            grouped[one.channel.value, one.person.id if one.person else one.target].append(one)
-    found = (_reached(ways, scene, (closed, answers), matched=matched) for ways in grouped.values())
-    return tuple(sorted(found, key=lambda one: (not one.is_due, one.channel, _name(one.person, one.target))))
+    for candidate in candidates(scene.logged, rows_of(subscription), scene.audience, accepted):
+        if only is None or (candidate.person is not None and candidate.person.id == only):
+            grouped[candidate.channel.value, candidate.person.id if candidate.person else candidate.target].append(
+                candidate
+            )
+    recipients = (_possible_recipient(ways, scene, (closed, answers), matched=matched) for ways in grouped.values())
+    return tuple(sorted(recipients, key=lambda who: (not who.is_due, who.channel, _name(who.person, who.target))))
 
 
 def _plan(subscription: EventSubscription) -> Plan | None:
@@ -155,39 +157,42 @@ class _Answers:
             return "it is not a user, and the alert's owners count"
         answers = self.person_facts.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)
         stated = (
-            f"{_written(one)} is {'true' if answers >> bit & 1 else 'false'}" for bit, one in enumerate(self.questions)
+            f"{_question_text(question)} is {'true' if answers >> bit & 1 else 'false'}"
+            for bit, question in enumerate(self.questions)
         )
         return ", ".join(stated)
 
 
-def _written(question: str) -> str:
+def _question_text(question: str) -> str:
     team = team_of(question)
     return f"user.{question}(entity)" if team is None else f"user.{MEMBER}({literal_text(team)})"
 
 
-def _reached(
-    ways: Sequence[Candidate], scene: Scene, known: tuple[frozenset[str], _Answers], *, matched: bool
+def _possible_recipient(
+    ways: Sequence[Candidate], scene: Scene, closed_and_answers: tuple[frozenset[str], _Answers], *, matched: bool
 ) -> PossibleRecipient:
     first = ways[0]
-    hidden = _hidden(first, scene)
+    hidden = _view_objection(first, scene)
     key = next((one.key for one in ways if one.key), "")
-    own = first.reason.subscription_id
+    alert_id = first.reason.subscription_id
     stored = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
     reasons = stored.notification.reasons if stored else ()
-    record = stored if stored and stored.names(own) else None
-    notified_because = {_place(one) for one in reasons if one.subscription_id == own}
+    record = stored if stored and stored.names(alert_id) else None
+    notified_because = {_place(one) for one in reasons if one.subscription_id == alert_id}
 
-    def obstacle(one: Candidate) -> Obstacle | None:
+    def obstacle(candidate: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
-        stood = one.stop in _OF_NOW and _place(one.reason) in notified_because
-        return None if stood else _obstacle(one, *known) or hidden
+        stood = candidate.stop in _OF_NOW and _place(candidate.reason) in notified_because
+        return None if stood else _obstacle(candidate, *closed_and_answers) or hidden
 
     stated = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
     is_due = matched and any(way.obstacle is None for way in stated)
-    names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own))
-    others, before = (names, ()) if record else ((), names)
+    names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != alert_id))
+    merged_with, before = (names, ()) if record else ((), names)
     target = f"team {first.reason.team}" if own_address_of(first.target) else first.target
-    return PossibleRecipient(first.channel.value, key, target, first.person, stated, is_due, record, others, before)
+    return PossibleRecipient(
+        first.channel.value, key, target, first.person, stated, is_due, record, merged_with, before
+    )
 
 
 def _place(reason: Reason) -> tuple[str, str, str | None, str | None]:
@@ -195,33 +200,35 @@ def _place(reason: Reason) -> tuple[str, str, str | None, str | None]:
     return reason.destination_id, reason.kind, reason.team, reason.via
 
 
-def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:
-    if one.reason.destination_id in closed:
+def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:
+    if candidate.reason.destination_id in closed:
         return Obstacle("destinationDisabled", "the destination is disabled")
-    if one.stop is None:
+    if candidate.stop is None:
         return None
-    name = _name(one.person, one.target)
-    if one.mute is not None:
-        return Obstacle(one.stop.value, f"{name} {one.mute.in_words()}")
-    says = _STOPS[one.stop].format(name=name, channel=one.channel.value)
-    return Obstacle(one.stop.value, f"{says}: {answers.of(one.person)}" if one.stop is Stop.NOT_MEANT else says)
+    name = _name(candidate.person, candidate.target)
+    if candidate.mute is not None:
+        return Obstacle(candidate.stop.value, f"{name} {candidate.mute.in_words()}")
+    says = _STOPS[candidate.stop].format(name=name, channel=candidate.channel.value)
+    return Obstacle(
+        candidate.stop.value, f"{says}: {answers.of(candidate.person)}" if candidate.stop is Stop.NOT_MEANT else says
+    )
 
 
-def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
+def _view_objection(candidate: Candidate, scene: Scene) -> Obstacle | None:
     """Return the objection of the policies: a recipient must be able to view the event's subjects."""
-    asked = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
-    person, reason = one.person, one.reason
+    restricted = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
+    person, reason = candidate.person, candidate.reason
     viewers = viewers_of(
         reason.kind,
         reason.subscription_id,
-        recipient=Addressee(person.id if person else None, one.target),
-        channel=one.channel,
+        recipient=Addressee(person.id if person else None, candidate.target),
+        channel=candidate.channel,
         editors=scene.editors,
     )
     verdicts = (
         (viewer, kind, scene.policies.of(viewer).verdict(Operation.VIEW_BASIC, kind, document))
-        for viewer in (viewers if asked else ())
-        for kind, document in asked
+        for viewer in (viewers if restricted else ())
+        for kind, document in restricted
     )
     refused = next((found for found in verdicts if not found[2].is_allowed), None)
     if refused is None:

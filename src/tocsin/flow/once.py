@@ -16,14 +16,14 @@ from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.clock import Clock
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.flow.match.cascade import cascades_of, links_of, with_triggered
-from tocsin.flow.match.local import asked_by, matches
+from tocsin.flow.match.local import accepted_answers, matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, destinations_of, recipients
 from tocsin.flow.resolve.recipient_rules import recipient_rules
-from tocsin.flow.schedule.messages import Row, scheduled, timings_of
+from tocsin.flow.schedule.messages import Row, scheduled_notifications, timings_of
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
 from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
@@ -91,39 +91,42 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Notified, ..
         return ()
     logged = with_facts(logged, world.earlier(logged))
     matched = [one for one in world.subscriptions if matches(plan_of(one), logged)]  # 3 match
-    matched = triggered_too(matched, logged, world.subscriptions)
-    notified = scheduled_for(logged, matched, world)  # 4 resolve, 5 schedule
-    return tuple([await _sent(one, logged.event, matched, world) for one in notified])  # 6 send, 7 track
+    matched = with_triggered_alerts(matched, logged, world.subscriptions)
+    notified = notifications_for(logged, matched, world)  # 4 resolve, 5 schedule
+    return tuple([await _send(one, logged.event, matched, world) for one in notified])  # 6 send, 7 track
 
 
-def triggered_too(
+def with_triggered_alerts(
     matched: Sequence[EventSubscription], logged: LoggedEvent, subscriptions: Sequence[EventSubscription]
 ) -> list[EventSubscription]:
     """Return the alerts that match, and those of ``subscriptions`` that they trigger."""
     links = {one.id: links_of(one) for one in subscriptions if one.enabled}
-    found, _ = with_triggered({one.id: 1 for one in matched}, logged.offset, cascades_of(links))
-    return [*matched, *(one for one in subscriptions if one.id in found and one not in matched)]
+    triggered_ids, _ = with_triggered({one.id: 1 for one in matched}, logged.offset, cascades_of(links))
+    return [*matched, *(one for one in subscriptions if one.id in triggered_ids and one not in matched)]
 
 
-def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
+def notifications_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
-    able = [one for one in recipients_of(logged, matched, world) if _may_be_notified(one, logged.event, world)]
+    permitted = [one for one in recipients_of(logged, matched, world) if _may_be_notified(one, logged.event, world)]
     timings = timings_of(matched)
-    asked = by_root([one.id for one in matched], timings)
-    roots = world.roots(logged, asked) if asked else {}
-    found = [_row(one, logged, roots) for one in able]
-    preferred = world.preferred(found)
-    rows = scheduled(found, timings, now_ms=world.clock.now_ms(), gatherings=GATHERINGS, preferred=preferred)
-    return [_scheduled(row, logged.offset) for row in rows]  # 5 schedule: now, at a time, or together with others
+    root_alerts = by_root([one.id for one in matched], timings)
+    roots = world.roots(logged, root_alerts) if root_alerts else {}
+    unscheduled = [_row(one, logged, roots) for one in permitted]
+    preferred = world.preferred(unscheduled)
+    timed = scheduled_notifications(
+        unscheduled, timings, now_ms=world.clock.now_ms(), gatherings=GATHERINGS, preferred=preferred
+    )
+    return [_as_scheduled(row, logged.offset) for row in timed]  # 5 schedule: now, at a time, or together with others
 
 
 def recipients_of(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> tuple[Recipient, ...]:
     """Return whom these subscriptions notify of ``logged``, each once with all reasons."""
     plans = {one.id: plan_of(one) for one in matched}
     rules = [rule for one in matched for rule in recipient_rules(one, plans[one.id].questions)]
-    asked = {key: asked_by(plan, logged) or EVERYBODY for key, plan in plans.items()}  # what is triggered asks nothing
+    # what is triggered asks nothing
+    accepted = {key: accepted_answers(plan, logged) or EVERYBODY for key, plan in plans.items()}
     audience = audience_of({logged.event.entity_id}, rules, world.directory)
-    return recipients(logged, rules, audience, asked)
+    return recipients(logged, rules, audience, accepted)
 
 
 def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> bool:
@@ -132,18 +135,18 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
     return world.policies.of(recipient.user_id).may(Operation.VIEW_BASIC, event.entity_type, event.entity or {})
 
 
-def _row(one: Recipient, logged: LoggedEvent, roots: RootsOfAlerts) -> dict[str, Any]:
-    subscription_id, destination_id = one.reasons[0].destination_key
-    destination_ids = destinations_of(reason.destination_key for reason in one.reasons)
+def _row(recipient: Recipient, logged: LoggedEvent, roots: RootsOfAlerts) -> dict[str, Any]:
+    subscription_id, destination_id = recipient.reasons[0].destination_key
+    destination_ids = destinations_of(reason.destination_key for reason in recipient.reasons)
     return {
         "event_id": logged.event.id,
         "entity_id": logged.event.entity_id,
         "timestamp_ms": logged.event.timestamp,
-        "channel": one.channel,
-        "key": one.key,
-        "target": one.target,
-        "recipient_id": one.user_id,
-        "reasons": naming_root(one.reasons, roots) if roots else one.reasons,
+        "channel": recipient.channel,
+        "key": recipient.key,
+        "target": recipient.target,
+        "recipient_id": recipient.user_id,
+        "reasons": naming_root(recipient.reasons, roots) if roots else recipient.reasons,
         "roots": assets_by_key(roots),
         "subscription_id": subscription_id,
         "destination_id": destination_id,
@@ -152,7 +155,7 @@ def _row(one: Recipient, logged: LoggedEvent, roots: RootsOfAlerts) -> dict[str,
     }
 
 
-def _scheduled(row: Mapping[str, Any], log_offset: int) -> Scheduled:
+def _as_scheduled(row: Mapping[str, Any], log_offset: int) -> Scheduled:
     notification = Notification(
         id=row["id"],
         event_id=row["event_id"],
@@ -167,12 +170,14 @@ def _scheduled(row: Mapping[str, Any], log_offset: int) -> Scheduled:
     return Scheduled(notification, row["target"], row["message_id"], (row["subscription_id"], row["destination_id"]))
 
 
-async def _sent(one: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Notified:
-    notification, started_at_ms = one.notification, world.clock.now_ms()
-    if one.message_id is None or notification.due_at_ms > started_at_ms:
-        return Notified(one, None)
+async def _send(
+    outgoing: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World
+) -> Notified:
+    notification, started_at_ms = outgoing.notification, world.clock.now_ms()
+    if outgoing.message_id is None or notification.due_at_ms > started_at_ms:
+        return Notified(outgoing, None)
     senders = {alert.id: alert for alert in matched}
-    message = _message(one, one.message_id)
+    message = _message(outgoing, outgoing.message_id)
     person = notification.recipient_id
     entry = Entry(notification.id, notification.log_offset, event, notification.reasons, person)
     dispatch = Dispatch(message, (entry,))
@@ -181,18 +186,18 @@ async def _sent(one: Scheduled, event: ChangeEvent, matched: Sequence[EventSubsc
     attempt = Attempt(message.id, 1, started_at_ms, world.clock.now_ms() - started_at_ms, outcome)
     pause_s = wait_s(outcome, attempt.number, jitter=_MIDWAY) if isinstance(outcome, Retry) else 0.0
     retries = max(senders[reason.subscription_id].retries for reason in notification.reasons)
-    return Notified(one, Finished(message, attempt, next_step(attempt, retries=retries, wait_s=pause_s), (entry,)))
+    return Notified(outgoing, Finished(message, attempt, next_step(attempt, retries=retries, wait_s=pause_s), (entry,)))
 
 
-def _message(one: Scheduled, identity: str) -> Message:
-    notification = one.notification
-    subscription_id, destination_id = one.destination_key
+def _message(outgoing: Scheduled, identity: str) -> Message:
+    notification = outgoing.notification
+    subscription_id, destination_id = outgoing.destination_key
     return Message(
         id=identity,
         subscription_id=subscription_id,
         destination_id=destination_id,
         channel=notification.channel,
-        target=one.target,
+        target=outgoing.target,
         attempt_count=0,
         due_at_ms=notification.due_at_ms,
         created_at_ms=notification.created_at_ms,

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.plan import RECOVERY, Plan, between_reports, plan_of, recovery_plan
-from tocsin.flow.match.plan_cost import PER_ALERT, PlanCost, check_cost, cost_of, left_out
+from tocsin.flow.match.plan_cost import PER_ALERT, PlanCost, check_cost, cost_of, plans_left_out
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.flow.schedule.decide import Timing
@@ -148,7 +148,7 @@ class CurrentAlerts:
         of_tocsin = before.of_tocsin - changed | {one.id for one in sound if one.is_of_tocsin}
         of_people = {one.id: one.creator_id for one in sound if not one.is_of_administrators}
         creators = _without(before.creators, changed) | of_people
-        too_costly = left_out(costs, creators, of_tocsin)
+        too_costly = plans_left_out(costs, creators, of_tocsin)
         now = Alerts(
             revision=revision,
             index=index.changed(too_costly, ()) if too_costly else index,

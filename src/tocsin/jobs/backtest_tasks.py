@@ -20,7 +20,7 @@ from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject
 from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents
-from tocsin.flow.resolve.portions import MatchedEvent, resolved
+from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, withheld
 from tocsin.jobs.resolving import (
     EVENTS_AT_ONCE,
@@ -78,7 +78,7 @@ class Count:
                 matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in triggering}
                 barred = withheld(matched, self.reads, policies, events)
                 shown = [self._notifying(one, barred.keys()) for one in some] if barred else triggering
-                found = recipient_rows(resolved(shown, self.rules, store.directory))
+                found = recipient_rows(resolve_events(shown, self.rules, store.directory))
                 for rows in visible_parts(found, policies, events):
                     counts.add(rows)
         yield counts.rows()

@@ -32,10 +32,10 @@ from tocsin.flow.match.plan import RECOVERY
 from tocsin.flow.resolve.candidates import EventHead
 from tocsin.flow.resolve.local import Recipient, destinations_of
 from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents, only_visible
-from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolved
+from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, hidden_assets, reads_of_triggered, withheld
-from tocsin.flow.schedule.messages import Timings, scheduled
+from tocsin.flow.schedule.messages import Timings, scheduled_notifications
 from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
@@ -293,13 +293,15 @@ class Notify:
         rules, timings, *_ = self.alerts.value
         held = self._held_back(young, asked, sight)
         free = without_held(young, held) if held else young
-        found = resolved(free, rules, asked.directory, ahead=_prefetched) if free else iter(())
+        found = resolve_events(free, rules, asked.directory, ahead=_prefetched) if free else iter(())
         found = naming(found, held) if held else found
         roots = asked.roots.of(self._by_root(free), self._hidden(sight))
         found = naming_roots(found, roots) if roots else found
         for rows in visible_parts(recipient_rows(found, roots), *sight):
             preferred = asked.preferences.among(rows)
-            yield list(scheduled(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred))
+            yield list(
+                scheduled_notifications(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred)
+            )
 
 
 class _Sight(NamedTuple):

@@ -81,7 +81,7 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
 
 def _residual(way: Alternative, anchor: Anchor) -> Conjunction:
     """Return what ``way`` leaves to ask of an event that states ``anchor``."""
-    return way.rest if anchor in way.anchors else way.whole
+    return way.residual if anchor in way.anchors else way.condition
 
 
 def _needed(left: Sequence[Conjunction]) -> frozenset[Fact]:

@@ -16,13 +16,13 @@ import structlog
 
 from tocsin.flow.send.acknowledge_links import LinkSigner, buttons_of
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
-from tocsin.flow.send.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrowed
+from tocsin.flow.send.dispatch import Answered, Dispatch, FailureContext, Route, at_own_address, narrow_dispatch
 from tocsin.flow.send.message_content import MOST_OWNERS, owners_of
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.report_wording import is_failure_report, is_recovery
 from tocsin.flow.send.retry import wait_s
-from tocsin.flow.send.starring import starred
-from tocsin.flow.send.templates.choice import Routes, has_templates, shares_of, worded
+from tocsin.flow.send.starring import mask_secrets
+from tocsin.flow.send.templates.choice import Routes, has_templates, shares_of, word_message
 from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.message import (
@@ -69,7 +69,7 @@ class RouteBook:
     async def _of(self, subscription_id: str) -> dict[str, Route]:
         now_s, reading = self._parts.steady(), self._readings.get(subscription_id)
         if reading is None or now_s - reading[0] > ROUTE_AGE_S:
-            reading = (now_s, asyncio.ensure_future(_answered(lambda: self._parts.routes.of(subscription_id))))
+            reading = (now_s, asyncio.ensure_future(_ask_store(lambda: self._parts.routes.of(subscription_id))))
             self._readings[subscription_id] = reading
         return await asyncio.shield(reading[1])
 
@@ -93,41 +93,41 @@ async def attempt(parts: WorkerParts, dispatch: Dispatch, book: RouteBook, is_he
     routes: Routes = {}
     try:
         routes = await book.routes(dispatch)
-        made = await _tried(parts, dispatch, routes, is_held)
+        result = await _try(parts, dispatch, routes, is_held)
     except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
         _log.exception("delivery.failed_unexpectedly", message=dispatch.message.id, event_id=dispatch.event.id)
-        made = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
-    if made is None:
+        result = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
+    if result is None:
         return None
     recorded = Attempt(
         message_id=dispatch.message.id,
         number=dispatch.message.attempt_count + 1,
         started_at_ms=started_at_ms,
         duration_ms=round((parts.steady() - started_s) * 1000),
-        outcome=made.outcome,
-        dropped=made.dropped,
-        template_error=made.template_error,
+        outcome=result.outcome,
+        dropped=result.dropped,
+        template_error=result.template_error,
     )
-    step = _step(parts, recorded, _retries(made.entries, routes), dispatch.message.attempts_before)
-    return Finished(dispatch.message, recorded, step, made.entries)
+    step = _step(parts, recorded, _retries(result.entries, routes), dispatch.message.attempts_before)
+    return Finished(dispatch.message, recorded, step, result.entries)
 
 
 def _retries(entries: Sequence[Entry], routes: Routes) -> int:
     """Return the highest ``retries`` of the alerts that the message is sent for."""
     if not routes:
         return _RETRIES
-    found = (routes.get(reason.destination_key) for entry in entries for reason in entry.reasons)
-    return max((route.retries for route in found if route is not None), default=0)
+    message_routes = (routes.get(reason.destination_key) for entry in entries for reason in entry.reasons)
+    return max((route.retries for route in message_routes if route is not None), default=0)
 
 
-def lost(message: Message, now_ms: int) -> Finished:
+def end_lost_message(message: Message, now_ms: int) -> Finished:
     """Return the end of a message whose event or notification is no longer in the store."""
     outcome = Rejected(OutcomeReason.INTERNAL_ERROR, detail="its event is no longer stored")
-    made = Attempt(message.id, message.attempt_count + 1, now_ms, 0, outcome)
-    return Finished(message, made, next_step(made, retries=0, wait_s=0.0))
+    recorded = Attempt(message.id, message.attempt_count + 1, now_ms, 0, outcome)
+    return Finished(message, recorded, next_step(recorded, retries=0, wait_s=0.0))
 
 
-async def _answered(ask: Callable[[], T]) -> T:
+async def _ask_store(ask: Callable[[], T]) -> T:
     """Return the result of the store, retrying while it is unavailable."""
     while True:
         try:
@@ -140,22 +140,22 @@ async def _answered(ask: Callable[[], T]) -> T:
         await asyncio.sleep(_AGAIN_AFTER_S)
 
 
-async def _tried(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
+async def _try(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
     """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
     if dispatch.message.channel not in parts.senders:
         detail = f"{dispatch.message.channel} is not supported yet"
         return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
-    left, closed = narrowed(dispatch, partial(_closed, routes))
-    if left is None:
-        return _refused(dispatch, closed)
-    permitted, refused = await _permitted(parts, left)
+    open_dispatch, closed = narrow_dispatch(dispatch, partial(_objection, routes))
+    if open_dispatch is None:
+        return _refusal(dispatch, closed)
+    permitted, refused = await _narrow_to_permitted(parts, open_dispatch)
     dropped = (*closed, *refused)
     if permitted is None:
-        return _refused(dispatch, dropped)
+        return _refusal(dispatch, dropped)
     route = _leading(permitted, routes)
-    own = own_address_of(permitted.message.target)
-    if own is not None:
-        config = await _answered(lambda: parts.own_addresses.of(own, permitted.message.channel))
+    own_address = own_address_of(permitted.message.target)
+    if own_address is not None:
+        config = await _ask_store(lambda: parts.own_addresses.of(own_address, permitted.message.channel))
         if config is None:
             outcome = of_reason(OutcomeReason.RECIPIENT_GONE, detail="not sent: the recipient has another address now")
             return _Try(outcome, permitted.entries, dropped)
@@ -165,11 +165,11 @@ async def _tried(parts: WorkerParts, dispatch: Dispatch, routes: Routes, is_held
         return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
-    made = await _sent(parts, permitted, route, routes)
-    return replace(made, dropped=dropped) if dropped else made
+    result = await _send(parts, permitted, route, routes)
+    return replace(result, dropped=dropped) if dropped else result
 
 
-async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
+async def _send(parts: WorkerParts, permitted: Dispatch, route: Route, routes: Routes) -> _Try:
     """Send a message to one of the destinations that its reasons name."""
     now_ms = parts.clock.now_ms()
     channel = parts.senders[permitted.message.channel]
@@ -186,11 +186,11 @@ async def _sent(parts: WorkerParts, permitted: Dispatch, route: Route, routes: R
     )
     links = LinkSigner(parts.base_url, parts.link_key)
     sized = replace(sized, buttons=buttons_of(_leading_first(sized, routes), links, now_ms=now_ms))
-    said, problem = await _worded(parts, sized, routes)
-    outcome = await channel.send(said, route.destination, now_ms=parts.clock.now_ms())
-    detail = starred(outcome.detail, route.destination)
+    worded_dispatch, problem = await _with_templates(parts, sized, routes)
+    outcome = await channel.send(worded_dispatch, route.destination, now_ms=parts.clock.now_ms())
+    detail = mask_secrets(outcome.detail, route.destination)
     outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
-    problem = problem or starred(outcome.template_error, route.destination)
+    problem = problem or mask_secrets(outcome.template_error, route.destination)
     return _Try(outcome, permitted.entries, template_error=problem)
 
 
@@ -200,29 +200,31 @@ def _leading_first(dispatch: Dispatch, routes: Routes) -> Dispatch:
     return replace(
         dispatch,
         entries=tuple(
-            replace(one, incidents=tuple(sorted(one.incidents, key=lambda each: ranks[each.subscription_id])))
-            if len(one.incidents) > 1
-            else one
-            for one in dispatch.entries
+            replace(entry, incidents=tuple(sorted(entry.incidents, key=lambda each: ranks[each.subscription_id])))
+            if len(entry.incidents) > 1
+            else entry
+            for entry in dispatch.entries
         ),
     )
 
 
-async def _worded(parts: WorkerParts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
+async def _with_templates(parts: WorkerParts, dispatch: Dispatch, routes: Routes) -> tuple[Dispatch, str]:
     """Return a message in the words of templates, and what was wrong with one."""
     if dispatch.message.channel not in WORDED:
         return dispatch, ""
     place = MessagePlace(dispatch.message.channel, parts.base_url)
-    system = await _answered(parts.routes.system_templates)
-    work = partial(worded, dispatch, routes, system, place, parts.renderings.accounts)
+    system = await _ask_store(parts.routes.system_templates)
+    work = partial(word_message, dispatch, routes, system, place, parts.renderings.accounts)
     return await parts.renderings.run(dispatch.payer, work) if has_templates(routes, system) else work()
 
 
-async def _permitted(parts: WorkerParts, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+async def _narrow_to_permitted(
+    parts: WorkerParts, dispatch: Dispatch
+) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
     """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
     if parts.permitted.is_certain(dispatch):
         return dispatch, ()
-    return await _answered(lambda: parts.permitted.now(dispatch, now_ms=parts.clock.now_ms()))
+    return await _ask_store(lambda: parts.permitted.now(dispatch, now_ms=parts.clock.now_ms()))
 
 
 async def _addresses(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
@@ -230,14 +232,14 @@ async def _addresses(parts: WorkerParts, dispatch: Dispatch, destination: Destin
     if len(dispatch.entries) > 1 or not CHANNELS[destination.type].mentions(destination):
         return {}
     owners = {one.user_id for one in owners_of(dispatch.event)[:MOST_OWNERS] if one.user_id}
-    return await _answered(lambda: parts.people.addresses(owners)) if owners else {}
+    return await _ask_store(lambda: parts.people.addresses(owners)) if owners else {}
 
 
 async def _answers(parts: WorkerParts, dispatch: Dispatch, destination: Destination) -> Answered | None:
     """Return the message that this one answers, where the channel shows that."""
     if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
         return None
-    return await _answered(lambda: parts.failure_messages.find_answered(dispatch))
+    return await _ask_store(lambda: parts.failure_messages.find_answered(dispatch))
 
 
 async def _failure(parts: WorkerParts, dispatch: Dispatch) -> FailureContext | None:
@@ -247,13 +249,13 @@ async def _failure(parts: WorkerParts, dispatch: Dispatch) -> FailureContext | N
         return None
 
     def ask() -> FailureContext:
-        found = parts.failure_messages.context_of(dispatch)
-        return replace(found, downstream=parts.permitted.names_seen(dispatch, found.downstream))
+        context = parts.failure_messages.context_of(dispatch)
+        return replace(context, downstream=parts.permitted.names_seen(dispatch, context.downstream))
 
-    return await _answered(ask)
+    return await _ask_store(ask)
 
 
-def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
     """Return what keeps a reason from being sent: a recipient who is gone, its alert, or its destination."""
     if entry.recipient_gone and reason.is_personal:
         return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
@@ -265,7 +267,7 @@ def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason
     return None
 
 
-def _refused(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
+def _refusal(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
     """Return the end of a message of which nothing may be sent: for the last objection, with all of them."""
     because = dropped[-1].because if dropped else OutcomeReason.DISABLED
     says = "; ".join(dict.fromkeys(one.says for one in dropped))
@@ -277,13 +279,13 @@ def _leading(dispatch: Dispatch, routes: Routes) -> Route:
 
     They send by the same means: an endpoint or bot of its own makes a notification of its own.
     """
-    named = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
-    found = (route for key in named if (route := routes[key]) is not None)
-    return min(found, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
+    destination_keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
+    open_routes = (route for key in destination_keys if (route := routes[key]) is not None)
+    return min(open_routes, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
 
 
-def _step(parts: WorkerParts, made: Attempt, retries: int, before: int) -> NextStep:
+def _step(parts: WorkerParts, recorded: Attempt, retries: int, before: int) -> NextStep:
     """Return what follows an attempt; those made before a replay do not count."""
-    number = made.number - before
-    wait = wait_s(made.outcome, number, jitter=parts.jitter()) if isinstance(made.outcome, Retry) else 0.0
-    return next_step(made, retries=retries + before, wait_s=wait)
+    number = recorded.number - before
+    wait = wait_s(recorded.outcome, number, jitter=parts.jitter()) if isinstance(recorded.outcome, Retry) else 0.0
+    return next_step(recorded, retries=retries + before, wait_s=wait)

@@ -87,7 +87,7 @@ def make_store(settings: Settings) -> None:
     """Bring the store to the newest schema: whichever process starts first makes it."""
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
         structlog.get_logger().warning("data_folder_made_private", change=changed)
-    with _opened(settings) as engine:
+    with _open_store(settings) as engine:
         check_and_warn(engine, settings)
         migrate(engine)
 
@@ -95,7 +95,7 @@ def make_store(settings: Settings) -> None:
 @asynccontextmanager
 async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
     """Yield the parts of a worker from ``settings``, over an existing store; close them afterwards."""
-    with _opened(settings) as engine:
+    with _open_store(settings) as engine:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))
             openers = {name.value: one.open_sender for name, one in CHANNELS.items() if one.open_sender}
@@ -104,7 +104,7 @@ async def build(settings: Settings) -> AsyncIterator[WorkerParts]:
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[Engine]:
+def _open_store(settings: Settings) -> Iterator[Engine]:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     use_vault(engine, settings)
     try:

@@ -31,7 +31,7 @@ from tocsin.model.message import Delivered, Message
 from tocsin.settings import Settings
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
 from tocsin.store.startup import wait_for
-from tocsin.worker.attempt import RouteBook, attempt, lost
+from tocsin.worker.attempt import RouteBook, attempt, end_lost_message
 from tocsin.worker.build import WorkerParts, build, make_store
 from tocsin.worker.lanes import Lanes
 from tocsin.worker.leases import ROOM_SHARES, Leases, Room, Watch
@@ -117,12 +117,12 @@ class Worker:
         replaying = asyncio.create_task(self._advance_replays())
         try:
             await stop.wait()
-            await _cancelled([claiming, reporting, replaying])
+            await _cancel_all([claiming, reporting, replaying])
             await self._finish_tasks()
-            await _cancelled([keeping])
+            await _cancel_all([keeping])
             await self._give_back()
         finally:
-            await _cancelled((claiming, keeping, recording, reporting, replaying, *self._tasks))
+            await _cancel_all((claiming, keeping, recording, reporting, replaying, *self._tasks))
         _log.info("worker.stopped", owner=self._parts.owner)
 
     async def _claim_until(self, stop: asyncio.Event) -> None:
@@ -152,10 +152,10 @@ class Worker:
         room = self._room()
         claimed, dispatches = await _steadily(partial(self._take_due, session_id, in_hand, room))
         self._leases.take(session_id, claimed, {one.message.id: one.event_bytes for one in dispatches})
-        found = {dispatch.message.id for dispatch in dispatches}
+        loaded_ids = {dispatch.message.id for dispatch in dispatches}
         for message in claimed:
-            if message.id not in found:
-                self._finished.put_nowait(Ended(session_id, lost(message, self._parts.clock.now_ms())))
+            if message.id not in loaded_ids:
+                self._finished.put_nowait(Ended(session_id, end_lost_message(message, self._parts.clock.now_ms())))
         for dispatch in dispatches:
             is_probe = dispatch.message.destination_id in self._pauses.probed
             task = asyncio.create_task(self._deliver(session_id, dispatch, is_probe=is_probe))
@@ -166,9 +166,12 @@ class Worker:
 
     def _room(self) -> Room:
         """Return the room that is left: an own address has as much again waiting in hand as it gets at once."""
-        limits, held = self._parts.limits, self._leases
+        limits, leases = self._parts.limits, self._leases
         return Room(
-            limits.event_bytes, held.event_bytes, counts=held.per_lane, most_own=_OWN_IN_HAND * limits.per_destination
+            limits.event_bytes,
+            leases.event_bytes,
+            counts=leases.per_lane,
+            most_own=_OWN_IN_HAND * limits.per_destination,
         )
 
     async def _give_way(self, session_id: str) -> None:
@@ -201,13 +204,15 @@ class Worker:
             claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, pauses=pauses)
         claimed += self._take_replayed(session_id, limit - len(claimed), in_hand + Counter(_destinations(claimed)))
         dispatches = messages.dispatches(claimed, fits=room.take) if claimed else []
-        if refused := [one for one in claimed if one.id in room.refused]:
+        if refused := [message for message in claimed if message.id in room.refused]:
             probes = [
-                (one.subscription_id, one.destination_id) for one in refused if one.destination_id in pauses.probed
+                (message.subscription_id, message.destination_id)
+                for message in refused
+                if message.destination_id in pauses.probed
             ]
             messages.release(session_id, room.refused, probes=probes, now_ms=now_ms)
         self._claim_unknown = False
-        return [one for one in claimed if one.id not in room.refused], dispatches
+        return [message for message in claimed if message.id not in room.refused], dispatches
 
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""
@@ -247,15 +252,15 @@ class Worker:
     async def _record_groups(self) -> None:
         """Record what has finished, all that there is at a time."""
         while True:
-            group = await self._gathered()
-            for session_id in dict.fromkeys(one.session_id for one in group):
-                await self._record(session_id, [one.finished for one in group if one.session_id == session_id])
-            for one in group:
+            group = await self._gather_finished()
+            for session_id in dict.fromkeys(ended.session_id for ended in group):
+                await self._record(session_id, [ended.finished for ended in group if ended.session_id == session_id])
+            for ended in group:
                 self._finished.task_done()
-                if one.recorded is not None:
-                    one.recorded.set()
+                if ended.recorded is not None:
+                    ended.recorded.set()
 
-    async def _gathered(self) -> list[Ended]:
+    async def _gather_finished(self) -> list[Ended]:
         """Return what has finished; while there is more in hand, what finishes shortly is waited for.
 
         A transaction for each would cost the store more than the outcomes do.
@@ -270,13 +275,13 @@ class Worker:
     async def _record(self, session_id: str, group: list[Finished]) -> None:
         now_ms = self._parts.clock.now_ms()
         written = await _steadily(partial(self._parts.messages.record, session_id, group, now_ms=now_ms))
-        self._leases.drop(session_id, (one.message.id for one in group))
+        self._leases.drop(session_id, (finished.message.id for finished in group))
         self._recorded_count += len(group)
-        self._has_failed |= any(has_failed(one.attempt) for one in group)
+        self._has_failed |= any(has_failed(finished.attempt) for finished in group)
         self._recorded.set()
         log = _log.bind()
-        for one in group:
-            _log_attempt(log, one, kept=one.message.id in written)
+        for finished in group:
+            _log_attempt(log, finished, is_recorded=finished.message.id in written)
 
     async def _assure(self) -> None:
         """Return once the session is known to hold; where its lease ran out meanwhile, that is asked of the store."""
@@ -319,8 +324,8 @@ class Worker:
 
     def _look_around(self) -> None:
         """End the sessions of dead workers, and reschedule what a wrong clock had postponed."""
-        others = [one for one in self._parts.sessions.all() if one.id != self._leases.session_id]
-        if silent := self._watch.silent(others, self._parts.steady()):
+        other_sessions = [one for one in self._parts.sessions.all() if one.id != self._leases.session_id]
+        if silent := self._watch.silent(other_sessions, self._parts.steady()):
             _log.warning("worker.sessions_ended", sessions=self._parts.sessions.end_silent(silent))
         if planned_count := self._parts.messages.plan_again(self._parts.clock.now_ms()):
             _log.warning("worker.clock_was_set_back", planned_again=planned_count)
@@ -344,7 +349,7 @@ class Worker:
         self._lanes.stop_waiting()
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=self._parts.limits.grace_s)
-            await _cancelled(late)
+            await _cancel_all(late)
 
     async def _give_back(self) -> None:
         """Record finished messages and end the session; if the store is away, other workers end it."""
@@ -354,7 +359,7 @@ class Worker:
                 await _steadily(partial(self._parts.sessions.end, self._leases.session_id))
 
 
-async def _cancelled(tasks: Iterable[asyncio.Task[None]]) -> None:
+async def _cancel_all(tasks: Iterable[asyncio.Task[None]]) -> None:
     """Cancel tasks and return when they have ended."""
     waits = list(tasks)
     for task in waits:
@@ -387,28 +392,28 @@ def _destinations(claimed: Iterable[Message]) -> Iterable[str]:
     return (one.destination_id for one in claimed)
 
 
-def _log_attempt(log: Any, one: Finished, *, kept: bool) -> None:  # Any: structlog's
+def _log_attempt(log: Any, finished: Finished, *, is_recorded: bool) -> None:  # Any: structlog's
     """Log an attempt; what was delivered as it should be, and is in the store, only for debugging."""
-    is_usual = kept and isinstance(one.attempt.outcome, Delivered) and not one.attempt.template_error
+    is_usual = is_recorded and isinstance(finished.attempt.outcome, Delivered) and not finished.attempt.template_error
     if is_usual and not log.is_enabled_for(logging.DEBUG):
         return
     say = log.debug if is_usual else log.info
     say(
-        "delivery.attempted" if kept else "delivery.lease_lost",
-        message=one.message.id,
-        event_ids=[entry.event.id for entry in one.entries],
-        offsets=[entry.log_offset for entry in one.entries],
-        subscription=one.message.subscription_id,
-        destination=one.message.destination_id,
-        channel=one.message.channel,
-        attempt=one.attempt.number,
-        probe=one.is_probe,
-        outcome=kind_of(one.attempt.outcome),
-        reason=reason_of(one.attempt.outcome).value,
-        status_code=one.attempt.outcome.status_code,
-        status=one.step.status.value,
-        duration_ms=one.attempt.duration_ms,
-        **({"template_error": one.attempt.template_error} if one.attempt.template_error else {}),
+        "delivery.attempted" if is_recorded else "delivery.lease_lost",
+        message=finished.message.id,
+        event_ids=[entry.event.id for entry in finished.entries],
+        offsets=[entry.log_offset for entry in finished.entries],
+        subscription=finished.message.subscription_id,
+        destination=finished.message.destination_id,
+        channel=finished.message.channel,
+        attempt=finished.attempt.number,
+        probe=finished.is_probe,
+        outcome=kind_of(finished.attempt.outcome),
+        reason=reason_of(finished.attempt.outcome).value,
+        status_code=finished.attempt.outcome.status_code,
+        status=finished.step.status.value,
+        duration_ms=finished.attempt.duration_ms,
+        **({"template_error": finished.attempt.template_error} if finished.attempt.template_error else {}),
     )
 
 
@@ -433,8 +438,8 @@ def fair_shares(
     while limit > 0 and (open_ones := [name for name, left in room.items() if left > 0]):
         turn = max(1, limit // len(open_ones))
         for name in open_ones[:limit]:
-            given = min(turn, room[name])
-            shares[name] = shares.get(name, 0) + given
-            room[name] -= given
-            limit -= given
+            share = min(turn, room[name])
+            shares[name] = shares.get(name, 0) + share
+            room[name] -= share
+            limit -= share
     return shares

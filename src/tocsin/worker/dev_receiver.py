@@ -61,7 +61,7 @@ class Receiver:
         message = message_from_bytes(raw, policy=default)
         plain = message.get_body(("plain",))
         text = plain.get_content() if plain is not None else ""
-        because = " ".join(found.group(1).split()) if (found := _WHY.search(text)) else ""
+        because = " ".join(match.group(1).split()) if (match := _WHY.search(text)) else ""
         receivers, subject = ", ".join(envelope.rcpt_tos), str(message["Subject"])
         self._keep(
             "mail",
@@ -80,7 +80,7 @@ class Receiver:
         headers = {name.lower(): value for name, value in request.headers.items()}
         events = _events_in(body)
         event = events[0] if events else {}
-        signature = self._judged(body, headers)
+        signature = self._signature_verdict(body, headers)
         name = event.get("entityFullyQualifiedName") or event.get("entityId") or ""
         self._keep(
             "webhook",
@@ -104,7 +104,7 @@ class Receiver:
         self._kept.append(arrival)
         self._show(arrival.line)
 
-    def _judged(self, body: bytes, headers: dict[str, str]) -> str:
+    def _signature_verdict(self, body: bytes, headers: dict[str, str]) -> str:
         if "webhook-signature" not in headers:
             return "none"
         if self._secret is None:
@@ -155,7 +155,7 @@ def _print_line(line: str) -> None:
 def _events_in(body: bytes) -> list[dict[str, Any]]:  # Any: whatever JSON somebody sent
     """Return the event that a request brings, or those of an array."""
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return []
-    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
+    return [one for one in (content if isinstance(content, list) else [content]) if isinstance(one, dict)]

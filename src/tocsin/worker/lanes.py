@@ -46,11 +46,15 @@ class Lanes:
 
     def withdraw(self, paused: Container[str]) -> list[str]:
         """Cancel the tasks that wait for a lane of a paused destination; return the ids of their messages."""
-        found = [(one, task) for one, (name, task) in self._waiting.items() if task is not None and name in paused]
-        for one, task in found:
-            del self._waiting[one]
+        waiting = [
+            (message_id, task)
+            for message_id, (name, task) in self._waiting.items()
+            if task is not None and name in paused
+        ]
+        for message_id, task in waiting:
+            del self._waiting[message_id]
             task.cancel()
-        return [one for one, _ in found]
+        return [message_id for message_id, _ in waiting]
 
     def stop_waiting(self) -> None:
         """Let everybody pass without waiting for a turn: the worker ends and begins nothing more."""

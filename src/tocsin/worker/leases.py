@@ -69,9 +69,9 @@ class Leases:
 
     def drop(self, session_id: str, ids: Iterable[str]) -> None:
         """Drop finished messages from the claims of a session; unknown ids are ignored."""
-        for one in ids if session_id == self.session_id else ():
-            if (held := self._held.pop(one, None)) is not None:
-                self._forget(held)
+        for message_id in ids if session_id == self.session_id else ():
+            if (claim := self._held.pop(message_id, None)) is not None:
+                self._forget(claim)
 
     def _forget(self, message: Message) -> None:
         self.event_bytes[message.lane] -= self._bytes.pop(message.id, 0)
@@ -122,8 +122,8 @@ class Room:
     def take(self, message: Message, size: int) -> bool:
         """Return whether the events of a message fit, and take the room for them."""
         lane = message.lane
-        mine, left = self._taken[lane], self._limit - self._total
-        fits = left > 0 if not mine else mine + size <= left // ROOM_SHARES
+        lane_bytes, free = self._taken[lane], self._limit - self._total
+        fits = free > 0 if not lane_bytes else lane_bytes + size <= free // ROOM_SHARES
         is_full = self._counts[lane] >= self._most_own and _is_own(lane)
         if lane in self._closed or is_full or not fits:
             self._closed.add(lane)
@@ -157,5 +157,5 @@ class Watch:
         )
 
     def _since(self, session: Session, now_s: float) -> tuple[Session, float]:
-        seen = self._seen.get(session.id)
-        return seen if seen is not None and seen[0] == session else (session, now_s)
+        last_seen = self._seen.get(session.id)
+        return last_seen if last_seen is not None and last_seen[0] == session else (session, now_s)

@@ -16,7 +16,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.unit.flow.send.events import NOW_MS, OWNER, dispatch
 
-from tocsin.flow.send.channels.webhook.filling import filled
+from tocsin.flow.send.channels.webhook.filling import filled_config
 from tocsin.flow.send.channels.webhook.sender import WebhookSender
 from tocsin.flow.send.channels.webhook.signature import is_signed
 from tocsin.flow.send.egress import egress_of
@@ -122,7 +122,7 @@ async def test_templates_that_take_all_their_time_hold_up_nobody_else() -> None:
 def test_beyond_its_time_of_a_minute_an_alert_sends_the_default_body_and_says_so() -> None:
     spent = TemplateAccounts(MinuteLimits(alert_s=0))
     config = DestinationConfig(endpoint="https://example.org/", body_template='"{{headline}}"')
-    found = filled(dispatch(), config, source="https://tocsin.example.com", accounts=spent)
+    found = filled_config(dispatch(), config, source="https://tocsin.example.com", accounts=spent)
     assert found.payloads == {}
     said = "bodyTemplate: the templates of this alert have taken 0 s of this minute; the default body was sent"
     assert found.problem == said

@@ -44,7 +44,7 @@ def actions_by_resources(filtering: FilteringRules) -> dict[tuple[int, ...], lis
 
 
 def _actions_of(resource: str, filtering: FilteringRules) -> tuple[int, ...]:
-    names, own = [rule.name for rule in filtering.actions], _NAMED.get(resource, ())
-    if not set(names) & set(own):
+    names, resource_names = [rule.name for rule in filtering.actions], _NAMED.get(resource, ())
+    if not set(names) & set(resource_names):
         return tuple(range(len(names)))
-    return tuple(index for index, name in enumerate(names) if name in own or name not in _OF_ONE_RESOURCE)
+    return tuple(index for index, name in enumerate(names) if name in resource_names or name not in _OF_ONE_RESOURCE)

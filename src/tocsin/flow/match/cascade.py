@@ -37,11 +37,11 @@ def links_of(subscription: EventSubscription) -> Links:
 
 def cascades_of(links: Mapping[str, Links]) -> dict[str, tuple[Triggered, ...]]:
     """Return the cascades of these alerts, of those that trigger any; one that is not among them triggers nothing."""
-    known = {one: sorted(links.keys() & set(own.triggers)) for one, own in links.items()}
+    triggered_by_alert = {alert_id: sorted(links.keys() & set(own.triggers)) for alert_id, own in links.items()}
     return {
-        one: tuple(Triggered(other, links[other].since_offset) for other in others)
-        for one, others in known.items()
-        if others
+        alert_id: tuple(Triggered(other, links[other].since_offset) for other in triggered_ids)
+        for alert_id, triggered_ids in triggered_by_alert.items()
+        if triggered_ids
     }
 
 
@@ -49,11 +49,11 @@ def path_between(begin: str, end: str, links: Mapping[str, Iterable[str]]) -> li
     """Return the shortest way by which one alert triggers another, both included; empty if it does not."""
     came_from: dict[str, str] = {begin: begin}
     waiting = [begin]
-    for one in waiting:
-        for other in links.get(one, ()):
-            if other not in came_from:
-                came_from[other] = one
-                waiting.append(other)
+    for alert_id in waiting:
+        for triggered_id in links.get(alert_id, ()):
+            if triggered_id not in came_from:
+                came_from[triggered_id] = alert_id
+                waiting.append(triggered_id)
     if end not in came_from:
         return []
     way = [end]
@@ -63,28 +63,28 @@ def path_between(begin: str, end: str, links: Mapping[str, Iterable[str]]) -> li
 
 
 def with_triggered(
-    asked: Mapping[str, int], offset: int, cascades: Cascades, barred: Collection[str] = ()
+    accepted: Mapping[str, int], offset: int, cascades: Cascades, barred: Collection[str] = ()
 ) -> tuple[dict[str, int], dict[str, str]]:
     """Return what an event matches, with what that triggers; and whose match triggered each of these.
 
-    ``asked`` holds, by alert that the event at ``offset`` matches, the answers accepted to what that asks of people.
+    ``accepted`` holds, by alert that the event at ``offset`` matches, the answers accepted to what that asks of people.
     An alert that is ``barred`` neither is triggered nor triggers others.
     """
-    found, by = dict(asked), dict[str, str]()
-    for one in sorted(asked):
-        for triggered in _reached(one, cascades, barred):
-            if triggered.since_offset <= offset and triggered.subscription_id not in found:
-                found[triggered.subscription_id] = EVERYBODY
-                by[triggered.subscription_id] = one
-    return found, by
+    matches, by = dict(accepted), dict[str, str]()
+    for alert_id in sorted(accepted):
+        for triggered in _reachable_alerts(alert_id, cascades, barred):
+            if triggered.since_offset <= offset and triggered.subscription_id not in matches:
+                matches[triggered.subscription_id] = EVERYBODY
+                by[triggered.subscription_id] = alert_id
+    return matches, by
 
 
-def _reached(begin: str, cascades: Cascades, barred: Collection[str]) -> Iterator[Triggered]:
+def _reachable_alerts(begin: str, cascades: Cascades, barred: Collection[str]) -> Iterator[Triggered]:
     """Yield what an alert triggers, directly and through others; a loop ends where it began."""
-    seen, waiting = {begin, *barred}, [begin]
+    visited, waiting = {begin, *barred}, [begin]
     while waiting:
         for triggered in cascades.get(waiting.pop(), ()):
-            if triggered.subscription_id not in seen:
-                seen.add(triggered.subscription_id)
+            if triggered.subscription_id not in visited:
+                visited.add(triggered.subscription_id)
                 waiting.append(triggered.subscription_id)
                 yield triggered

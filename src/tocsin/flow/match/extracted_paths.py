@@ -62,11 +62,11 @@ class TakenPaths:
         """Count the paths that these plans use."""
         for plan in plans:
             asking = list(asked_leaves(plan.node)) if plan.node is not None else []
-            asked = share_asked(plan) if asking else 0.0
+            share = share_asked(plan) if asking else 0.0
             for path in {path for path, _ in asking}:
-                self._uses[path] += asked
+                self._uses[path] += share
             for path in {path for path, leaf in asking if _is_search(leaf)}:
-                self._searches[path] += asked
+                self._searches[path] += share
         for path, uses in sorted(self._uses.items(), key=lambda one: -one[1])[:MOST]:
             if uses >= MANY and len(self._names) < MOST:
                 self._names.setdefault(path, _name(path))

@@ -30,7 +30,7 @@ from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, Group,
 from tocsin.conditions.paths import stem
 from tocsin.conditions.patterns import literal_prefix
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.required_words import searched, words_of
+from tocsin.flow.match.required_words import searched_words, words_of
 from tocsin.flow.match.selectivity import share_of
 from tocsin.logic import ALWAYS, conjoined
 
@@ -75,13 +75,13 @@ class Alternative:
     Attributes
     ----------
     anchors : an event for which it holds has at least one of them
-    whole : its whole condition
-    rest : its residual condition for an event that has one of ``anchors``
+    condition : its whole condition
+    residual : its residual condition for an event that has one of ``anchors``
     """
 
     anchors: tuple[Anchor, ...]
-    whole: Conjunction
-    rest: Conjunction
+    condition: Conjunction
+    residual: Conjunction
 
 
 @dataclass(frozen=True)
@@ -138,80 +138,81 @@ def _why_unindexed(plan: Plan) -> str:
 
 def _disjunction(plan: Plan) -> Disjunction:
     """Return the normal form of the whole plan; one that is too large becomes one test of its own."""
-    asked = plan.node or ALWAYS
-    form = normal_form(conjoined(plan.covers, asked))
+    condition = plan.node or ALWAYS
+    form = normal_form(conjoined(plan.covers, condition))
     if form is not None:
         return form
-    whole: Conjunction = Conjunction(groups=frozenset({frozenset({asked})}))  # type: ignore[arg-type]  # any node
+    single_test: Conjunction = Conjunction(groups=frozenset({frozenset({condition})}))  # type: ignore[arg-type]  # any node
     gate = normal_form(plan.covers) or frozenset()
-    return frozenset(Conjunction(whole.groups | conjunction.groups) for conjunction in gate)
+    return frozenset(Conjunction(single_test.groups | conjunction.groups) for conjunction in gate)
 
 
 def _order(way: Alternative) -> tuple[object, ...]:
-    return way.anchors, sorted(map(repr, way.whole.groups)), sorted(map(repr, way.whole.forbidden))
+    return way.anchors, sorted(map(repr, way.condition.groups)), sorted(map(repr, way.condition.forbidden))
 
 
-def _way(asked: Conjunction, worded: Collection[str]) -> Alternative:
-    """Return ``asked`` with its rarest anchors: one group of facts, made rarer by others while that is worth it."""
+def _way(conjunction: Conjunction, worded: Collection[str]) -> Alternative:
+    """Return a conjunction with its rarest anchors: one group of facts, made rarer by others while that is worth it."""
     candidates = [
-        *_fact_groups(asked),
-        *_implied_places(asked),
-        *_implied_changes(asked),
-        *_implied_words(asked, worded),
+        *_fact_groups(conjunction),
+        *_implied_places(conjunction),
+        *_implied_changes(conjunction),
+        *_implied_words(conjunction, worded),
     ]
     if not candidates:
-        return Alternative((EVERY,), asked, asked)
-    chosen = [min(candidates, key=lambda group: (_share(group), sorted(map(_stated, group))))]
-    for group in _refining(asked, chosen[0]):
-        if prod(map(_share, chosen)) <= _RARE_ENOUGH or not _may_refine(chosen, group):
+        return Alternative((EVERY,), conjunction, conjunction)
+    groups = [min(candidates, key=lambda group: (_share(group), sorted(map(_field_and_value, group))))]
+    for group in _refining(conjunction, groups[0]):
+        if prod(map(_share, groups)) <= _RARE_ENOUGH or not _may_refine(groups, group):
             continue
-        chosen.append(group)
-    proven = frozenset(chosen) & asked.groups
-    return Alternative(_anchors(chosen), asked, Conjunction(asked.groups - proven, asked.forbidden))
+        groups.append(group)
+    proven = frozenset(groups) & conjunction.groups
+    return Alternative(_anchors(groups), conjunction, Conjunction(conjunction.groups - proven, conjunction.forbidden))
 
 
 def _anchors(groups: Sequence[Group]) -> tuple[Anchor, ...]:
     """Return every choice of one fact of each group."""
     choices = (
-        sorted(chosen, key=_stated) for chosen in product(*(sorted(_facts(group), key=_stated) for group in groups))
+        sorted(combination, key=_field_and_value)
+        for combination in product(*(sorted(_facts(group), key=_field_and_value) for group in groups))
     )
-    found = (Anchor(tuple(fact.field for fact in one), tuple(fact.value for fact in one)) for one in choices)
-    return tuple(sorted(set(found)))
+    anchors = (Anchor(tuple(fact.field for fact in one), tuple(fact.value for fact in one)) for one in choices)
+    return tuple(sorted(set(anchors)))
 
 
 def _facts(group: Group) -> Iterator[Fact]:
     return (term for term in group if isinstance(term, Fact))
 
 
-def _stated(fact: Fact) -> tuple[str, str]:
+def _field_and_value(fact: Fact) -> tuple[str, str]:
     return fact.field, fact.value
 
 
-def _fact_groups(asked: Conjunction) -> Iterator[frozenset[Fact]]:
+def _fact_groups(conjunction: Conjunction) -> Iterator[frozenset[Fact]]:
     """Yield the groups that facts alone can fulfil."""
-    for group in asked.groups:
+    for group in conjunction.groups:
         facts = frozenset(_facts(group))
         if len(facts) == len(group):
             yield facts
 
 
-def _implied_places(asked: Conjunction) -> Iterator[frozenset[Fact]]:
+def _implied_places(conjunction: Conjunction) -> Iterator[frozenset[Fact]]:
     """Yield groups of facts that a group implies: a name with a given prefix is below a known path."""
-    for group in asked.groups:
+    for group in conjunction.groups:
         places = [place for term in group for place in _places(term)]
         if all(places):
             yield frozenset(Fact(FQN_PATH, place) for place in places)
 
 
-def _implied_changes(asked: Conjunction) -> Iterator[frozenset[Fact]]:
+def _implied_changes(conjunction: Conjunction) -> Iterator[frozenset[Fact]]:
     """Yield the same of changes: a field that has an old or a new value has changed."""
-    for group in asked.groups:
-        changed = [_changed(term) for term in group]
+    for group in conjunction.groups:
+        changed = [_changed_field(term) for term in group]
         if all(changed):
             yield frozenset(Fact("fieldChanged", name) for name in changed if name)
 
 
-def _changed(term: Term) -> str | None:
+def _changed_field(term: Term) -> str | None:
     """Return a field that must have changed for ``term`` to pass; None when there is none."""
     match term:
         case Fact(field="fieldChanged", value=name):
@@ -234,12 +235,12 @@ def _change_of(value: Value) -> str | None:
             return None
 
 
-def _implied_words(asked: Conjunction, worded: Collection[str]) -> Iterator[frozenset[Fact]]:
+def _implied_words(conjunction: Conjunction, worded: Collection[str]) -> Iterator[frozenset[Fact]]:
     """Yield the same of words: a text that holds some other has each whole word of it."""
-    for group in asked.groups:
-        found = [searched(term) for term in group]
-        if all(one is not None and one[0] in worded for one in found):
-            yield frozenset(Fact(words_of(name), word) for name, words in filter(None, found) for word in words)
+    for group in conjunction.groups:
+        searches = [searched_words(term) for term in group]
+        if all(one is not None and one[0] in worded for one in searches):
+            yield frozenset(Fact(words_of(name), word) for name, words in filter(None, searches) for word in words)
 
 
 def _places(term: object) -> Iterator[str]:
@@ -260,18 +261,20 @@ def _share(group: Group) -> float:
     return min(1.0, sum(map(share_of, _facts(group))))
 
 
-def _refining(asked: Conjunction, first: Group) -> list[frozenset[Fact]]:
+def _refining(conjunction: Conjunction, first: Group) -> list[frozenset[Fact]]:
     """Return the other groups, each about one field that may make an anchor rarer, the cheapest field first."""
-    others = [group for group in _fact_groups(asked) if group != first and len({fact.field for fact in group}) == 1]
-    known = [group for group in others if _field(group) in _REFINING and _share(group) <= _COMMON]
-    return sorted(known, key=lambda group: (_REFINING.index(_field(group)), sorted(map(_stated, group))))
+    other_groups = [
+        group for group in _fact_groups(conjunction) if group != first and len({fact.field for fact in group}) == 1
+    ]
+    refining = [group for group in other_groups if _field(group) in _REFINING and _share(group) <= _COMMON]
+    return sorted(refining, key=lambda group: (_REFINING.index(_field(group)), sorted(map(_field_and_value, group))))
 
 
-def _may_refine(chosen: Sequence[Group], group: Group) -> bool:
+def _may_refine(groups: Sequence[Group], group: Group) -> bool:
     """Return whether ``group`` keeps the anchors few and cheap to look up."""
-    fields = {fact.field for one in chosen for fact in _facts(one)}
+    fields = {fact.field for one in groups for fact in _facts(one)}
     sets = sum(kind_of(field) is Kind.TEXTS for field in {*fields, _field(group)})
-    return _field(group) not in fields and sets <= _MAX_SETS and prod(map(len, [*chosen, group])) <= MAX_ANCHORS
+    return _field(group) not in fields and sets <= _MAX_SETS and prod(map(len, [*groups, group])) <= MAX_ANCHORS
 
 
 def _field(group: Group) -> str:

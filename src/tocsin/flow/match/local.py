@@ -20,10 +20,10 @@ def matches(plan: Plan, logged: LoggedEvent) -> bool:
 
     A condition on the recipient counts as true if it could hold for anybody.
     """
-    return asked_by(plan, logged) != 0
+    return accepted_answers(plan, logged) != 0
 
 
-def asked_by(plan: Plan, logged: LoggedEvent) -> int:
+def accepted_answers(plan: Plan, logged: LoggedEvent) -> int:
     """Return the sets of answers with which a person is a recipient of ``logged``; 0 when it does not match."""
     if not (plan.enabled and plan.stood_before(logged) and plan.is_news(logged) and holds(plan.covers, logged)):
         return 0

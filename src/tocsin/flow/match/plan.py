@@ -159,7 +159,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
     InvalidInput : it has too many conditions on recipients, or is to send what no condition of it can resolve.
     """
     filtering = subscription.filtering_rules or FilteringRules(resources=())
-    resources, node = _asked(filtering, subscription)
+    resources, node = _resources_and_condition(filtering, subscription)
     node = _by_names_then(node, subscription)
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:
@@ -175,21 +175,23 @@ def plan_of(subscription: EventSubscription) -> Plan:
         enabled=subscription.enabled,
         questions=questions,
         is_observability=subscription.alert_type is AlertType.OBSERVABILITY,
-        unnamed=_unnamed(resources, node),
+        unnamed=_unnamed_types(resources, node),
     )
 
 
-def _unnamed(resources: Sequence[str], node: Node) -> tuple[str, ...]:
+def _unnamed_types(resources: Sequence[str], node: Node) -> tuple[str, ...]:
     """Return the types of ``SESSION_EVENTS`` that no condition names, of an alert that is about users."""
     if {ALL_RESOURCES, "user"}.isdisjoint(resources):
         return ()
-    named = {
+    named_types = {
         value for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType" for value in leaf.values
     }
-    return tuple(one for one in SESSION_EVENTS if one not in named)
+    return tuple(one for one in SESSION_EVENTS if one not in named_types)
 
 
-def _asked(filtering: FilteringRules, subscription: EventSubscription) -> tuple[tuple[str, ...], Node]:
+def _resources_and_condition(
+    filtering: FilteringRules, subscription: EventSubscription
+) -> tuple[tuple[str, ...], Node]:
     """Return the resources and the condition that rules and actions add up to."""
     node = conjoined(_chain("rules", enumerate(filtering.rules)), _actions(filtering))
     return _with_results(filtering.resources, with_recovery(node) if subscription.trigger.send_resolved else node)
@@ -201,7 +203,7 @@ def _by_names_then(node: Node, subscription: EventSubscription) -> Node:
     for past in subscription.past_rules:
         ways.append(conjoined(_is_placed(past.until_offset, until_offset), node))
         until_offset = past.until_offset
-        _, node = _asked(past.rules, subscription)
+        _, node = _resources_and_condition(past.rules, subscription)
     return disjoined(*ways, conjoined(_is_placed(0, until_offset), node))
 
 
@@ -231,8 +233,8 @@ def _with_results(resources: tuple[str, ...], node: Node) -> tuple[tuple[str, ..
     of_tests = about_results(node)
     if of_tests == NEVER:
         return resources, node
-    others = without_tests(node, keep_reports=not _REPORTING.isdisjoint(resources))
-    return (*resources, TEST_CASE), disjoined(conjoined(_about(resources), others), of_tests)
+    without_results = without_tests(node, keep_reports=not _REPORTING.isdisjoint(resources))
+    return (*resources, TEST_CASE), disjoined(conjoined(_about(resources), without_results), of_tests)
 
 
 def _actions(filtering: FilteringRules) -> Node:
@@ -250,11 +252,11 @@ def _chain(key: str, rules: Iterable[tuple[int, FilteringRule]]) -> Node:
     for index, rule in rules:
         if alternatives[-1] and rule.prefix_condition is PrefixCondition.OR:
             alternatives.append([])
-        alternatives[-1].append(_ruled(f"filteringRules.{key}[{index}].condition", rule))
+        alternatives[-1].append(_rule_node(f"filteringRules.{key}[{index}].condition", rule))
     return disjoined(*(conjoined(*together) for together in alternatives))
 
 
-def _ruled(field: str, rule: FilteringRule) -> Node:
+def _rule_node(field: str, rule: FilteringRule) -> Node:
     try:
         node = _checked(rule.condition)
     except InvalidCondition as error:

@@ -89,8 +89,8 @@ class CostLimits:
         name = self.exceeded(cost)
         if name is None:
             return None
-        what, way_out = _WORDING[name]
-        return f"{self.whose} have {_amount(name, cost):,} {what}; the maximum is {getattr(self, name):,}. {way_out}"
+        unit, way_out = _WORDING[name]
+        return f"{self.whose} have {_amount(name, cost):,} {unit}; the maximum is {getattr(self, name):,}. {way_out}"
 
 
 _WORDING = {
@@ -123,12 +123,12 @@ def cost_of(plan: Plan) -> PlanCost:
 
 def total(costs: Iterable[PlanCost]) -> PlanCost:
     """Return what plans cost together; kinds of test that they share count once."""
-    found = list(costs)
+    plan_costs = list(costs)
     return PlanCost(
-        shapes=frozenset[Hashable]().union(*(one.shapes for one in found)),
-        document_tests=sum(one.document_tests for one in found),
-        pattern_steps=sum(one.pattern_steps for one in found),
-        index_bytes=sum(one.index_bytes for one in found),
+        shapes=frozenset[Hashable]().union(*(one.shapes for one in plan_costs)),
+        document_tests=sum(one.document_tests for one in plan_costs),
+        pattern_steps=sum(one.pattern_steps for one in plan_costs),
+        index_bytes=sum(one.index_bytes for one in plan_costs),
     )
 
 
@@ -225,14 +225,14 @@ def _small_index_bytes(tests: Sequence[Leaf]) -> int | None:
     return 2 * _PER_ROW + _PER_TERM * len(tests) + sum(map(len, constants)) if few else None
 
 
-def _index_bytes(found: Sequence[Alternative]) -> int:
+def _index_bytes(ways: Sequence[Alternative]) -> int:
     """Return the size of the rows of one case, one for each anchor (``spark/index_rows.py``)."""
-    anchors = list(dict.fromkeys(anchor for way in found for anchor in way.anchors))
+    anchors = list(dict.fromkeys(anchor for way in ways for anchor in way.anchors))
     place = {anchor: at for at, anchor in enumerate(anchors)}
     size = len(anchors) * _PER_ROW + _PER_NUMBER * len(anchors) * (len(anchors) - 1) // 2
-    for way in found:
-        own, rows = len(way.anchors), max((place[anchor] for anchor in way.anchors), default=-1) + 1
-        size += own * _size(way.rest) + (rows - own) * _size(way.whole)
+    for way in ways:
+        anchor_count, row_count = len(way.anchors), max((place[anchor] for anchor in way.anchors), default=-1) + 1
+        size += anchor_count * _size(way.residual) + (row_count - anchor_count) * _size(way.condition)
     return size
 
 
@@ -269,10 +269,10 @@ def _names(value: Value) -> Sequence[object]:
     return (*inner.steps, inner.change or "") if isinstance(inner, PathValue) else ()
 
 
-def left_out(
+def plans_left_out(
     costs: Mapping[str, PlanCost],
     creators: Mapping[str, str],
-    own: Collection[str] = (),
+    exempt: Collection[str] = (),
     *,
     limits: CostLimits = IN_SUM,
 ) -> dict[str, str]:
@@ -285,22 +285,24 @@ def left_out(
     ----------
     costs : the cost of each plan, by alert
     creators : who created an alert; alerts of administrators, which have none here, go after all others
-    own : Tocsin's own alerts, which always stay
+    exempt : Tocsin's own alerts, which always stay
     """
-    kept, dropped = _numbered(costs), dict[str, str]()
-    while (name := limits.exceeded(whole := total(kept.values()))) is not None and not kept.keys() <= set(own):
-        most = max(kept.keys() - set(own), key=_order_of_leaving(name, kept, creators))
-        dropped[most] = str(limits.excess(whole))
-        del kept[most]
+    kept_costs, dropped = _with_numbers(costs), dict[str, str]()
+    while (
+        name := limits.exceeded(kept_total := total(kept_costs.values()))
+    ) is not None and not kept_costs.keys() <= set(exempt):
+        largest = max(kept_costs.keys() - set(exempt), key=_order_of_leaving(name, kept_costs, creators))
+        dropped[largest] = str(limits.excess(kept_total))
+        del kept_costs[largest]
     return dropped
 
 
-def _numbered(costs: Mapping[str, PlanCost]) -> dict[str, PlanCost]:
+def _with_numbers(costs: Mapping[str, PlanCost]) -> dict[str, PlanCost]:
     """Return the same costs with numbers for kinds of test, which are compared faster than conditions."""
     numbers: dict[Hashable, int] = {}
     return {
-        one: replace(cost, shapes=frozenset(numbers.setdefault(shape, len(numbers)) for shape in cost.shapes))
-        for one, cost in costs.items()
+        alert_id: replace(cost, shapes=frozenset(numbers.setdefault(shape, len(numbers)) for shape in cost.shapes))
+        for alert_id, cost in costs.items()
     }
 
 
@@ -309,20 +311,26 @@ def _order_of_leaving(
 ) -> Callable[[str], tuple[bool, float, float, int, str]]:
     """Return what alerts are ordered by when a limit is exceeded: whose is largest goes first."""
     shares, of_person = _shares(name, costs, creators), defaultdict[str, float](float)
-    for one, share in shares.items():
-        of_person[_payer(one, creators)] += share
-    return lambda one: (one in creators, of_person[_payer(one, creators)], shares[one], costs[one].weight, one)
+    for alert_id, share in shares.items():
+        of_person[_payer(alert_id, creators)] += share
+    return lambda alert_id: (
+        alert_id in creators,
+        of_person[_payer(alert_id, creators)],
+        shares[alert_id],
+        costs[alert_id].weight,
+        alert_id,
+    )
 
 
 def _shares(name: str, costs: Mapping[str, PlanCost], creators: Mapping[str, str]) -> dict[str, float]:
     """Return what each alert has of an amount; a kind of test is shared by those who have it, person by person."""
     if name != "shapes":
-        return {one: _amount(name, cost) for one, cost in costs.items()}
-    uses = Counter((_payer(one, creators), shape) for one, cost in costs.items() for shape in cost.shapes)
+        return {alert_id: _amount(name, cost) for alert_id, cost in costs.items()}
+    uses = Counter((_payer(alert_id, creators), shape) for alert_id, cost in costs.items() for shape in cost.shapes)
     people = Counter(shape for _, shape in uses)
     return {
-        one: sum(1 / (people[shape] * uses[_payer(one, creators), shape]) for shape in cost.shapes)
-        for one, cost in costs.items()
+        alert_id: sum(1 / (people[shape] * uses[_payer(alert_id, creators), shape]) for shape in cost.shapes)
+        for alert_id, cost in costs.items()
     }
 
 

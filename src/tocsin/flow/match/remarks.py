@@ -90,19 +90,19 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
     InvalidInput : it cannot be saved, as ``plan_of`` says
     """
     plan = plan_of(subscription)
-    found = [*_of_rules(subscription.filtering_rules)]
+    remarks = [*_of_rules(subscription.filtering_rules)]
     if not subscription.destinations:
-        found.append(
+        remarks.append(
             Remark(RemarkKind.NO_DESTINATIONS, "The alert has no destinations, so it notifies nobody", "destinations")
         )
     if not plan.resources:
         return (
-            *found,
+            *remarks,
             Remark(RemarkKind.NO_RESOURCES, "The alert has no resources, so it matches nothing", _RESOURCES),
         )
-    is_reported = any(remark.kind not in (RemarkKind.UNKNOWN_WORD, RemarkKind.NO_DESTINATIONS) for remark in found)
-    of_rules = {remark.kind for remark in found} & {RemarkKind.OUTSIDE_RESOURCES}
-    return (*found, *(one for one in _of_plan(plan, is_reported=is_reported) if one.kind not in of_rules))
+    is_reported = any(remark.kind not in (RemarkKind.UNKNOWN_WORD, RemarkKind.NO_DESTINATIONS) for remark in remarks)
+    of_rules = {remark.kind for remark in remarks} & {RemarkKind.OUTSIDE_RESOURCES}
+    return (*remarks, *(one for one in _of_plan(plan, is_reported=is_reported) if one.kind not in of_rules))
 
 
 def can_match(subscription: EventSubscription) -> bool:
@@ -132,30 +132,30 @@ def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
 
 def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
     """Yield each word that a field is asked for and cannot have, with the nearest one that it can."""
-    asked = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
-    for name, word in dict.fromkeys(asked):
-        known, target = _WORDS.get(name, ()), target_asked(name, word)
+    field_words = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
+    for name, word in dict.fromkeys(field_words):
+        words, target = _WORDS.get(name, ()), target_asked(name, word)
         if name == "tier" and not word.startswith(TIER_PREFIX):
             says = f"tiers begin with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {says}", field)
         if target is not None and (parts(target) or ("",))[0] not in TARGETS:
             says = f"a target is asset, or begins with a list of members; did you mean {_as_target(target)}?"
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
-        if known and word not in {canonical(name, one) for one in known}:
-            yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
+        if words and word not in {canonical(name, one) for one in words}:
+            yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, words)}", field)
 
 
 def _of_event_types(node: Node, resources: Sequence[str], field: str) -> Iterator[Remark]:
     """Yield each type of event that a condition names and none of the resources produces."""
-    named = (leaf.values for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType")
-    for kind in dict.fromkeys(word for words in named for word in words):
+    named_types = (leaf.values for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType")
+    for kind in dict.fromkeys(word for words in named_types for word in words):
         producers = PRODUCERS.get(kind)
         if producers == ():
             yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the type {kind!r}: Tocsin writes none", field)
         elif producers and resources and set(resources).isdisjoint((ALL_RESOURCES, *producers)):
-            others = f"; it is for {', '.join(producers)}" if len(producers) <= _MOST_NAMED else ""
-            said = f"No event about {', '.join(resources)} has the type {kind!r}{others}"
-            yield Remark(RemarkKind.OUTSIDE_RESOURCES, said, field)
+            producers_hint = f"; it is for {', '.join(producers)}" if len(producers) <= _MOST_NAMED else ""
+            message = f"No event about {', '.join(resources)} has the type {kind!r}{producers_hint}"
+            yield Remark(RemarkKind.OUTSIDE_RESOURCES, message, field)
 
 
 def _as_tier(word: str) -> str:
@@ -164,11 +164,11 @@ def _as_tier(word: str) -> str:
     return f"{TIER_PREFIX}{cut[:1].upper()}{cut[1:]}"
 
 
-def _as_target(asked: str) -> str:
+def _as_target(target: str) -> str:
     """Return ``column.email`` or ``email`` as the column that is meant."""
-    first, dot, rest = asked.partition(".")
+    first, dot, tail = target.partition(".")
     near = nearest(first, TARGETS)
-    return f"{near}{dot}{rest}" if near else f"columns.{asked}"
+    return f"{near}{dot}{tail}" if near else f"columns.{target}"
 
 
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
@@ -187,8 +187,10 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
         if not is_reported:
             yield Remark(RemarkKind.NEVER_TRUE, "The rules together are never true", _RULES)
     elif _is_outside(plan, node):
-        named = ", ".join(plan.resources)
-        yield Remark(RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {named}", _RESOURCES)
+        resource_names = ", ".join(plan.resources)
+        yield Remark(
+            RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {resource_names}", _RESOURCES
+        )
     else:
         yield from _of_index(plan, _RULES)
 
@@ -208,8 +210,8 @@ def _within(plan: Plan, node: Node) -> Node:
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
     why = how_found(plan).unindexed
-    asked = (conjoined(case.covers, case.node or ALWAYS) for case in plan.cases())
-    if why is None and any(normal_form(node) is None for node in asked):
+    nodes = (conjoined(case.covers, case.node or ALWAYS) for case in plan.cases())
+    if why is None and any(normal_form(node) is None for node in nodes):
         why = (
             "The condition is too large to be indexed, so it is evaluated for every event about"
             f" {', '.join(plan.resources)}."

@@ -20,9 +20,9 @@ _WORD = re.compile(f"[^{_SIGNS}]+")
 _WORDS = "_words"
 
 
-def words_of(taken: str) -> str:
-    """Return the name of the set of words in the texts of the field ``taken``."""
-    return taken + _WORDS
+def words_of(field: str) -> str:
+    """Return the name of the set of words in the texts of ``field``."""
+    return field + _WORDS
 
 
 def is_of_words(field: str) -> bool:
@@ -30,16 +30,16 @@ def is_of_words(field: str) -> bool:
     return field.startswith(TAKEN) and field.endswith(_WORDS)
 
 
-def required_words(asked: TextTest) -> tuple[str, ...]:
+def required_words(text_test: TextTest) -> tuple[str, ...]:
     """Return one word for each text of the test, so that every match contains one of them; None if a text has none.
 
     A word at an end of the searched text may be a part of a longer one, so only whole ones count.
     """
-    found = tuple(_whole_word(asked.test, text) for text in asked.texts)
-    return found if all(found) else ()
+    words = tuple(_whole_word(text_test.test, text) for text in text_test.texts)
+    return words if all(words) else ()
 
 
-def searched(term: object) -> tuple[str, tuple[str, ...]] | None:
+def searched_words(term: object) -> tuple[str, tuple[str, ...]] | None:
     """Return the field a test searches and the words it requires; None for any other term."""
     match term:
         case TextTest(value=FieldValue(name=name)) if words := required_words(term):
@@ -54,5 +54,5 @@ def _whole_word(test: Test, text: str) -> str:
         return _whole_word(Test.INCLUDES, literal_inside(text))
     first = 0 if test is Test.STARTS_WITH else 1
     last = len(text) if test is Test.ENDS_WITH else len(text) - 1
-    whole = (one[0] for one in _WORD.finditer(text) if one.start() >= first and one.end() <= last)
-    return max(whole, key=len, default="")
+    inner_words = (one[0] for one in _WORD.finditer(text) if one.start() >= first and one.end() <= last)
+    return max(inner_words, key=len, default="")

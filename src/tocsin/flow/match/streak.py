@@ -81,19 +81,19 @@ def advance(streak: Streak | None, report: StatusReport) -> tuple[Streak, Facts]
     A status without a verdict has no effect. A report of an earlier time than the newest is history, and one of
     the same time with the same verdict is a repetition: neither makes a transition.
     """
-    known = streak or Streak(since_ms=report.at_ms)
+    before = streak or Streak(since_ms=report.at_ms)
     if report.status is None:
-        return _waited(known, report.at_ms)
+        return _measure_wait(before, report.at_ms)
     verdict = verdict_of(report.status)
     if verdict is None:
-        return known, NO_FACTS
-    is_repeated = report.at_ms == known.newest_ms and verdict == known.verdict
-    if known.verdict is not None and (report.at_ms < known.newest_ms or is_repeated):
-        return _with_history(known, verdict, report.at_ms), NO_FACTS
-    return _with_verdict(known, verdict, report.at_ms)
+        return before, NO_FACTS
+    is_repeated = report.at_ms == before.newest_ms and verdict == before.verdict
+    if before.verdict is not None and (report.at_ms < before.newest_ms or is_repeated):
+        return _with_history(before, verdict, report.at_ms), NO_FACTS
+    return _with_verdict(before, verdict, report.at_ms)
 
 
-def folded(reports: Iterable[StatusReport]) -> Streak | None:
+def streak_of_reports(reports: Iterable[StatusReport]) -> Streak | None:
     """Return an entity's streak after all ``reports``, which are in log order."""
     streak: Streak | None = None
     for report in reports:
@@ -106,35 +106,35 @@ def with_facts(logged: LoggedEvent, earlier: Iterable[StatusReport]) -> LoggedEv
     report = report_of(logged)
     if report is None:
         return logged
-    _, facts = advance(folded(earlier), report)
+    _, facts = advance(streak_of_reports(earlier), report)
     return replace(logged, derived={**logged.derived, **facts})
 
 
-def _with_verdict(known: Streak, verdict: str, at_ms: int) -> tuple[Streak, Facts]:
-    length = known.length + 1 if verdict == known.verdict else 1
+def _with_verdict(before: Streak, verdict: str, at_ms: int) -> tuple[Streak, Facts]:
+    length = before.length + 1 if verdict == before.verdict else 1
     facts: dict[str, str | int] = {"streak": length}
-    if known.verdict is not None:
-        facts["previousStatus"] = known.verdict
-    after = replace(known, verdict=verdict, length=length, newest_ms=at_ms)
+    if before.verdict is not None:
+        facts["previousStatus"] = before.verdict
+    after = replace(before, verdict=verdict, length=length, newest_ms=at_ms)
     if verdict == SUCCESS:
-        facts["failuresBefore"] = known.failures
+        facts["failuresBefore"] = before.failures
         return replace(after, since_ms=at_ms, failures=0, without_ms=0), facts
     if is_failure(verdict):
-        after = replace(after, failures=known.failures + 1)
+        after = replace(after, failures=before.failures + 1)
         facts["failures"] = after.failures
-    waited, lapse = _waited(after, at_ms)
+    waited, lapse = _measure_wait(after, at_ms)
     return waited, facts | lapse
 
 
-def _waited(known: Streak, at_ms: int) -> tuple[Streak, dict[str, str | int]]:
+def _measure_wait(before: Streak, at_ms: int) -> tuple[Streak, dict[str, str | int]]:
     """Look how long the entity has been without success."""
-    now_ms = max(0, at_ms - known.since_ms)
-    facts: dict[str, str | int] = {"withoutSuccess": now_ms, "withoutSuccessBefore": known.without_ms}
-    return replace(known, without_ms=max(known.without_ms, now_ms)), facts
+    now_ms = max(0, at_ms - before.since_ms)
+    facts: dict[str, str | int] = {"withoutSuccess": now_ms, "withoutSuccessBefore": before.without_ms}
+    return replace(before, without_ms=max(before.without_ms, now_ms)), facts
 
 
-def _with_history(known: Streak, verdict: str, at_ms: int) -> Streak:
-    """Return ``known`` after a report of an earlier moment: a success may have been later than the last one known."""
-    if verdict != SUCCESS or at_ms <= known.since_ms:
-        return known
-    return replace(known, since_ms=at_ms, without_ms=max(0, known.without_ms - (at_ms - known.since_ms)))
+def _with_history(before: Streak, verdict: str, at_ms: int) -> Streak:
+    """Return ``before`` after a report of an earlier moment: a success may have been later than the last one known."""
+    if verdict != SUCCESS or at_ms <= before.since_ms:
+        return before
+    return replace(before, since_ms=at_ms, without_ms=max(0, before.without_ms - (at_ms - before.since_ms)))

@@ -19,31 +19,31 @@ _BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 
 
 def audience_of(
-    entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory, *, everybody: bool = False
+    entity_ids: Collection[str], rules: Sequence[RecipientRule], directory: Directory, *, everybody: bool = False
 ) -> Audience:
-    """Return the audience of ``rows`` for changes of these entities; ``everybody``: bots and deleted users, too.
+    """Return the audience of ``rules`` for changes of these entities; ``everybody``: bots and deleted users, too.
 
     Its size depends on the entities and their stakeholders; nothing else of the store is read.
     """
-    reach = tuple(_reach(entity_ids, rows, directory))
-    principals = tuple(_principals(reach, rows, directory))
+    reach = tuple(_reach(entity_ids, rules, directory))
+    principals = tuple(_principals(reach, rules, directory))
     teams = {principal.principal_id for principal in principals if principal.principal_type == "team"}
-    owners = {owner for row in rows for owner in row.owners}
+    owners = {owner for rule in rules for owner in rule.owners}
     teams.update(owner_id for kind, owner_id in owners if kind == "team")
     members = tuple(directory.members(teams)) if teams else ()
     users = {principal.principal_id for principal in principals if principal.principal_type == "user"}
     users.update(member.user_id for member in members)
     users.update(owner_id for kind, owner_id in owners if kind == "user")
-    person_facts = tuple(person_facts_of(entity_ids, rows, directory)) if any(row.questions for row in rows) else ()
+    person_facts = tuple(person_facts_of(entity_ids, rules, directory)) if any(rule.questions for rule in rules) else ()
     users.update(fact.user_id for fact in person_facts)
-    found = directory.people(users) if users else ()
-    people = tuple(person for person in found if everybody or may_be_notified(person))
-    able = {person.id for person in people if may_be_notified(person)} if person_facts else set()
-    held = tuple(fact for fact in person_facts if fact.user_id in able)
-    mutes = tuple(_mutes(reach, rows, people, directory))
-    holders = {one.principal_id for one in principals} if any(row.by_own_address for row in rows) else set()
-    own = tuple(directory.own_addresses(holders)) if holders else ()
-    return Audience(reach, principals, members, people, mutes, held, own)
+    persons = directory.people(users) if users else ()
+    people = tuple(person for person in persons if everybody or may_be_notified(person))
+    notifiable_ids = {person.id for person in people if may_be_notified(person)} if person_facts else set()
+    kept_facts = tuple(fact for fact in person_facts if fact.user_id in notifiable_ids)
+    mutes = tuple(_mutes(reach, rules, people, directory))
+    holders = {one.principal_id for one in principals} if any(rule.by_own_address for rule in rules) else set()
+    own_addresses = tuple(directory.own_addresses(holders)) if holders else ()
+    return Audience(reach, principals, members, people, mutes, kept_facts, own_addresses)
 
 
 def may_be_notified(person: Person) -> bool:
@@ -52,19 +52,19 @@ def may_be_notified(person: Person) -> bool:
 
 
 def _mutes(
-    reach: Sequence[DownstreamStep], rows: Sequence[RecipientRule], people: Sequence[Person], directory: Directory
+    reach: Sequence[DownstreamStep], rules: Sequence[RecipientRule], people: Sequence[Person], directory: Directory
 ) -> Iterable[Mute]:
     who = {person.id for person in people}
-    who.update(row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL)
-    about = {row.subscription_id for row in rows}
+    who.update(rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL)
+    about = {rule.subscription_id for rule in rules}
     about.update(node for step in reach for node in (step.root_id, step.node_id))
     return directory.mutes(who, about) if who else ()
 
 
 def _reach(
-    entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory
+    entity_ids: Collection[str], rules: Sequence[RecipientRule], directory: Directory
 ) -> Iterator[DownstreamStep]:
-    depth = max((row.downstream_depth for row in rows), default=0)
+    depth = max((rule.downstream_depth for rule in rules), default=0)
     if depth:
         yield from directory.reach(entity_ids, depth)
     else:
@@ -73,16 +73,16 @@ def _reach(
 
 
 def _principals(
-    reach: Sequence[DownstreamStep], rows: Sequence[RecipientRule], directory: Directory
+    reach: Sequence[DownstreamStep], rules: Sequence[RecipientRule], directory: Directory
 ) -> Iterator[Principal]:
-    asked = {row.relation for row in rows}
+    relations = {rule.relation for rule in rules}
     nodes = {step.node_id for step in reach}
     for relation in BY_ASSET:
-        if relation in asked:
+        if relation in relations:
             yield from directory.stakeholders(nodes, relation)
     for relation in _BY_NAME:
-        names = {row.receiver for row in rows if row.relation is relation}
+        names = {rule.receiver for rule in rules if rule.relation is relation}
         if names:
             yield from directory.principals_named(relation, names)
-    if ReasonKind.ADMIN in asked:
+    if ReasonKind.ADMIN in relations:
         yield from directory.administrators()

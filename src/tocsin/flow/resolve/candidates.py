@@ -110,14 +110,16 @@ class Crowd:
     def __post_init__(self) -> None:
         """Index the audience."""
         audience = self.audience
-        teams = _grouped((member.team_id, member) for member in audience.members)
+        teams = _group_pairs((member.team_id, member) for member in audience.members)
         index = {
             "people": {person.id: person for person in audience.people},
-            "teams": {one: _grouped((member.user_id, member) for member in many) for one, many in teams.items()},
-            "mutes": _grouped((one.who, one) for one in audience.mutes),
-            "steps": _grouped((step.root_id, step) for step in audience.reach),
-            "named": _grouped(((one.relation, one.receiver), one) for one in audience.principals if not one.node_id),
-            "placed": _placed(audience.principals),
+            "teams": {one: _group_pairs((member.user_id, member) for member in many) for one, many in teams.items()},
+            "mutes": _group_pairs((one.who, one) for one in audience.mutes),
+            "steps": _group_pairs((step.root_id, step) for step in audience.reach),
+            "named": _group_pairs(
+                ((one.relation, one.receiver), one) for one in audience.principals if not one.node_id
+            ),
+            "placed": _by_relation_and_node(audience.principals),
             "person_facts": PersonFacts(audience.person_facts),
             "own_addresses": {(one.channel, one.address.holder_id): one for one in audience.own_addresses},
         }
@@ -125,18 +127,18 @@ class Crowd:
             object.__setattr__(self, name, value)
 
     def candidates(
-        self, head: EventHead, rows: Sequence[RecipientRule], asked: Mapping[str, int]
+        self, head: EventHead, rules: Sequence[RecipientRule], accepted: Mapping[str, int]
     ) -> Iterator[Candidate]:
-        """Yield every way in which ``rows`` reach somebody for this event, suppressed or not."""
-        scene = _Scene(head, self, asked)
-        for row in rows:
-            if row.relation is ReasonKind.EXTERNAL:
-                if scene.means(row, None):
-                    self.answering.add((head.offset, row.subscription_id))
+        """Yield every way in which ``rules`` reach somebody for this event, suppressed or not."""
+        scene = _Scene(head, self, accepted)
+        for rule in rules:
+            if rule.relation is ReasonKind.EXTERNAL:
+                if scene.means(rule, None):
+                    self.answering.add((head.offset, rule.subscription_id))
                 if self.is_addressed:
-                    yield _addressed(row, scene)
+                    yield _candidate_at_address(rule, scene)
         people = self.people
-        for way in _ways(rows, scene):
+        for way in _ways(rules, scene):
             who = way.principal.principal_id
             if way.principal.principal_type == "user":
                 if who in people:
@@ -161,17 +163,17 @@ class _Scene(NamedTuple):
 
     def means(self, row: RecipientRule, user_id: str | None) -> bool:
         """Return whether the alert's condition on people holds for this person, or for a destination without one."""
-        asked = self.asked.get(row.subscription_id, ANYBODY)
+        accepted = self.asked.get(row.subscription_id, ANYBODY)
         if not row.questions:
-            return is_asked(asked, 0)
+            return is_asked(accepted, 0)
         head, person_facts = self.head, self.crowd.person_facts
         if user_id is None:
             if (head.offset, row.subscription_id) in self.crowd.answering:
                 return True
             if row.owners:
                 return any(self.means(row, owner) for owner in self._owners(row))
-            return person_facts.anybody(asked, row.questions, head.entity_id, head.offset)
-        return is_asked(asked, person_facts.answers(row.questions, user_id, head.entity_id, head.offset))
+            return person_facts.anybody(accepted, row.questions, head.entity_id, head.offset)
+        return is_asked(accepted, person_facts.answers(row.questions, user_id, head.entity_id, head.offset))
 
     def _owners(self, row: RecipientRule) -> Iterator[str]:
         """Yield the people in this portion who own the alert, by themselves or in a team at the event's place."""
@@ -211,47 +213,49 @@ class _Way(NamedTuple):
 
 
 def candidates(
-    logged: LoggedEvent, rows: Sequence[RecipientRule], audience: Audience, asked: Mapping[str, int] | None = None
+    logged: LoggedEvent, rules: Sequence[RecipientRule], audience: Audience, accepted: Mapping[str, int] | None = None
 ) -> Iterator[Candidate]:
-    """Yield every way in which ``rows`` reach a person of ``audience`` for ``logged``, suppressed or not.
+    """Yield every way in which ``rules`` reach a person of ``audience`` for ``logged``, suppressed or not.
 
-    ``asked`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
+    ``accepted`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
     """
-    return Crowd(audience).candidates(head_of(logged), rows, asked or {})
+    return Crowd(audience).candidates(head_of(logged), rules, accepted or {})
 
 
-def _placed(
+def _by_relation_and_node(
     principals: Sequence[Principal],
 ) -> dict[tuple[ReasonKind, str | None], list[list[Principal]]]:
     """Return the principals of each relation to each node, each with all its spans of offsets."""
-    found: dict[tuple[ReasonKind, str | None], dict[str, list[Principal]]] = defaultdict(lambda: defaultdict(list))
-    for (relation, node_id), some in groupby(principals, attrgetter("relation", "node_id")):
+    spans_by_relation: dict[tuple[ReasonKind, str | None], dict[str, list[Principal]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for (relation, node_id), group in groupby(principals, attrgetter("relation", "node_id")):
         if node_id:
-            spans = found[relation, node_id]
-            for one in some:
-                spans[one.principal_id].append(one)
-    return {key: list(spans.values()) for key, spans in found.items()}
+            spans = spans_by_relation[relation, node_id]
+            for principal in group:
+                spans[principal.principal_id].append(principal)
+    return {key: list(spans.values()) for key, spans in spans_by_relation.items()}
 
 
-def _ways(rows: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
+def _ways(rules: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
     crowd, offset = scene.crowd, scene.head.offset
     steps = crowd.steps.get(scene.head.entity_id, ())
-    for row in rows:
-        if row.relation not in BY_ASSET:
-            named = crowd.named.get((row.relation, row.receiver), ())
-            yield from (_Way(row, principal, _reason(row)) for principal in named)
+    for rule in rules:
+        if rule.relation not in BY_ASSET:
+            principals = crowd.named.get((rule.relation, rule.receiver), ())
+            yield from (_Way(rule, principal, _reason(rule)) for principal in principals)
             continue
-        for step in _within(steps, row.downstream_depth, offset):
-            reason = _reason(row, None, step.node_fqn if step.hops else None, step.hops)
-            for spans in crowd.placed.get((row.relation, step.node_id), ()):
-                yield _Way(row, _at(offset, spans), reason, step.node_id)
+        for step in _within(steps, rule.downstream_depth, offset):
+            reason = _reason(rule, None, step.node_fqn if step.hops else None, step.hops)
+            for spans in crowd.placed.get((rule.relation, step.node_id), ()):
+                yield _Way(rule, _at(offset, spans), reason, step.node_id)
 
 
-def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    found: dict[K, list[V]] = defaultdict(list)
+def _group_pairs(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    groups: dict[K, list[V]] = defaultdict(list)
     for key, value in pairs:
-        found[key].append(value)
-    return found
+        groups[key].append(value)
+    return groups
 
 
 def _at(offset: int, spans: Sequence[_Span]) -> _Span:
@@ -259,12 +263,12 @@ def _at(offset: int, spans: Sequence[_Span]) -> _Span:
     if len(spans) == 1:
         return spans[0]
     standing = (one for one in spans if one.since_offset <= offset <= one.until_offset)
-    found = next(standing, None) or min((one for one in spans if one.since_offset > offset), default=None, key=_since)
-    return found or max(spans, key=_since)
+    nearest = next(standing, None) or min((one for one in spans if one.since_offset > offset), default=None, key=_since)
+    return nearest or max(spans, key=_since)
 
 
-def _since(one: Principal | Member) -> int:
-    return one.since_offset
+def _since(span: Principal | Member) -> int:
+    return span.since_offset
 
 
 def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterator[DownstreamStep]:
@@ -286,36 +290,36 @@ def _candidate(way: _Way, person: Person, scene: _Scene) -> Candidate:
     if stop is None:
         mute = scene.mute(person.id, row, way.node_id)
         stop = Stop.MUTED if mute else None
-    found = address or ""
-    return Candidate(row.channel, recipient_key(found, row.bot), found, person, way.reason, stop, mute)
+    target = address or ""
+    return Candidate(row.channel, recipient_key(target, row.bot), target, person, way.reason, stop, mute)
 
 
 def _at_own_address(way: _Way, holder: tuple[str, Person | None], verdict: tuple[Stop | None, _Scene]) -> Candidate:
     """Return the way to the address in the profile of a person, or of a team: then there is no person."""
     row, (holder_id, person), (stop, scene) = way.row, holder, verdict
-    held, mute = scene.crowd.own_addresses.get((row.channel, holder_id)), None
-    if stop is None and held is None:
+    own_address, mute = scene.crowd.own_addresses.get((row.channel, holder_id)), None
+    if stop is None and own_address is None:
         stop = Stop.NO_OWN_ADDRESS
     if stop is None:
         mute = scene.mute(holder_id, row, way.node_id)
         stop = Stop.MUTED if mute else None
-    target = held.address.target() if held else ""
-    return Candidate(row.channel, holder_id if held else "", target, person, way.reason, stop, mute)
+    target = own_address.address.target() if own_address else ""
+    return Candidate(row.channel, holder_id if own_address else "", target, person, way.reason, stop, mute)
 
 
 def _whole_team(way: _Way, scene: _Scene) -> Iterator[Candidate]:
     """Yield the way to the address of a team that has one; a team without one is not expanded."""
     team_id, offset = way.principal.principal_id, scene.head.offset
-    held = scene.crowd.own_addresses.get((way.row.channel, team_id))
-    if held is None or held.deleted:
+    own_address = scene.crowd.own_addresses.get((way.row.channel, team_id))
+    if own_address is None or own_address.deleted:
         return
     stop = None
     if not way.principal.since_offset <= offset <= way.principal.until_offset:
         stop = Stop.NOT_THEN if offset < way.principal.since_offset else Stop.NO_LONGER
     elif not scene.means(way.row, None):
         stop = Stop.NOT_MEANT
-    named = way._replace(reason=_reason(way.row, held.name, way.reason.via, way.reason.hops))
-    yield _at_own_address(named, (team_id, None), (stop, scene))
+    named_way = way._replace(reason=_reason(way.row, own_address.name, way.reason.via, way.reason.hops))
+    yield _at_own_address(named_way, (team_id, None), (stop, scene))
 
 
 def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
@@ -331,7 +335,7 @@ def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
     return None if scene.means(way.row, person.id) else Stop.NOT_MEANT
 
 
-def _addressed(row: RecipientRule, scene: _Scene) -> Candidate:
+def _candidate_at_address(row: RecipientRule, scene: _Scene) -> Candidate:
     is_person = row.by_address and "@" in row.receiver
     key = recipient_key(row.receiver, row.bot) if is_person else f"{row.subscription_id}:{row.receiver}"
     mute = scene.mute(row.receiver, row)

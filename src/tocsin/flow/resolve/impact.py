@@ -58,28 +58,28 @@ def used_columns(edges: Iterable[Edge], changed: Collection[str]) -> dict[str, s
     than a column has an empty set.
     """
     exactly, around = _uses(edges)
-    found: dict[str, set[str]] = defaultdict(set)
-    seen, waiting = set(changed), list(changed)
+    columns_by_asset: dict[str, set[str]] = defaultdict(set)
+    visited, waiting = set(changed), list(changed)
     while waiting:
         column = waiting.pop()
         for use in (*around[column], *(use for name in _outwards(column) for use in exactly[name])):
             for user_id in use.user_ids:
-                found[user_id].update([use.to_column] if use.to_column and user_id == use.to_id else [])
-            if use.to_column and use.to_column not in seen:
-                seen.add(use.to_column)
+                columns_by_asset[user_id].update([use.to_column] if use.to_column and user_id == use.to_id else [])
+            if use.to_column and use.to_column not in visited:
+                visited.add(use.to_column)
                 waiting.append(use.to_column)
-    return dict(found)
+    return dict(columns_by_asset)
 
 
 def counts(reached: Sequence[Reached]) -> Document:
     """Return how many assets a walk reached: in all, by type, by level, and by type and level."""
     by_type: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in reached:
-        by_type[one.asset["type"]][str(one.level)] += 1
+    for step in reached:
+        by_type[step.asset["type"]][str(step.level)] += 1
     return {
         "total": len(reached),
         "byType": {name: levels.total() for name, levels in sorted(by_type.items())},
-        "byLevel": dict(Counter(str(one.level) for one in reached)),
+        "byLevel": dict(Counter(str(step.level) for step in reached)),
         "byTypeAndLevel": {name: dict(levels) for name, levels in sorted(by_type.items())},
     }
 

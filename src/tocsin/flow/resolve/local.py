@@ -31,43 +31,47 @@ class Recipient(NamedTuple):
 
 
 def recipients(
-    logged: LoggedEvent, rows: Sequence[RecipientRule], audience: Audience, asked: Mapping[str, int] | None = None
+    logged: LoggedEvent, rules: Sequence[RecipientRule], audience: Audience, accepted: Mapping[str, int] | None = None
 ) -> tuple[Recipient, ...]:
-    """Return the recipients of ``logged`` given the ``rows`` of the alerts it matched, ordered by channel and key.
+    """Return the recipients of ``logged`` given the ``rules`` of the alerts it matched, ordered by channel and key.
 
-    ``asked`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
+    ``accepted`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
     """
-    found = merged(candidates(logged, rows, audience, asked))
-    return tuple(sorted(found, key=lambda one: (one.channel, one.key)))
+    unordered = merge_candidates(candidates(logged, rules, audience, accepted))
+    return tuple(sorted(unordered, key=lambda one: (one.channel, one.key)))
 
 
-def merged(ways: Iterable[Candidate]) -> Iterable[Recipient]:
+def merge_candidates(ways: Iterable[Candidate]) -> Iterable[Recipient]:
     """Return the recipients of one event, each once: reasons in order, of several people the first id. No order."""
-    found: dict[tuple[Channel, str], Recipient] = {}
+    recipients_by_key: dict[tuple[Channel, str], Recipient] = {}
     for channel, key, target, person, reason, stop, _ in ways:
         if stop is not None:
             continue
         user_id = person.id if person else None
-        before = found.get((channel, key))
+        before = recipients_by_key.get((channel, key))
         if before is None:
-            found[channel, key] = Recipient(channel, key, target, user_id, (reason,))
+            recipients_by_key[channel, key] = Recipient(channel, key, target, user_id, (reason,))
         elif reason not in before.reasons or user_id != before.user_id:
-            found[channel, key] = _together(before, user_id, reason)
-    return found.values()
+            recipients_by_key[channel, key] = _together(before, user_id, reason)
+    return recipients_by_key.values()
 
 
-def _together(one: Recipient, user_id: str | None, reason: Reason) -> Recipient:
-    user_ids = [known for known in (one.user_id, user_id) if known]
-    reasons = one.reasons if reason in one.reasons else tuple(sorted((*one.reasons, reason), key=reason_order))
-    return one._replace(user_id=min(user_ids, default=None), reasons=reasons)
+def _together(recipient: Recipient, user_id: str | None, reason: Reason) -> Recipient:
+    user_ids = [known for known in (recipient.user_id, user_id) if known]
+    reasons = (
+        recipient.reasons
+        if reason in recipient.reasons
+        else tuple(sorted((*recipient.reasons, reason), key=reason_order))
+    )
+    return recipient._replace(user_id=min(user_ids, default=None), reasons=reasons)
 
 
 def destinations_of(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the alerts of these pairs of alert and destination, each with the first of its destinations."""
-    found: dict[str, str] = {}
+    destinations: dict[str, str] = {}
     for subscription_id, destination_id in keys:
-        found.setdefault(subscription_id, destination_id)
-    return found
+        destinations.setdefault(subscription_id, destination_id)
+    return destinations
 
 
 def reason_order(reason: Reason) -> tuple[str, ...]:

@@ -90,15 +90,17 @@ class Sight:
 
     def may_view(self, viewer: str, offset: int) -> bool:
         """Return whether somebody may view all that the event at ``offset`` is about."""
-        known = self._known.get((viewer, offset))
-        if known is None:
+        is_visible = self._known.get((viewer, offset))
+        if is_visible is None:
             permissions = self._policies.of(viewer)
-            known = all(permissions.may(Operation.VIEW_BASIC, *subject) for subject in self._about[offset])
-            self._known[viewer, offset] = known
-        return known
+            is_visible = all(permissions.may(Operation.VIEW_BASIC, *subject) for subject in self._about[offset])
+            self._known[viewer, offset] = is_visible
+        return is_visible
 
 
-def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, events: Events) -> list[NotificationRow]:
+def only_visible(
+    notification_rows: Iterable[NotificationRow], policies: PolicySnapshot, events: Events
+) -> list[NotificationRow]:
     """Return the notifications that may be stored, each with the reasons whose viewers may see the subjects.
 
     Every reason is judged by itself (``viewers_of``), so that no alert takes away what another one sends. Where reasons
@@ -106,29 +108,31 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
     nothing is looked up. Otherwise the cost depends on these recipients and events, not on the number of people and
     policies.
     """
-    notified = list(rows)
+    notified = list(notification_rows)
     if policies.are_all_open():
         return notified
     about = events.subjects({row["log_offset"] for row in notified})
-    asked = {offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)}
-    judged = [row for row in notified if row["log_offset"] in asked]
-    named = {reason["subscriptionId"] for row in judged for reason in _to_endpoints(row)}
-    editors = events.editors_of(named) if named else {}
+    restricted = {
+        offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)
+    }
+    judged = [row for row in notified if row["log_offset"] in restricted]
+    alert_ids = {reason["subscriptionId"] for row in judged for reason in _to_endpoints(row)}
+    editors = events.editors_of(alert_ids) if alert_ids else {}
     sight = Sight(policies, about)
 
-    def shown(row: NotificationRow) -> NotificationRow | None:
-        if row["log_offset"] not in asked:
+    def narrow(row: NotificationRow) -> NotificationRow | None:
+        if row["log_offset"] not in restricted:
             return row
-        every = _reasons_in(row["reasons"])
-        kept = [
+        reasons = _reasons_in(row["reasons"])
+        visible_reasons = [
             reason
-            for reason in every
+            for reason in reasons
             if all(sight.may_view(viewer, row["log_offset"]) for viewer in _viewers(reason, row, editors))
         ]
-        return row if len(kept) == len(every) else _with(row, kept) if kept else None
+        return row if len(visible_reasons) == len(reasons) else _with(row, visible_reasons) if visible_reasons else None
 
     policies.of_many({row["recipient_id"] for row in judged if row["recipient_id"]})
-    return [left for row in notified if (left := shown(row)) is not None]
+    return [left for row in notified if (left := narrow(row)) is not None]
 
 
 def is_to_endpoint(kind: str, channel: str) -> bool:
@@ -148,9 +152,9 @@ def viewers_of(
     so redirecting an alert reveals no more than its editor may see. Nobody for what Tocsin's own alerts name. The own
     address of a person or team is read by who set it.
     """
-    own = own_address_of(recipient.target)
+    own_address = own_address_of(recipient.target)
     person = () if recipient.id is None or kind == ReasonKind.EXTERNAL else (recipient.id,)
-    concerned = person if own is None else (*person, own.setter_id)
+    concerned = person if own_address is None else (*person, own_address.setter_id)
     return (*concerned, *editors.get(subscription_id, ())) if is_to_endpoint(kind, channel) else concerned
 
 

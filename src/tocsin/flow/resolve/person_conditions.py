@@ -24,20 +24,20 @@ class PersonFacts:
 
     def __init__(self, person_facts: Iterable[PersonFact]) -> None:
         self._by_place: dict[str, dict[str, list[PersonFact]]] = defaultdict(lambda: defaultdict(list))
-        for one in person_facts:
-            self._by_place[one.place][one.user_id].append(one)
+        for fact in person_facts:
+            self._by_place[fact.place][fact.user_id].append(fact)
 
     def answers(self, questions: Sequence[str], user_id: str, entity_id: str, offset: int) -> int:
         """Return a person's answers about the event of an entity at a log offset."""
-        known = (*self._of(ANYWHERE, user_id), *self._of(entity_id, user_id))
-        held = {one.question for one in known if one.since_offset <= offset <= one.until_offset}
-        return answers_of(questions, held)
+        facts = (*self._of(ANYWHERE, user_id), *self._of(entity_id, user_id))
+        true_questions = {one.question for one in facts if one.since_offset <= offset <= one.until_offset}
+        return answers_of(questions, true_questions)
 
-    def anybody(self, asked: int, questions: Sequence[str], entity_id: str, offset: int) -> bool:
-        """Say whether any person's answers are among ``asked``; for most people no question holds."""
+    def anybody(self, accepted: int, questions: Sequence[str], entity_id: str, offset: int) -> bool:
+        """Say whether any person's answers are among ``accepted``; for most people no question holds."""
         people = {*self._by_place.get(ANYWHERE, ()), *self._by_place.get(entity_id, ())}
-        return is_asked(asked, 0) or any(
-            is_asked(asked, self.answers(questions, one, entity_id, offset)) for one in people
+        return is_asked(accepted, 0) or any(
+            is_asked(accepted, self.answers(questions, user_id, entity_id, offset)) for user_id in people
         )
 
     def _of(self, place: str, user_id: str) -> Sequence[PersonFact]:
@@ -45,26 +45,28 @@ class PersonFacts:
 
 
 def person_facts_of(
-    entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory
+    entity_ids: Collection[str], rules: Sequence[RecipientRule], directory: Directory
 ) -> Iterator[PersonFact]:
-    """Yield the people for whom the questions of ``rows`` hold, for changes of these entities; a fact may repeat."""
-    questions = {question for row in rows for question in row.questions}
+    """Yield the people for whom the questions of ``rules`` hold, for changes of these entities; a fact may repeat."""
+    questions = {question for rule in rules for question in rule.questions}
     principals: list[tuple[str, Principal]] = []
     for question, relation in _BY_ASSET.items():
         if question in questions:
-            principals += [(question, one) for one in directory.stakeholders(entity_ids, relation)]
-    if teams := {team: one for one in questions if (team := team_of(one)) is not None}:
-        principals += [(teams[one.receiver], one) for one in directory.principals_named(ReasonKind.TEAM, teams)]
-    team_ids = {one.principal_id for _, one in principals if one.principal_type == "team"}
+            principals += [(question, principal) for principal in directory.stakeholders(entity_ids, relation)]
+    if teams := {team: question for question in questions if (team := team_of(question)) is not None}:
+        principals += [
+            (teams[principal.receiver], principal) for principal in directory.principals_named(ReasonKind.TEAM, teams)
+        ]
+    team_ids = {principal.principal_id for _, principal in principals if principal.principal_type == "team"}
     below: dict[str, list[Member]] = defaultdict(list)
     for member in directory.members(team_ids) if team_ids else ():
         below[member.team_id].append(member)
-    for question, one in principals:
-        place = one.node_id or ANYWHERE
-        if one.principal_type != "team":
-            yield PersonFact(place, one.principal_id, question, one.since_offset, one.until_offset)
-        for member in below[one.principal_id]:
-            since = max(one.since_offset, member.since_offset)
-            until = min(one.until_offset, member.until_offset)
+    for question, principal in principals:
+        place = principal.node_id or ANYWHERE
+        if principal.principal_type != "team":
+            yield PersonFact(place, principal.principal_id, question, principal.since_offset, principal.until_offset)
+        for member in below[principal.principal_id]:
+            since = max(principal.since_offset, member.since_offset)
+            until = min(principal.until_offset, member.until_offset)
             if since <= until:
                 yield PersonFact(place, member.user_id, question, since, until)

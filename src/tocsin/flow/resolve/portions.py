@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.candidates import Crowd, EventHead
 from tocsin.flow.resolve.directory import EVERYBODY, Directory, Portion
-from tocsin.flow.resolve.local import Recipient, merged
+from tocsin.flow.resolve.local import Recipient, merge_candidates
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind
 
@@ -35,7 +35,7 @@ class ResolvedEvent(NamedTuple):
     recipients: Sequence[Recipient]
 
 
-def resolved(
+def resolve_events(
     events: Sequence[MatchedEvent],
     rules: Mapping[str, Sequence[RecipientRule]],
     directory: Directory,
@@ -48,14 +48,14 @@ def resolved(
     ``rules`` holds the recipient rules of each alert; ``ahead`` may look up a portion while the one before is used.
     """
     alerts = sorted({alert for event in events for alert in event.asked})
-    rows = [row for alert in alerts for row in rules.get(alert, ())]
+    all_rules = [rule for alert in alerts for rule in rules.get(alert, ())]
     entity_ids = {event.head.entity_id for event in events}
     standing = directory.from_offset(min((event.head.offset for event in events), default=0))
     answering = set[tuple[int, str]]()
-    parts = portions(entity_ids, rows, standing, people_at_once)
+    parts = portions(entity_ids, all_rules, standing, people_at_once)
     crowds = (
         Crowd(
-            audience_of(entity_ids, rows, standing if portion is EVERYBODY else standing.of(portion)),
+            audience_of(entity_ids, all_rules, standing if portion is EVERYBODY else standing.of(portion)),
             portion,
             number == len(parts),
             answering,
@@ -63,28 +63,28 @@ def resolved(
         for number, portion in enumerate(parts, start=1)
     )
     for crowd in crowds if len(parts) == 1 else ahead(crowds):
-        for head, asked in events:
-            own = [row for alert in asked for row in rules.get(alert, ())]
-            yield ResolvedEvent(head, list(merged(crowd.candidates(head, own, asked))))
+        for head, accepted in events:
+            event_rules = [rule for alert in accepted for rule in rules.get(alert, ())]
+            yield ResolvedEvent(head, list(merge_candidates(crowd.candidates(head, event_rules, accepted))))
 
 
 def portions(
-    entity_ids: set[str], rows: Sequence[RecipientRule], directory: Directory, people_at_once: int
+    entity_ids: set[str], rules: Sequence[RecipientRule], directory: Directory, people_at_once: int
 ) -> list[Portion]:
     """Return the portions in which these entities' people are worked out; everybody, where they are few."""
     nodes = set(entity_ids)
-    depth = max((row.downstream_depth for row in rows), default=0)
+    depth = max((rule.downstream_depth for rule in rules), default=0)
     if depth:
         nodes.update(step.node_id for step in directory.reach(entity_ids, depth))
-    cuts = directory.cuts(nodes, people_at_once) if _asks_of_followers(rows) else ()
+    cuts = directory.cuts(nodes, people_at_once) if _asks_of_followers(rules) else ()
     if not cuts:
         return [EVERYBODY]
     shared = frozenset[str]()
-    if any(row.by_address for row in rows):
-        shared = frozenset(directory.sharing({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL}))
+    if any(rule.by_address for rule in rules):
+        shared = frozenset(directory.sharing({rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL}))
     ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
     return [*ranges, Portion(named=shared)] if shared else ranges
 
 
-def _asks_of_followers(rows: Sequence[RecipientRule]) -> bool:
-    return any(row.relation is ReasonKind.FOLLOWER for row in rows)
+def _asks_of_followers(rules: Sequence[RecipientRule]) -> bool:
+    return any(rule.relation is ReasonKind.FOLLOWER for rule in rules)

@@ -74,16 +74,16 @@ def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] 
 
     ``questions`` are its conditions on the recipient, which select the users where a destination names none.
     """
-    rows: dict[RecipientRule, None] = {}
+    rules: dict[RecipientRule, None] = {}
     owners = tuple((one.type, one.id) for one in subscription.owners) if questions else ()
     for destination in subscription.destinations:
         if not destination.enabled:
             continue
-        for relation, receiver in (*_asked(destination), *_meant(destination, questions)):
+        for relation, receiver in (*_receivers_of(destination), *_receivers_by_question(destination, questions)):
             asked_of = owners if relation is ReasonKind.EXTERNAL else ()
-            row = _row(subscription, destination, relation, receiver)
-            rows[replace(row, questions=questions, owners=asked_of)] = None
-    return tuple(rows)
+            rule = _row(subscription, destination, relation, receiver)
+            rules[replace(rule, questions=questions, owners=asked_of)] = None
+    return tuple(rules)
 
 
 def _row(
@@ -120,7 +120,7 @@ def _depth(destination: Destination) -> int:
     return destination.downstream_depth or NO_DEPTH_LIMIT
 
 
-def _asked(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
+def _receivers_of(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
     """Yield (relation, receiver) pairs: the category's own, then what receivers and flags add to it."""
     config = destination.config
     for relation in _BY_CATEGORY.get(destination.category, ()):
@@ -129,7 +129,7 @@ def _asked(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
         yield from _external(destination)
     else:
         for relation in _BY_NAME.get(destination.category, _BY_ANY_NAME):
-            yield from _named(relation, config.receivers)
+            yield from _receivers_by_name(relation, config.receivers)
     if config.send_to_owners:
         yield ReasonKind.OWNER, ""
     if config.send_to_followers:
@@ -145,7 +145,7 @@ def has_no_receiver(destination: Destination) -> bool:
     return destination.category in _BY_NAME and not (config.receivers or flags)
 
 
-def _meant(destination: Destination, questions: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
+def _receivers_by_question(destination: Destination, questions: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
     """Yield the recipients of a users destination that names none, if the condition is on the recipient."""
     if destination.category is not Category.USERS or not has_no_receiver(destination):
         return
@@ -154,7 +154,7 @@ def _meant(destination: Destination, questions: tuple[str, ...]) -> Iterator[tup
         yield (ReasonKind.TEAM, team) if team is not None else (_BY_QUESTION[question], "")
 
 
-def _named(relation: ReasonKind, receivers: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
+def _receivers_by_name(relation: ReasonKind, receivers: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
     for receiver in receivers:
         yield (ReasonKind.EXTERNAL, receiver.lower()) if "@" in receiver else (relation, receiver)
 

@@ -40,37 +40,37 @@ def withheld(
     about = {offset: alerts for offset, alerts in concerned.items() if alerts}
     if not about:
         return {}
-    sight, found = Sight(policies, events.subjects(about.keys())), dict[Pair, str]()
+    sight, withheld_from = Sight(policies, events.subjects(about.keys())), dict[Pair, str]()
     for offset, alerts in about.items():
         for alert in alerts:
             hidden_from = next((editor for editor in limited[alert] if not sight.may_view(editor, offset)), None)
             if hidden_from is not None:
-                found[offset, alert] = hidden_from
+                withheld_from[offset, alert] = hidden_from
     reading = {(offset, alert) for offset, many in about.items() for alert in many if reads.get(alert, _ALL)}
-    return found | _reading_hidden(reading - found.keys(), limited, (reads, policies, events))
+    return withheld_from | _reading_hidden(reading - withheld_from.keys(), limited, (reads, policies, events))
 
 
 def reads_of_triggered(triggered: Mapping[Pair, str], reads: Reads) -> Reads:
     """Return what decides about alerts that are triggered: the conditions of those that trigger them."""
-    found = dict[str, frozenset[str]]()
+    reads_by_alert = dict[str, frozenset[str]]()
     for (_, alert), trigger in triggered.items():
-        found[alert] = found.get(alert, frozenset()) | reads.get(trigger, _ALL)
-    return found
+        reads_by_alert[alert] = reads_by_alert.get(alert, frozenset()) | reads.get(trigger, _ALL)
+    return reads_by_alert
 
 
 def _reading_hidden(
     pairs: Collection[Pair], limited: Mapping[str, Sequence[str]], by: tuple[Reads, PolicySnapshot, Events]
 ) -> dict[Pair, str]:
     """Return which of these matches depend on a part of the event in which something is hidden from an editor."""
-    (reads, policies, events), found = by, dict[Pair, str]()
+    (reads, policies, events), withheld_from = by, dict[Pair, str]()
     for editor in sorted({one for _, alert in pairs for one in limited[alert]}):
-        own = [pair for pair in pairs if editor in limited[pair[1]]]
-        hidden = events.parts_hidden({offset for offset, _ in own}, policies.of(editor))
-        for offset, alert in own:
+        editor_pairs = [pair for pair in pairs if editor in limited[pair[1]]]
+        hidden = events.parts_hidden({offset for offset, _ in editor_pairs}, policies.of(editor))
+        for offset, alert in editor_pairs:
             parts, read = hidden.get(offset, frozenset()), reads.get(alert, _ALL)
             if parts and (ANY_PART in read or parts & read):
-                found.setdefault((offset, alert), editor)
-    return found
+                withheld_from.setdefault((offset, alert), editor)
+    return withheld_from
 
 
 def hidden_assets(assets: AlertAssets, policies: PolicySnapshot, events: Events) -> AlertAssets:
@@ -79,15 +79,15 @@ def hidden_assets(assets: AlertAssets, policies: PolicySnapshot, events: Events)
     What happens to such an asset must not show in the alert: neither in what holds it back nor in how it is grouped.
     """
     limited = _limiting({alert for alert, _ in assets}, policies, events)
-    asked = {(alert, asset) for alert, asset in assets if alert in limited}
-    known = events.entities({asset for _, asset in asked}) if asked else {}
+    pairs = {(alert, asset) for alert, asset in assets if alert in limited}
+    subjects = events.entities({asset for _, asset in pairs}) if pairs else {}
 
     def is_hidden(alert: str, asset: str) -> bool:
-        return asset not in known or not all(
-            policies.of(editor).may(Operation.VIEW_BASIC, *known[asset]) for editor in limited[alert]
+        return asset not in subjects or not all(
+            policies.of(editor).may(Operation.VIEW_BASIC, *subjects[asset]) for editor in limited[alert]
         )
 
-    return {pair for pair in asked if is_hidden(*pair)}
+    return {pair for pair in pairs if is_hidden(*pair)}
 
 
 def _limiting(alerts: Collection[str], policies: PolicySnapshot, events: Events) -> dict[str, list[str]]:

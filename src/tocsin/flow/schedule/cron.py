@@ -12,7 +12,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.schedule.expression import FIELD, Expression, check_standard, parsed
+from tocsin.flow.schedule.expression import FIELD, Expression, check_standard, parse_expression
 from tocsin.model.phrases import hint
 from tocsin.model.subscription import Rhythm, Trigger, TriggerType
 
@@ -102,16 +102,16 @@ def zone_of(trigger: Trigger) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        said = f"unknown time zone {name!r}; it takes names such as Europe/Berlin{hint(name, available_timezones())}"
-        raise InvalidInput(said, field="trigger.timezone") from None
+        message = f"unknown time zone {name!r}; it takes names such as Europe/Berlin{hint(name, available_timezones())}"
+        raise InvalidInput(message, field="trigger.timezone") from None
 
 
 def _expression(trigger: Trigger) -> Expression:
     if trigger.cron_expression is not None:
-        return parsed(trigger.cron_expression)
+        return parse_expression(trigger.cron_expression)
     if trigger.schedule_info is Rhythm.CUSTOM:
         raise InvalidInput("is missing; a Custom schedule needs one", field=FIELD)
-    return parsed(_EXPRESSIONS[trigger.schedule_info or Rhythm.WEEKLY])
+    return parse_expression(_EXPRESSIONS[trigger.schedule_info or Rhythm.WEEKLY])
 
 
 def _by_wall_clock(expression: Expression, zone: ZoneInfo, after_s: int) -> int | None:

@@ -42,7 +42,7 @@ class CronField:
 
     name: str
     least: int
-    most: int
+    greatest: int
     names: tuple[str, ...] = ()
     first: int = 0
 
@@ -57,8 +57,8 @@ class CronField:
             return self.names.index(text.upper()) + self.first
         if not (text.isascii() and text.isdecimal()):
             raise wrong(f"{text!r} is not a number{' or name' if self.names else ''}", self)
-        if not self.least <= int(text) <= self.most:
-            raise wrong(f"{text} is not between {self.least} and {self.most}", self)
+        if not self.least <= int(text) <= self.greatest:
+            raise wrong(f"{text} is not between {self.least} and {self.greatest}", self)
         return int(text)
 
     def numbers(self, part: str) -> frozenset[int]:
@@ -68,21 +68,21 @@ class CronField:
         ------
         InvalidInput : it is none of these, or names what there is not
         """
-        found = _RANGE.fullmatch(part)
-        if not part or found is None:
+        match = _RANGE.fullmatch(part)
+        if not part or match is None:
             raise wrong(f"{part!r} is not a number, range or step", self)
-        step = int(found["step"] or 1)
-        if not 1 <= step <= self.most:
-            raise wrong(f"the step {step} is not between 1 and {self.most}", self)
-        if found["first"] is None:
-            return frozenset(range(self.least, self.most + 1, step))
-        first = self.number(found["first"])
-        last = self.number(found["last"]) if found["last"] else self.most if found["step"] else first
+        step = int(match["step"] or 1)
+        if not 1 <= step <= self.greatest:
+            raise wrong(f"the step {step} is not between 1 and {self.greatest}", self)
+        if match["first"] is None:
+            return frozenset(range(self.least, self.greatest + 1, step))
+        first = self.number(match["first"])
+        last = self.number(match["last"]) if match["last"] else self.greatest if match["step"] else first
         if last >= first:
             return frozenset(range(first, last + 1, step))
         if self is _YEAR:
             raise wrong(f"{part!r} ends before it begins", self)
-        size = self.most - self.least + (0 if self is _UNIX_WEEKDAY else 1)
+        size = self.greatest - self.least + (0 if self is _UNIX_WEEKDAY else 1)
         return frozenset((one - self.least) % size + self.least for one in range(first, last + size + 1, step))
 
 
@@ -93,10 +93,10 @@ _UNIX_WEEKDAY = CronField("day of week", 0, 7, tuple(_WEEKDAYS), 0)
 _QUARTZ_WEEKDAY = CronField("day of week", 1, 7, tuple(_WEEKDAYS), 1)
 
 
-def wrong(what: str, field: CronField | None = None) -> InvalidInput:
+def wrong(problem: str, field: CronField | None = None) -> InvalidInput:
     """Return the error of an expression, with the field that is wrong."""
     place = f", in the field {field.name}" if field else ""
-    return InvalidInput(f"is not a cron expression: {what}{place}", field=FIELD)
+    return InvalidInput(f"is not a cron expression: {problem}{place}", field=FIELD)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Expression:
     @property
     def names_every_hour(self) -> bool:
         """Return whether it has times in every hour of its days."""
-        return len(self.hours) == _HOUR.most + 1
+        return len(self.hours) == _HOUR.greatest + 1
 
     def after(self, moment: datetime) -> Iterator[datetime]:
         """Yield the times later than ``moment``, in order, to the end of 2099; naive, to the second."""
@@ -137,12 +137,12 @@ class Expression:
     def _times_of(self, hour: int, moment: time | None) -> Iterator[time]:
         """Yield the times of an hour, those later than ``moment`` if it is given."""
         minutes = self.minutes if moment is None else [one for one in self.minutes if one >= moment.minute]
-        found = (time(hour, minute, second) for minute in minutes for second in self.seconds)
-        return found if moment is None else (one for one in found if one > moment)
+        times = (time(hour, minute, second) for minute in minutes for second in self.seconds)
+        return times if moment is None else (one for one in times if one > moment)
 
 
 @lru_cache(maxsize=1_024)
-def parsed(text: str) -> Expression:
+def parse_expression(text: str) -> Expression:
     """Return the expression of a text.
 
     Raises
@@ -168,9 +168,9 @@ def check_standard(text: str) -> None:
 
     Raises
     ------
-    InvalidInput : as ``parsed``; Quartz's ``?`` is missing; or ``L``, ``W`` or ``#`` stands beside other days
+    InvalidInput : as ``parse_expression``; Quartz's ``?`` is missing; or ``L``, ``W`` or ``#`` stands beside other days
     """
-    parsed(text)
+    parse_expression(text)
     fields = text.split()
     day, weekday = (fields[2], fields[4]) if len(fields) == 5 else (fields[3], fields[5])
     if len(fields) > 5 and "?" not in (day, weekday):
@@ -218,12 +218,12 @@ def _set(text: str, field: CronField) -> frozenset[int]:
     return frozenset().union(*(field.numbers(part) for part in text.split(",")))
 
 
-def _both(one: DayRule, other: DayRule) -> DayRule:
-    return lambda year, month: one(year, month) & other(year, month)
+def _both(first: DayRule, second: DayRule) -> DayRule:
+    return lambda year, month: first(year, month) & second(year, month)
 
 
-def _either(one: DayRule, other: DayRule) -> DayRule:
-    return lambda year, month: one(year, month) | other(year, month)
+def _either(first: DayRule, second: DayRule) -> DayRule:
+    return lambda year, month: first(year, month) | second(year, month)
 
 
 def _union(rules: Sequence[DayRule]) -> DayRule:
@@ -241,13 +241,13 @@ def _days_of_month(text: str) -> DayRule:
 
 
 def _day_rule(part: str) -> DayRule:
-    if found := _LAST_DAY.fullmatch(part):
-        before = int(found["before"] or 0)
-        if before >= _DAY.most:
+    if match := _LAST_DAY.fullmatch(part):
+        before = int(match["before"] or 0)
+        if before >= _DAY.greatest:
             raise wrong(f"{part!r} is before every month's first day", _DAY)
-        return _last_day(before, nearest_workday=found["workday"] is not None)
-    if found := _WORKDAY.fullmatch(part):
-        return _workday(_DAY.number(found["day"]))
+        return _last_day(before, nearest_workday=match["workday"] is not None)
+    if match := _WORKDAY.fullmatch(part):
+        return _workday(_DAY.number(match["day"]))
     days = _DAY.numbers(part)
     return lambda year, month: frozenset(day for day in days if day <= _length(year, month))
 
@@ -286,12 +286,12 @@ def _days_of_week(text: str, field: CronField) -> DayRule:
 def _weekday_rule(part: str, field: CronField) -> DayRule:
     if part == "L":
         return _on_weekdays({_SATURDAY})
-    if found := _LAST_OF_WEEKDAY.fullmatch(part):
-        return _nth_weekday((field.number(found["weekday"]) - field.first) % 7, -1)
-    if found := _NTH_OF_WEEKDAY.fullmatch(part):
-        if not 1 <= int(found["nth"]) <= 5:
-            raise wrong(f"#{found['nth']} is not between #1 and #5", field)
-        return _nth_weekday((field.number(found["weekday"]) - field.first) % 7, int(found["nth"]) - 1)
+    if match := _LAST_OF_WEEKDAY.fullmatch(part):
+        return _nth_weekday((field.number(match["weekday"]) - field.first) % 7, -1)
+    if match := _NTH_OF_WEEKDAY.fullmatch(part):
+        if not 1 <= int(match["nth"]) <= 5:
+            raise wrong(f"#{match['nth']} is not between #1 and #5", field)
+        return _nth_weekday((field.number(match["weekday"]) - field.first) % 7, int(match["nth"]) - 1)
     return _on_weekdays({(one - field.first) % 7 for one in field.numbers(part)})
 
 
@@ -306,8 +306,8 @@ def _nth_weekday(weekday: int, place: int) -> DayRule:
     """Return the rule for the weekday's occurrence at ``place`` in the month: 0 is the first, -1 the last."""
 
     def rule(year: int, month: int) -> frozenset[int]:
-        found = [day for day in _days(year, month) if _weekday(year, month, day) == weekday]
-        return frozenset(found[place:][:1])
+        days = [day for day in _days(year, month) if _weekday(year, month, day) == weekday]
+        return frozenset(days[place:][:1])
 
     return rule
 

@@ -76,11 +76,11 @@ class Schedule:
     def slots(self, row: Row) -> tuple[Slot, ...]:
         """Return when each of the alerts that share a notification would send it alone, the leading alert first."""
         key = (row["channel"], tuple(row["subscription_ids"]), row["timestamp_ms"])
-        known = self._slots.get(key)
-        if known is None:
+        cached = self._slots.get(key)
+        if cached is None:
             slots = tuple(self._of_alerts(*key))
-            known = self._slots[key] = (slots, any(slot.by_asset for slot in slots))
-        slots, depend_on_asset = known
+            cached = self._slots[key] = (slots, any(slot.by_asset for slot in slots))
+        slots, depend_on_asset = cached
         if depend_on_asset:
             slots = tuple(_by_asset(slot, row) for slot in slots)
         if self._preferred.preferences and row["recipient_id"] is not None:
@@ -89,10 +89,12 @@ class Schedule:
 
     def _of_alerts(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Iterator[Slot]:
         gathering = self._gatherings.get(channel, Gathering.NONE)
-        for one in sorted(subscription_ids, key=lambda each: self._timings.get(each, IMMEDIATE).rank):
-            timing = self._timings.get(one, IMMEDIATE)
-            decision = decide(timing, None, self._now_ms, subscription_id=one, gathering=gathering, event_ms=event_ms)
-            yield _slot_of(decision, timing, self._now_ms)._replace(subscription_id=one)
+        for subscription_id in sorted(subscription_ids, key=lambda each: self._timings.get(each, IMMEDIATE).rank):
+            timing = self._timings.get(subscription_id, IMMEDIATE)
+            decision = decide(
+                timing, None, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms
+            )
+            yield _slot_of(decision, timing, self._now_ms)._replace(subscription_id=subscription_id)
 
     def _as_preferred(self, slot: Slot, row: Row) -> Slot:
         """Return when an alert would send a notification to somebody with preferences.
@@ -163,15 +165,15 @@ def following(slot: Slot, due_at_ms: int) -> Slot:
     return slot._replace(due_at_ms=due_at_ms, is_first=False)
 
 
-def scheduled(
-    rows: Iterable[Row],
+def scheduled_notifications(
+    notifications: Iterable[Row],
     timings: Timings,
     *,
     now_ms: int,
     gatherings: Gatherings,
     preferred: Preferred = NO_PREFERENCES,
 ) -> Iterator[dict[str, Any]]:
-    """Yield notifications with the columns that scheduling adds, one row per (event, channel, key) as in ``rows``.
+    """Yield notifications with the columns that scheduling adds, one for each event, channel and key.
 
     Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key``, ``recipient_id`` and
     ``subscription_ids``; ``roots``, if there are any, gives the asset of a group in place of ``entity_id``
@@ -180,10 +182,10 @@ def scheduled(
     ``due_at_ms``, ``wait_ms`` and ``created_at_ms``; ``subscription_id`` and ``destination_id`` are those of the slot.
     """
     schedule = Schedule(timings, gatherings, preferred, now_ms)
-    for row in rows:
-        slots = schedule.slots(row)
-        identity = notification_id(row["event_id"], row["channel"], row["key"])
-        timed = {**row, "id": identity, "slots": slots, "created_at_ms": now_ms}
+    for notification in notifications:
+        slots = schedule.slots(notification)
+        identity = notification_id(notification["event_id"], notification["channel"], notification["key"])
+        timed = {**notification, "id": identity, "slots": slots, "created_at_ms": now_ms}
         slot = slots[0] if len(slots) == 1 else min(slots, key=partial(slot_order, now_ms=now_ms))
         timed |= _of_slot(timed, slot)
         yield timed
@@ -202,11 +204,11 @@ def _of_slot(row: Row, slot: Slot) -> dict[str, Any]:
         "grouping_key": slot.grouping_key,
         "due_at_ms": slot.due_at_ms,
         "wait_ms": max(0, slot.due_at_ms - row["created_at_ms"]),
-        **_sent_under(row, slot),
+        **_sender_of(row, slot),
     }
 
 
-def _sent_under(row: Row, slot: Slot) -> dict[str, str]:
+def _sender_of(row: Row, slot: Slot) -> dict[str, str]:
     """Return the alert and the destination that a shared notification is sent under: those of its slot."""
     destination_id = row.get("destination_ids", {}).get(slot.subscription_id)
     return {} if destination_id is None else {"subscription_id": slot.subscription_id, "destination_id": destination_id}

@@ -32,10 +32,12 @@ def by_root(alerts: Collection[str], timings: Mapping[str, Timing]) -> list[str]
 
 def naming_root(reasons: Sequence[Reason], roots: RootsOfAlerts) -> tuple[Reason, ...]:
     """Return reasons that name the root upstream of the failure, those of alerts that ask for it."""
-    named = {alert: root.name for alert, root in roots.items() if root.name is not None}
+    names_by_alert = {alert: root.name for alert, root in roots.items() if root.name is not None}
     return tuple(
-        one.model_copy(update={"downstream_of": named[one.subscription_id]}) if one.subscription_id in named else one
-        for one in reasons
+        reason.model_copy(update={"downstream_of": names_by_alert[reason.subscription_id]})
+        if reason.subscription_id in names_by_alert
+        else reason
+        for reason in reasons
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tocsin.flow.send.dispatch import Button, Dispatch
-from tocsin.flow.send.link_tokens import about_of, signed
+from tocsin.flow.send.link_tokens import about_of, sign_token
 from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.message import Entry
 
@@ -48,9 +48,11 @@ def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping
     until_ms = now_ms + VALID_FOR_MS
     links = links if dispatch.reaches_recipient else links._replace(is_personal=False)
     return {
-        one.notification_id: tuple(_button(one, incident, links, until_ms) for incident in one.incidents[:MOST_BUTTONS])
-        for one in dispatch.entries
-        if one.incidents
+        entry.notification_id: tuple(
+            _button(entry, incident, links, until_ms) for incident in entry.incidents[:MOST_BUTTONS]
+        )
+        for entry in dispatch.entries
+        if entry.incidents
     }
 
 
@@ -63,7 +65,7 @@ def _button(entry: Entry, incident: OpenIncident, links: LinkSigner, until_ms: i
 
 def token_of(request: AcknowledgeLink, key: bytes) -> str:
     """Return the token for a request."""
-    return signed(_PURPOSE, f"{request.notification_id}.{request.incident_number}.{request.until_ms}", key)
+    return sign_token(_PURPOSE, f"{request.notification_id}.{request.incident_number}.{request.until_ms}", key)
 
 
 def request_of(token: str, key: bytes, now_ms: int) -> AcknowledgeLink | None:

@@ -21,14 +21,14 @@ def digest_headline(entries: Sequence[Entry]) -> str:
     What follows a failure upstream is counted apart: ``12 failures downstream of orders; 1 change: orders``.
     """
     roots = {entry.notification_id: _root(entry) for entry in entries}
-    named = {root for root in roots.values() if root is not None}
-    if len(named) != 1:
-        return _counted(entries)
-    others = [entry for entry in entries if roots[entry.notification_id] is None]
-    count = len(entries) - len(others)
+    root_names = {root for root in roots.values() if root is not None}
+    if len(root_names) != 1:
+        return _count_text(entries)
+    other_entries = [entry for entry in entries if roots[entry.notification_id] is None]
+    count = len(entries) - len(other_entries)
     failures = "1 failure" if count == 1 else f"{count:,} failures"
-    said = f"{failures} downstream of {fqn.split(named.pop())[-1]}"
-    return f"{said}; {_counted(others)}" if others else said
+    failures_text = f"{failures} downstream of {fqn.split(root_names.pop())[-1]}"
+    return f"{failures_text}; {_count_text(other_entries)}" if other_entries else failures_text
 
 
 def _root(entry: Entry) -> str | None:
@@ -37,8 +37,8 @@ def _root(entry: Entry) -> str | None:
     return next((name or _HIDDEN for name in names if name is not None), None)
 
 
-def _counted(entries: Sequence[Entry]) -> str:
+def _count_text(entries: Sequence[Entry]) -> str:
     names = list(dict.fromkeys(name_of(one.event) for one in entries))
-    more = f" and {len(names) - _NAMES_LIMIT:,} more" if len(names) > _NAMES_LIMIT else ""
+    more_text = f" and {len(names) - _NAMES_LIMIT:,} more" if len(names) > _NAMES_LIMIT else ""
     count = "1 change" if len(entries) == 1 else f"{len(entries):,} changes"
-    return f"{count}: {', '.join(names[:_NAMES_LIMIT])}{more}"
+    return f"{count}: {', '.join(names[:_NAMES_LIMIT])}{more_text}"

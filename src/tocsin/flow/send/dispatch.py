@@ -112,16 +112,16 @@ class Dispatch:
         return self.first.reasons
 
 
-def selections(dispatch: Dispatch, most: int) -> Iterator[tuple[Entry, ...]]:
+def selections(dispatch: Dispatch, most_entries: int) -> Iterator[tuple[Entry, ...]]:
     """Yield ever fewer of the notifications, for messages that show some and count the others; the last time none.
 
-    At first each alert's share is shown, at most ``most``, as if it had sent the message alone. Then less of each,
-    alike; alerts of administrators give way last.
+    At first each alert's share is shown, at most ``most_entries``, as if it had sent the message alone. Then less of
+    each, alike; alerts of administrators give way last.
     """
-    for limit in _halves(most):
-        yield _selected(dispatch, of_administrators=most, of_others=limit)
-    for limit in _halves(most // 2):
-        yield _selected(dispatch, of_administrators=limit, of_others=0)
+    for limit in _halves(most_entries):
+        yield _select_entries(dispatch, of_administrators=most_entries, of_others=limit)
+    for limit in _halves(most_entries // 2):
+        yield _select_entries(dispatch, of_administrators=limit, of_others=0)
 
 
 def _halves(limit: int) -> Iterator[int]:
@@ -131,22 +131,22 @@ def _halves(limit: int) -> Iterator[int]:
     yield 0
 
 
-def _selected(dispatch: Dispatch, *, of_administrators: int, of_others: int) -> tuple[Entry, ...]:
-    left: dict[tuple[str, str], int] = {}
+def _select_entries(dispatch: Dispatch, *, of_administrators: int, of_others: int) -> tuple[Entry, ...]:
+    room: dict[tuple[str, str], int] = {}
     selected: list[Entry] = []
     for entry in dispatch.entries:
         is_shown = False
         for alert in {reason.subscription_id for reason in entry.reasons} or {""}:
             share = dispatch.shares.get(alert, _ALONE)
             group = alert, entry.event.entity_id if share.by_asset else ""
-            most = min(share.count, of_administrators if share.is_of_administrators else of_others)
-            is_shown = is_shown or left.get(group, most) > 0
-            left[group] = left.get(group, most) - 1
+            limit = min(share.count, of_administrators if share.is_of_administrators else of_others)
+            is_shown = is_shown or room.get(group, limit) > 0
+            room[group] = room.get(group, limit) - 1
         selected += [entry] if is_shown else []
     return tuple(selected)
 
 
-def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+def narrow_dispatch(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
     """Return the dispatch without the reasons that ``objection`` is raised to, and these; None if no reason remains.
 
     A notification goes out for its reasons: without any it is left out. Without a reason that concerns a person, the
@@ -157,21 +157,21 @@ def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None,
     for entry in dispatch.entries:
         raised = [(reason, objection(entry, reason)) for reason in entry.reasons]
         dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised if why]
-        kept = tuple(reason for reason, why in raised if why is None)
-        entries += [_carried_for(entry, kept)] if kept else []
+        reasons = tuple(reason for reason, why in raised if why is None)
+        entries += [_with_reasons(entry, reasons)] if reasons else []
     if not entries:
         return None, tuple(dropped)
     is_same = all(map(is_, entries, dispatch.entries)) and not dropped
     return dispatch if is_same else replace(dispatch, entries=tuple(entries)), tuple(dropped)
 
 
-def _carried_for(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:
+def _with_reasons(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:
     """Return a notification with some of its reasons only: mostly it is the same."""
     recipient_id = entry.recipient_id if any(reason.is_personal for reason in reasons) else None
     alerts = {reason.subscription_id for reason in reasons}
     incidents = tuple(one for one in entry.incidents if one.subscription_id in alerts)
-    left = (reasons, recipient_id, incidents)
-    if left == (entry.reasons, entry.recipient_id, entry.incidents):
+    remaining = (reasons, recipient_id, incidents)
+    if remaining == (entry.reasons, entry.recipient_id, entry.incidents):
         return entry
     return replace(entry, reasons=reasons, recipient_id=recipient_id, incidents=incidents)
 

@@ -94,7 +94,7 @@ class Egress:
         return socket.socket(family, kind, protocol)
 
 
-def egress_of(allowed: Iterable[str]) -> Egress:
+def egress_of(exemptions: Iterable[str]) -> Egress:
     """Return the egress rule with these exemptions (``settings.address_range``).
 
     Raises
@@ -102,7 +102,7 @@ def egress_of(allowed: Iterable[str]) -> Egress:
     InvalidSetting : one of them is no range
     """
     try:
-        return Egress(tuple(address_range(one) for one in allowed))
+        return Egress(tuple(address_range(one) for one in exemptions))
     except ValueError as error:
         raise InvalidSetting(f"egress_allow: {error}", field="egress_allow") from error
 

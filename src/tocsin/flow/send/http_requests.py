@@ -52,7 +52,7 @@ class HttpRequests:
     def __init__(self, egress: Egress, *, user_agent: str = "Tocsin", resolver: AbstractResolver | None = None) -> None:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, resolver=resolver or aiohttp.ThreadedResolver(), socket_factory=partial(_opened_by, egress)
+                limit=0, resolver=resolver or aiohttp.ThreadedResolver(), socket_factory=partial(_open_socket, egress)
             ),
             auto_decompress=False,  # what is kept is bounded by what was sent to us
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -96,13 +96,13 @@ class HttpRequests:
                 body = await _read(answer, request.answer_bytes)
                 return _outcome(answer, body, now_ms=now_ms), body, False
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
-            lost = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, _NOT_LOST)
-            said = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
-            detail = clean_line(f"{type(error).__name__}{said}", limit=_REASON_LIMIT)
-            return of_reason(_reason(error), detail=detail), b"", lost and not opened
+            is_stale = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, _NOT_LOST)
+            suffix = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
+            detail = clean_line(f"{type(error).__name__}{suffix}", limit=_REASON_LIMIT)
+            return of_reason(_reason(error), detail=detail), b"", is_stale and not opened
 
 
-def _opened_by(egress: Egress, info: AddressInfo) -> socket.socket:
+def _open_socket(egress: Egress, info: AddressInfo) -> socket.socket:
     """Open a socket and note it for the request that it is opened for."""
     opened = egress.open_socket(info)
     _OPENED.get().append(opened)
@@ -121,8 +121,8 @@ class _Answer(aiohttp.ClientResponse):
 class _Behind:
     """Something of aiohttp's with some of its attributes replaced."""
 
-    def __init__(self, whole: Any, **replaced: object) -> None:  # Any: as above
-        self._whole = whole
+    def __init__(self, original: Any, **replaced: object) -> None:  # Any: as above
+        self._whole = original
         self.__dict__.update(replaced)
 
     def __getattr__(self, name: str) -> Any:  # Any: as above
@@ -175,8 +175,8 @@ async def _read(answer: aiohttp.ClientResponse, limit: int) -> bytes:
 def _outcome(answer: aiohttp.ClientResponse, body: bytes, *, now_ms: int) -> Outcome:
     """Return the outcome of a response."""
     after_s = parse_retry_after(answer.headers.get("Retry-After"), now_ms=now_ms)
-    kept = body[:DETAIL_LIMIT]
-    return of_http_status(answer.status, detail=kept.decode("utf-8", "replace").replace("\0", ""), after_s=after_s)
+    excerpt = body[:DETAIL_LIMIT]
+    return of_http_status(answer.status, detail=excerpt.decode("utf-8", "replace").replace("\0", ""), after_s=after_s)
 
 
 def _reason(error: Exception) -> OutcomeReason:

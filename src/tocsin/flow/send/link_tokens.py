@@ -11,7 +11,7 @@ import hashlib
 import hmac
 
 
-def signed(purpose: str, about: str, key: bytes) -> str:
+def sign_token(purpose: str, about: str, key: bytes) -> str:
     """Return a token for ``purpose`` that holds ``about``."""
     return f"{about}.{_signature(purpose, about, key)}"
 

@@ -71,7 +71,7 @@ class Section:
 
     def owned_by(self) -> str:
         """Return the owners as plain text; empty for none."""
-        return _named(self.owners, self.more_owners_count)
+        return _owners_text(self.owners, self.more_owners_count)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     return MessageContent(title, sections, len(dispatch.entries) - len(sections), is_digest=True)
 
 
-def fitted(
+def fitted_payload(
     dispatch: Dispatch,
     render: Callable[[MessageContent], bytes],
     *,
@@ -193,18 +193,18 @@ def lines_of(dispatch: Dispatch, event: ChangeEvent) -> list[ChangeLine]:
 def owners_of(event: ChangeEvent) -> tuple[Owner, ...]:
     """Return the owners of the event's asset who are not deleted: nobody, as one, where all are."""
     owners = (event.entity or {}).get("owners")
-    known = [one for one in owners if isinstance(one, dict)] if isinstance(owners, list) else []
-    present = tuple(_owner(one) for one in known if not one.get("deleted"))
-    return present or ((_NOBODY,) if known else ())
+    references = [one for one in owners if isinstance(one, dict)] if isinstance(owners, list) else []
+    present = tuple(_owner(one) for one in references if not one.get("deleted"))
+    return present or ((_NOBODY,) if references else ())
 
 
 def owned_by_text(event: ChangeEvent) -> str:
     """Return the owners of the event's asset as plain text; empty for none."""
     owners = owners_of(event)
-    return _named(owners[:MOST_OWNERS], max(0, len(owners) - MOST_OWNERS))
+    return _owners_text(owners[:MOST_OWNERS], max(0, len(owners) - MOST_OWNERS))
 
 
-def _named(owners: Iterable[Owner], more_count: int) -> str:
+def _owners_text(owners: Iterable[Owner], more_count: int) -> str:
     return " ".join(filter(None, (", ".join(one.text() for one in owners), more_of(more_count))))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tocsin.flow.send.link_tokens import about_of, signed
+from tocsin.flow.send.link_tokens import about_of, sign_token
 
 _PURPOSE = "mute"
 
@@ -30,7 +30,7 @@ def link_of(request: MuteLink, key: bytes, base_url: str) -> str:
 
 def token_of(request: MuteLink, key: bytes) -> str:
     """Return the token for a request."""
-    return signed(_PURPOSE, f"{request.notification_id}.{request.until_ms}", key)
+    return sign_token(_PURPOSE, f"{request.notification_id}.{request.until_ms}", key)
 
 
 def request_of(token: str, key: bytes, now_ms: int) -> MuteLink | None:

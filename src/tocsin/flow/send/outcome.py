@@ -54,9 +54,9 @@ def of_reason(
     reason: OutcomeReason, *, status_code: int | None = None, detail: str = "", after_s: float | None = None
 ) -> Outcome:
     """Return the outcome that ``reason`` leads to."""
-    kept = detail[:DETAIL_LIMIT]
+    excerpt = detail[:DETAIL_LIMIT]
     if reason is OutcomeReason.OK:
-        return Delivered(status_code=status_code, detail=kept)
+        return Delivered(status_code=status_code, detail=excerpt)
     if reason in _RETRIED:
-        return Retry(reason, status_code=status_code, detail=kept, after_s=after_s)
-    return Rejected(reason, status_code=status_code, detail=kept)
+        return Retry(reason, status_code=status_code, detail=excerpt, after_s=after_s)
+    return Rejected(reason, status_code=status_code, detail=excerpt)

@@ -16,7 +16,7 @@ from typing import Any
 
 from yarl import URL
 
-from tocsin.flow.send.starring import starred
+from tocsin.flow.send.starring import mask_secrets
 from tocsin.model.address import MASK, masked_url
 from tocsin.model.subscription import Destination
 
@@ -66,29 +66,29 @@ def is_rehearsed(sent: Any) -> bool:  # Any: a request, by the names that ``_Not
 @contextmanager
 def rehearsal(destination: Destination) -> Iterator[list[Rehearsed]]:
     """Send nothing while the context lasts; the list then holds what would have been sent to the destination."""
-    shown: list[Rehearsed] = []
+    requests: list[Rehearsed] = []
     notes: list[_Noted | EmailMessage] = []
     token = _notes.set(notes)
     try:
-        yield shown
+        yield requests
     finally:
         _notes.reset(token)
-        shown += [_shown(one, destination) for one in notes]
+        requests += [_as_rehearsed(one, destination) for one in notes]
 
 
-def _shown(one: _Noted | EmailMessage, destination: Destination) -> Rehearsed:
-    if isinstance(one, EmailMessage):
-        body = one.get_body(("plain",))
-        headers = {name: str(one[name]) for name in _OF_MAIL if one[name] is not None}
-        return Rehearsed("MAIL", str(one["To"]), headers, body.get_content() if body else "")
-    is_packed = one.headers.get("Content-Encoding") == "gzip"
-    payload = gzip.decompress(one.payload) if is_packed else one.payload
+def _as_rehearsed(note: _Noted | EmailMessage, destination: Destination) -> Rehearsed:
+    if isinstance(note, EmailMessage):
+        body = note.get_body(("plain",))
+        headers = {name: str(note[name]) for name in _OF_MAIL if note[name] is not None}
+        return Rehearsed("MAIL", str(note["To"]), headers, body.get_content() if body else "")
+    is_packed = note.headers.get("Content-Encoding") == "gzip"
+    payload = gzip.decompress(note.payload) if is_packed else note.payload
     return Rehearsed(
-        method=one.method,
-        address=masked_url(str(one.url), with_path=True),
+        method=note.method,
+        address=masked_url(str(note.url), with_path=True),
         headers={
-            name: starred(value, destination) if name.lower() in _PLAIN_HEADERS else MASK
-            for name, value in one.headers.items()
+            name: mask_secrets(value, destination) if name.lower() in _PLAIN_HEADERS else MASK
+            for name, value in note.headers.items()
         },
-        body=starred(payload.decode("utf-8", "replace"), destination),
+        body=mask_secrets(payload.decode("utf-8", "replace"), destination),
     )

@@ -60,12 +60,12 @@ def is_recovery(event: ChangeEvent) -> bool:
     described = event.change_description
     changes = described.fields_updated if described else ()
     return any(
-        isinstance(one.old_value, dict)
-        and isinstance(one.new_value, dict)
-        and _recovers(one.old_value, one.new_value, key)
-        for one in changes
+        isinstance(change.old_value, dict)
+        and isinstance(change.new_value, dict)
+        and _recovers(change.old_value, change.new_value, key)
+        for change in changes
         for field, key in _STATUSES.items()
-        if one.name == field
+        if change.name == field
     )
 
 
@@ -74,10 +74,10 @@ def is_failure_report(event: ChangeEvent) -> bool:
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
     return any(
-        isinstance(one.new_value, dict) and _fails(one.new_value, key)
-        for one in changes
+        isinstance(change.new_value, dict) and _fails(change.new_value, key)
+        for change in changes
         for field, key in _REPORTED
-        if one.name == field
+        if change.name == field
     )
 
 
@@ -88,8 +88,8 @@ def failure_lines(context: FailureContext) -> Iterator[ChangeLine]:
         yield ChangeLine(f"failing since {since}, {counted(context.count, 'time')} in a row")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream[:_MOST_NAMED]]
-        left = len(context.downstream) - len(names)
-        yield ChangeLine(f"downstream: {', '.join(names)}{f' and {left:,} more' if left else ''}")
+        left_count = len(context.downstream) - len(names)
+        yield ChangeLine(f"downstream: {', '.join(names)}{f' and {left_count:,} more' if left_count else ''}")
 
 
 def _fails(report: Value, key: str) -> bool:
@@ -102,22 +102,22 @@ def _recovers(old: Value, new: Value, key: str) -> bool:
     return after == SUCCESS and before is not None and is_failure(before)
 
 
-def _status_line(noun: str, key: str, values: tuple[Value, Value], said: Any) -> ChangeLine:  # Any: _result or _run
+def _status_line(noun: str, key: str, values: tuple[Value, Value], describe: Any) -> ChangeLine:  # Any: _result or _run
     old, new = values
-    status = _spaced(str(new.get(key) or "reported"))
+    status = _in_words(str(new.get(key) or "reported"))
     resolved = "resolved: " if _recovers(old, new, key) else ""
-    return ChangeLine(f"{resolved}{noun} {status}", old=_summary(old, key, said), new=_summary(new, key, said))
+    return ChangeLine(f"{resolved}{noun} {status}", old=_summary(old, key, describe), new=_summary(new, key, describe))
 
 
-def _summary(report: Value, key: str, said: Any) -> str | None:  # Any: as above
+def _summary(report: Value, key: str, describe: Any) -> str | None:  # Any: as above
     """Return a report in words: ``failed at 2026-01-02 03:04 UTC: 3 rows of 10 are null; nullCount 3``."""
     if not report:
         return None
     at = report.get("timestamp")
     when = f" at {to_datetime(at).strftime('%Y-%m-%d %H:%M UTC')}" if _is_moment(at) else ""
-    details = "; ".join(said(report))
-    whole = f"{_spaced(str(report.get(key) or 'reported'))}{when}{': ' if details else ''}{details}"
-    return clean_line(whole, limit=SHOWN_LIMIT)
+    details = "; ".join(describe(report))
+    sentence = f"{_in_words(str(report.get(key) or 'reported'))}{when}{': ' if details else ''}{details}"
+    return clean_line(sentence, limit=SHOWN_LIMIT)
 
 
 def _result(report: Value) -> Iterator[str]:
@@ -145,19 +145,19 @@ def _incident(step: Value) -> str:
     if kind == "Assigned" and isinstance(assignee, dict):
         return clean_line(f"incident assigned to {assignee.get('displayName') or assignee.get('name')}")
     reason = details.get("testCaseFailureReason")
-    why = f": {_spaced(str(reason))}" if kind == "Resolved" and reason else ""
-    return clean_line(f"{_STEPS.get(kind, f'incident {_spaced(kind)}')}{why}")
+    why = f": {_in_words(str(reason))}" if kind == "Resolved" and reason else ""
+    return clean_line(f"{_STEPS.get(kind, f'incident {_in_words(kind)}')}{why}")
 
 
 def _alert_incident(before: Value, after: Value) -> str:
     """Return what somebody did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
     who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
     is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
-    what = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
+    action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
     alert = _object(after.get("alert"))
     of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
     comment = f": {after['comment']}" if after.get("comment") else ""
-    return clean_line(f"{after.get('name') or 'incident'} {what}{of_alert}{comment}", limit=SHOWN_LIMIT)
+    return clean_line(f"{after.get('name') or 'incident'} {action}{of_alert}{comment}", limit=SHOWN_LIMIT)
 
 
 def _object(value: Value) -> dict[str, Any]:
@@ -172,9 +172,9 @@ def _violation(details: Value) -> str:
         return f"{repeated} more requests refused" if repeated else "a request was refused"
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
     where = f"{asset.get('type', '')} {name}".strip()
-    more = f", {repeated} more times" if repeated else ""
+    repeats = f", {repeated} more times" if repeated else ""
     who = user.get("displayName") or user.get("name") or "somebody"
-    return clean_line(f"{who} was refused {details.get('operation', 'access')} on {where}{more}", limit=SHOWN_LIMIT)
+    return clean_line(f"{who} was refused {details.get('operation', 'access')} on {where}{repeats}", limit=SHOWN_LIMIT)
 
 
 def _failing(failure: Value) -> str:
@@ -183,7 +183,7 @@ def _failing(failure: Value) -> str:
     since = failure["failingSince"]
     when = f" since {to_datetime(since).strftime('%Y-%m-%d %H:%M UTC')}" if _is_moment(since) else ""
     code = failure.get("lastFailedStatusCode")
-    why = f"{_spaced(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
+    why = f"{_in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
     tried = f"{failure.get('failureCount')} failed attempts, the last with {why}"
     if failure.get("percent") == _WHOLE_TIME:
         end = "stopped; messages wait until somebody resumes it"
@@ -200,5 +200,5 @@ def _is_moment(value: Value) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 253_402_300_800_000
 
 
-def _spaced(name: str) -> str:
+def _in_words(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()

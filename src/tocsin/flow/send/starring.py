@@ -24,7 +24,7 @@ _TEXT_OF_JSON = re.compile(r'("[^"]*"\s*:)|"((?:\{\{.*?\}\}|[^"])*)"', re.DOTALL
 _NUMBER = re.compile(r"[0-9]{4,}")
 
 
-def starred(text: str, destination: Destination) -> str:
+def mask_secrets(text: str, destination: Destination) -> str:
     """Return ``text`` with a mask in place of each secret of the destination, as it is or as JSON and URLs write it.
 
     A secret of which only the beginning is left at the end of the text, because that was cut off, is masked as well.

@@ -43,9 +43,9 @@ _MOST_NAMED = 3
 
 def thread_headline(event: ChangeEvent, kinds: Collection[ReasonKind] = ()) -> str:
     """Return one line that says what happened in a thread, for a recipient with reasons of these kinds."""
-    who, said = clean_line(event.user_name or "somebody"), _quoted(event)
-    what = _what(event, kinds)
-    return clean_line(f"{who} {what}{said}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT)
+    who, quotation = clean_line(event.user_name or "somebody"), _quotation(event)
+    action = _what(event, kinds)
+    return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT)
 
 
 def thread_lines(event: ChangeEvent) -> list[ChangeLine]:
@@ -69,9 +69,8 @@ def _what(event: ChangeEvent, kinds: Collection[ReasonKind]) -> str:
     thread, place = event.entity or {}, subject_of(event)
     mentioned, assigned = ReasonKind.MENTION in kinds, ReasonKind.ASSIGNEE in kinds
     if event.event_type is EventType.THREAD_CREATED and thread.get("type") == ThreadType.TASK:
-        return (
-            f"asks {_asked(thread, is_you=assigned)} to {_ASKS.get(_task(thread).get('type', ''), 'look at')} {place}"
-        )
+        request = _ASKS.get(_task(thread).get("type", ""), "look at")
+        return f"asks {_assignees_text(thread, is_you=assigned)} to {request} {place}"
     if mentioned:
         return f"mentioned you in {_thread(thread)} about {place}"
     if event.event_type is EventType.THREAD_CREATED:
@@ -83,12 +82,12 @@ def _what(event: ChangeEvent, kinds: Collection[ReasonKind]) -> str:
     return f"{_DONE.get(event.event_type, 'changed')} {_thread(thread)} about {place}"
 
 
-def _asked(thread: Document, *, is_you: bool) -> str:
+def _assignees_text(thread: Document, *, is_you: bool) -> str:
     if is_you:
         return "you"
     names = [str(_object(one).get("name")) for one in _task(thread).get("assignees") or ()]
-    more = ["others"] if len(names) > _MOST_NAMED else []
-    return " and ".join([*names[:_MOST_NAMED], *more]) or "somebody"
+    others_text = ["others"] if len(names) > _MOST_NAMED else []
+    return " and ".join([*names[:_MOST_NAMED], *others_text]) or "somebody"
 
 
 def _thread(thread: Document) -> str:
@@ -105,14 +104,14 @@ def _is_handed_on(event: ChangeEvent) -> bool:
     return event.change_description is not None and "task.assignees" in event.change_description.paths()
 
 
-def _quoted(event: ChangeEvent) -> str:
+def _quotation(event: ChangeEvent) -> str:
     """Return what was said, as it ends a headline; empty where the headline needs none."""
     thread = event.entity or {}
     is_task = thread.get("type") == ThreadType.TASK
     if event.event_type not in _IN_FULL or (is_task and event.event_type is EventType.THREAD_CREATED):
         return ""
-    said = clean_line(plain(_words(event)), limit=_QUOTED_LIMIT)
-    return f": {said}" if said else ""
+    text = clean_line(plain(_words(event)), limit=_QUOTED_LIMIT)
+    return f": {text}" if text else ""
 
 
 def _words(event: ChangeEvent) -> str:
@@ -127,19 +126,19 @@ def _words(event: ChangeEvent) -> str:
 
 def _lines(event: ChangeEvent) -> Iterator[ChangeLine]:
     thread = event.entity or {}
-    if event.event_type in _IN_FULL and (said := _shown(_words(event))):
-        yield ChangeLine(said)
+    if event.event_type in _IN_FULL and (text := _clean_text(_words(event))):
+        yield ChangeLine(text)
     if event.event_type is EventType.TASK_RESOLVED:
-        yield ChangeLine("resolved", _shown(_task(thread).get("oldValue")), _value(_task(thread).get("newValue")))
+        yield ChangeLine("resolved", _clean_text(_task(thread).get("oldValue")), _value(_task(thread).get("newValue")))
     if event.event_type is EventType.THREAD_CREATED:
         if suggestion := _value(_task(thread).get("suggestion")):
-            yield ChangeLine("suggested", _shown(_task(thread).get("oldValue")), suggestion)
-        yield from _announced(_object(thread.get("announcement")))
+            yield ChangeLine("suggested", _clean_text(_task(thread).get("oldValue")), suggestion)
+        yield from _announcement_lines(_object(thread.get("announcement")))
 
 
-def _announced(announcement: Document) -> Iterator[ChangeLine]:
-    if said := _shown(announcement.get("description")):
-        yield ChangeLine(said)
+def _announcement_lines(announcement: Document) -> Iterator[ChangeLine]:
+    if text := _clean_text(announcement.get("description")):
+        yield ChangeLine(text)
     times = [announcement.get(key) for key in ("startTime", "endTime")]
     if all(isinstance(at, int) for at in times):
         start, end = (to_datetime(at).strftime("%Y-%m-%d %H:%M") for at in times if isinstance(at, int))
@@ -152,14 +151,14 @@ def _value(text: object) -> str | None:
         try:
             labels: Any = orjson.loads(text)
         except orjson.JSONDecodeError:
-            return _shown(text)
-        return _shown(", ".join(str(_object(label).get("tagFQN", "?")) for label in labels)) or "no tags"
-    return _shown(text)
+            return _clean_text(text)
+        return _clean_text(", ".join(str(_object(label).get("tagFQN", "?")) for label in labels)) or "no tags"
+    return _clean_text(text)
 
 
-def _shown(text: object) -> str | None:
-    said = clean_line(plain(text), limit=SHOWN_LIMIT) if isinstance(text, str) else ""
-    return said or None
+def _clean_text(text: object) -> str | None:
+    cleaned = clean_line(plain(text), limit=SHOWN_LIMIT) if isinstance(text, str) else ""
+    return cleaned or None
 
 
 def _task(thread: Document) -> Document:

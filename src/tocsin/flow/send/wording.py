@@ -99,12 +99,12 @@ def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
     if event.entity_type == THREAD:
         return thread_headline(event, {reason.kind for reason in reasons})
     lines = [] if event.event_type in _WHOLE else change_lines(event)
-    what = _WHOLE.get(event.event_type) or (lines[0].text if lines else _spaced(event.event_type))
+    summary = _WHOLE.get(event.event_type) or (lines[0].text if lines else _in_words(event.event_type))
     fields = event.change_description.paths() if event.change_description else ()
     if is_headed_by_report(fields):
-        return f"{name_of(event)}: {clean_line(what)}"
-    more = f" and {len(lines) - 1} more change{'s'[: len(lines) - 2]}" if len(lines) > 1 else ""
-    return f"{name_of(event)}: {clean_line(what)}{more}"
+        return f"{name_of(event)}: {clean_line(summary)}"
+    more_text = f" and {len(lines) - 1} more change{'s'[: len(lines) - 2]}" if len(lines) > 1 else ""
+    return f"{name_of(event)}: {clean_line(summary)}{more_text}"
 
 
 def change_lines(event: ChangeEvent) -> list[ChangeLine]:
@@ -112,13 +112,13 @@ def change_lines(event: ChangeEvent) -> list[ChangeLine]:
 
     The labels that were added or removed with columns come last.
     """
-    if event.entity_type == THREAD and (said := thread_lines(event)):
-        return said
+    if event.entity_type == THREAD and (thread_changes := thread_lines(event)):
+        return thread_changes
     if event.change_description is None:
         return []
-    lines = list(_tiers_moved(event, _described(event.change_description)))
-    known = {line.text for line in lines}
-    return lines + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in known]
+    lines = list(_tiers_moved(event, _description_lines(event.change_description)))
+    texts = {line.text for line in lines}
+    return lines + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in texts]
 
 
 def link_to(event: ChangeEvent, base_url: str) -> str:
@@ -137,13 +137,15 @@ def asset_of(event: ChangeEvent) -> tuple[str, str]:
 def version_lines(version: Document) -> list[str]:
     """Return the changes of a stored version in words: ``created`` for the first."""
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
-    return [line.text for line in _described(described)] or ["created"]
+    return [line.text for line in _description_lines(described)] or ["created"]
 
 
 def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[ChangeLine]:
     """Yield ``lines`` with the tier that went and the one that came as one change, as ``changes_of`` sees them."""
     came = {
-        f"tier {one.value} added": one for one in changes_of(event) if one[:3] == (TIER, ChangeOperation.MODIFY, ASSET)
+        f"tier {change.value} added": change
+        for change in changes_of(event)
+        if change[:3] == (TIER, ChangeOperation.MODIFY, ASSET)
     }
     went = [line.text.split(" ")[1] for line in lines if came and _GONE_TIER.fullmatch(line.text)]
     for line in lines:
@@ -158,13 +160,13 @@ def semantic_changes(event: ChangeEvent) -> list[Document]:
     """Return what each change of the event means, as JSON: its parts, and ``text`` that says it in words."""
     return [
         {
-            "category": one.category,
-            "operation": one.operation.value,
-            "target": one.target,
-            **({"value": one.value} if one.value is not None else {}),
-            "text": description_of(one),
+            "category": change.category,
+            "operation": change.operation.value,
+            "target": change.target,
+            **({"value": change.value} if change.value is not None else {}),
+            "text": description_of(change),
         }
-        for one in changes_of(event)
+        for change in changes_of(event)
     ]
 
 
@@ -175,11 +177,11 @@ def description_of(change: EventChange) -> str:
     if change.category == "schema":
         return f"{where or clean_line(f'schema {value}'.rstrip())} {verb}"
     if where:
-        what = clean_line(f"{_spaced(change.category)} {value}")
-        return f"{what} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{what} of {where} {verb}"
-    if (whole := _described_asset(change, value)) is not None:
-        return clean_line(whole)
-    return f"{clean_line(f'{_spaced(change.category)} {value}')} {verb}"
+        subject = clean_line(f"{_in_words(change.category)} {value}")
+        return f"{subject} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{subject} of {where} {verb}"
+    if (asset_text := _described_asset(change, value)) is not None:
+        return clean_line(asset_text)
+    return f"{clean_line(f'{_in_words(change.category)} {value}')} {verb}"
 
 
 def _described_asset(change: EventChange, value: str) -> str | None:
@@ -188,18 +190,18 @@ def _described_asset(change: EventChange, value: str) -> str | None:
         case "lifecycle" if value in _FATES:
             return _FATES[value]
         case "quality" | "run" if value in _STATUSES:
-            return f"{_REPORTS[change.category]} {_spaced(value)}"
+            return f"{_REPORTS[change.category]} {_in_words(value)}"
         case "quality" | "usage" if value in _EVENT_TYPES:
-            return _spaced(value)
+            return _in_words(value)
         case "other" if value:
-            return f"{_spaced(value)} {_DONE[change.operation]}"
+            return f"{_in_words(value)} {_DONE[change.operation]}"
         case category if category in _BECOMES and value and change.operation is ChangeOperation.MODIFY:
-            return f"{_spaced(category)} changed to {value}"
+            return f"{_in_words(category)} changed to {value}"
         case _:
             return None
 
 
-def _described(described: ChangeDescription) -> list[ChangeLine]:
+def _description_lines(described: ChangeDescription) -> list[ChangeLine]:
     changes = [
         *((change, "added") for change in described.fields_added),
         *((change, "changed") for change in described.fields_updated),
@@ -211,23 +213,23 @@ def _described(described: ChangeDescription) -> list[ChangeLine]:
 
 def _labels(event: ChangeEvent) -> Iterator[str]:
     """Yield in words the labels added to members or removed from them."""
-    for one in changes_of(event):
+    for change in changes_of(event):
         if (
-            one.category in _LABELS
-            and one.target != ASSET
-            and one.value
-            and one.operation is not ChangeOperation.MODIFY
+            change.category in _LABELS
+            and change.target != ASSET
+            and change.value
+            and change.operation is not ChangeOperation.MODIFY
         ):
-            yield description_of(one)
+            yield description_of(change)
 
 
 def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
     path = _path(change.name)
-    if said := report_line(path[-1], _parsed(change.old_value), _parsed(change.new_value)):
-        yield said
+    if report := report_line(path[-1], _parse_value(change.old_value), _parse_value(change.new_value)):
+        yield report
         return
-    value = _parsed(change.old_value if verb == "removed" else change.new_value)
+    value = _parse_value(change.old_value if verb == "removed" else change.new_value)
     if path == ["deleted"]:
         yield ChangeLine("deleted" if value is True else "restored")
         return
@@ -240,15 +242,15 @@ def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     if path[0] in PARTS:  # may contain secrets next to the change
         yield ChangeLine(f"{_subject(path)} {verb}")
         return
-    if verb == "changed" and _is_same_set(_parsed(change.old_value), value):
+    if verb == "changed" and _is_same_set(_parse_value(change.old_value), value):
         verb = "reordered"
-    yield ChangeLine(f"{_subject(path)} {verb}", _shown(change.old_value), _shown(change.new_value))
+    yield ChangeLine(f"{_subject(path)} {verb}", _value_text(change.old_value), _value_text(change.new_value))
 
 
 def _noun(key: str, member: Value) -> str:
     """Return what a member of the list ``key`` is called."""
     is_label = key == "tags" and isinstance(member, dict) and isinstance(member.get("tagFQN"), str)
-    return _spaced(kind_of(member)) if is_label else _MEMBERS[key]
+    return _in_words(kind_of(member)) if is_label else _MEMBERS[key]
 
 
 def _path(name: str) -> list[str]:
@@ -261,17 +263,17 @@ def _path(name: str) -> list[str]:
 
 def _subject(path: list[str]) -> str:
     """Return the words for a path: ``columns.email.description`` is "description of column email"."""
-    head, *rest = path
-    if head == "extension" and rest:
-        return clean_line(f"custom property {'.'.join(rest)}")
-    if head not in _MEMBERS or not rest:
-        return clean_line(" ".join(_spaced(step) for step in path))
-    names = [rest.pop(0)]
-    while len(rest) > 1 and rest[0] == "children":
-        names.append(rest[1])
-        rest = rest[2:]
-    whole = f"{_MEMBERS[head]} {'.'.join(names)}"
-    return clean_line(f"{' '.join(_spaced(step) for step in rest)} of {whole}" if rest else whole)
+    head, *steps = path
+    if head == "extension" and steps:
+        return clean_line(f"custom property {'.'.join(steps)}")
+    if head not in _MEMBERS or not steps:
+        return clean_line(" ".join(_in_words(step) for step in path))
+    names = [steps.pop(0)]
+    while len(steps) > 1 and steps[0] == "children":
+        names.append(steps[1])
+        steps = steps[2:]
+    member = f"{_MEMBERS[head]} {'.'.join(names)}"
+    return clean_line(f"{' '.join(_in_words(step) for step in steps)} of {member}" if steps else member)
 
 
 def _is_same_set(old: Value, new: Value) -> bool:
@@ -287,7 +289,7 @@ def _identity(member: Value) -> str:
     return clean_line(str(next((member[key] for key in _IDENTITIES if member.get(key)), "?")))
 
 
-def _parsed(value: Value) -> Value:
+def _parse_value(value: Value) -> Value:
     """Return the value behind upstream's habit of writing JSON into a string."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
@@ -297,13 +299,13 @@ def _parsed(value: Value) -> Value:
     return value
 
 
-def _shown(value: Value) -> str | None:
+def _value_text(value: Value) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return cut(CONTROL.sub(" ", text))
 
 
-def _spaced(name: str) -> str:
+def _in_words(name: str) -> str:
     """Return a camelCase name as lower-case words."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()

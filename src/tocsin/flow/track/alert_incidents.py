@@ -61,17 +61,17 @@ def openings(
     ``failures`` holds those of the events that are failures, by place; ``resolved`` the places at which somebody
     resolved an incident of an alert and asset: what fails after that opens another one.
     """
-    found: dict[str, list[Opening]] = defaultdict(list)
+    openings_by_incident: dict[str, list[Opening]] = defaultdict(list)
     for offset, alert in pairs:
         failure = failures.get(offset)
         if failure is None:
             continue
         by_hand = (one for one in resolved.get((alert, failure.entity_id), ()) if one < offset)
         identity = incident_id(alert, failure.entity_id, max((failure.after, *by_hand)))
-        found[identity].append(Opening(identity, alert, failure))
-    first = (min(many, key=_place) for many in found.values())
+        openings_by_incident[identity].append(Opening(identity, alert, failure))
+    first = (min(many, key=_place) for many in openings_by_incident.values())
     return sorted(first, key=_place)
 
 
-def _place(one: Opening) -> tuple[int, str]:
-    return one.first.log_offset, one.subscription_id
+def _place(opening: Opening) -> tuple[int, str]:
+    return opening.first.log_offset, opening.subscription_id

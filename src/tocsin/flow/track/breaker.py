@@ -78,13 +78,13 @@ def breaker_after(before: Breaker, attempt: Attempt) -> Breaker:
         return replace(before, probe_at_ms=ended_at_ms + (PROBE_WAIT_MS if failed else 0))
     if failed is None:
         return before
-    slices = _counted(before.slices, ended_at_ms, failed=failed)
+    slices = _with_attempt(before.slices, ended_at_ms, failed=failed)
     if failed and _is_too_much(slices):
         return Breaker(opened_at_ms=ended_at_ms, probe_at_ms=ended_at_ms + PROBE_WAIT_MS)
     return Breaker(slices)
 
 
-def stopped_at(at_ms: int) -> Breaker:
+def breaker_when_stopped(at_ms: int) -> Breaker:
     """Return the breaker of a destination that is stopped: open, without a probe."""
     return Breaker(opened_at_ms=at_ms)
 
@@ -118,7 +118,7 @@ def has_failed(attempt: Attempt) -> bool | None:
             return None
 
 
-def _counted(slices: tuple[Slice, ...], at_ms: int, *, failed: bool) -> tuple[Slice, ...]:
+def _with_attempt(slices: tuple[Slice, ...], at_ms: int, *, failed: bool) -> tuple[Slice, ...]:
     """Return the slices with one more attempt, without those that are over."""
     start = at_ms - at_ms % _SLICE_MS
     counts = {begin: (total, bad) for begin, total, bad in slices if at_ms - WINDOW_MS < begin <= at_ms}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tocsin.flow.track.attempts import NextStep, reason_of
-from tocsin.flow.track.breaker import Breaker, breaker_after, stopped_at
+from tocsin.flow.track.breaker import Breaker, breaker_after, breaker_when_stopped
 from tocsin.flow.track.failing import Failing, failing_after
 from tocsin.model.entity import Document
 from tocsin.model.message import SUPPRESSED, Attempt, Delivered, MessageStatus, OutcomeReason
@@ -66,12 +66,12 @@ class DestinationStatus:
         if self.timestamp_ms < since_ms:
             return None
         is_pause_known = self.failing.since_ms is None or self.failing.since_ms >= since_ms
-        left = self if is_pause_known else replace(self, breaker=Breaker(), failing=Failing())
-        if (left.last_successful_at_ms or 0) < since_ms:
-            left = replace(left, last_successful_at_ms=None)
-        if (left.last_failed_at_ms or 0) < since_ms:
-            left = replace(left, last_failed_at_ms=None, last_failed_status_code=None, last_failed_reason=None)
-        return left
+        status = self if is_pause_known else replace(self, breaker=Breaker(), failing=Failing())
+        if (status.last_successful_at_ms or 0) < since_ms:
+            status = replace(status, last_successful_at_ms=None)
+        if (status.last_failed_at_ms or 0) < since_ms:
+            status = replace(status, last_failed_at_ms=None, last_failed_status_code=None, last_failed_reason=None)
+        return status
 
     def pause_to_wire(self) -> Document:
         """Return as JSON whether the destination is sent to, paused or stopped, and since when it fails."""
@@ -104,7 +104,7 @@ def standing_after(
         return before
     has_changed = before.configured_at_ms not in (None, configured_at_ms)
     failing = failing_after(before.failing, attempt, channel, has_changed=has_changed)
-    breaker = stopped_at(ended_at_ms) if failing.is_stopped else breaker_after(before.breaker, attempt)
+    breaker = breaker_when_stopped(ended_at_ms) if failing.is_stopped else breaker_after(before.breaker, attempt)
     if isinstance(outcome, Delivered):
         counted: dict[str, Any] = {  # Any: the field's value
             "last_successful_at_ms": ended_at_ms,

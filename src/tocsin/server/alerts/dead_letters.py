@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.send.channels.table import CHANNELS
-from tocsin.flow.send.dispatch import Dispatch, narrowed
+from tocsin.flow.send.dispatch import Dispatch, narrow_dispatch
 from tocsin.flow.send.rehearsal import Rehearsed, rehearsal
 from tocsin.flow.send.templates.accounts import TemplateAccounts
-from tocsin.flow.send.templates.choice import shares_of, worded
+from tocsin.flow.send.templates.choice import shares_of, word_message
 from tocsin.flow.send.templates.message_text import MessagePlace
 from tocsin.flow.send.wording import headline
 from tocsin.model.entity import Document
@@ -179,7 +179,7 @@ def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:
     place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url())
     routes_by_key = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
     sized = replace(dispatch, shares=shares_of(routes_by_key))
-    return worded(sized, routes_by_key, stored.system_templates(), place, TemplateAccounts())[0]
+    return word_message(sized, routes_by_key, stored.system_templates(), place, TemplateAccounts())[0]
 
 
 async def rehearsed_requests(dispatch: Dispatch, destination: Destination, caller: Caller) -> list[Rehearsed]:
@@ -236,7 +236,7 @@ def _without(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch
     def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
         return objections.get((entry.notification_id, reason))
 
-    return narrowed(dispatch, objection)[0] or dispatch
+    return narrow_dispatch(dispatch, objection)[0] or dispatch
 
 
 def _event(entry: Entry) -> Document:

@@ -10,7 +10,7 @@ from uuid import UUID
 from tocsin.errors import InvalidInput, InvalidTemplate
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.templates.html_text import to_html
-from tocsin.flow.send.templates.message_text import MessagePlace, rendered
+from tocsin.flow.send.templates.message_text import MessagePlace, render_entry
 from tocsin.flow.send.templates.parse import parse
 from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent, EventType
@@ -68,7 +68,7 @@ def preview(template: Template, entry: Entry, place: MessagePlace) -> tuple[Docu
     if not validation["isValid"]:
         return {"validation": validation}, None
     try:
-        text = rendered(template, entry, place)
+        text = render_entry(template, entry, place)
     except InvalidTemplate as error:
         return {"validation": failure_json(error)}, None
     return {"validation": validation, "render": {"subject": text.subject, "body": to_html(text.body)}}, text

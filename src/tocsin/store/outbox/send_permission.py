@@ -18,7 +18,7 @@ from tocsin.conditions.changes import changes_of
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
 from tocsin.flow.schedule.decide import IMMEDIATE, Never, decide
-from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
+from tocsin.flow.send.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.preferences import Frequency
@@ -63,10 +63,10 @@ class Permitted:
         What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
         no rights are looked up; mutes and preferences are, where somebody has a way to set them.
         """
-        unmuted, muted = narrowed(dispatch, self._mute_objection(dispatch, now_ms))
+        unmuted, muted = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
         if unmuted is None:
             return None, muted
-        welcome, unwanted = narrowed(unmuted, self._preference_objection(unmuted))
+        welcome, unwanted = narrow_dispatch(unmuted, self._preference_objection(unmuted))
         if welcome is None:
             return None, (*muted, *unwanted)
         visible, hidden = self._visible_part(welcome)
@@ -146,7 +146,7 @@ class Permitted:
             is_person = reason.is_personal and entry.recipient_id is not None and hidden_from[0]
             return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FROM_PERSON if is_person else _HIDDEN_FROM_EDITOR
 
-        permitted, dropped = narrowed(dispatch, objection)
+        permitted, dropped = narrow_dispatch(dispatch, objection)
         if permitted is None:
             return None, dropped
         return replace(permitted, entries=tuple(_visible_entry(one, viewers) for one in permitted.entries)), dropped

@@ -16,7 +16,7 @@ from tocsin.flow.match.plan_cost import (
     PlanCost,
     check_cost,
     cost_of,
-    left_out,
+    plans_left_out,
     total,
 )
 from tocsin.logic import disjoined
@@ -102,10 +102,10 @@ def test_those_are_left_out_that_have_most_of_what_is_exceeded() -> None:
     large = {"large": PlanCost(usual["usual 1"].shapes, index_bytes=10_000)}
     hostile = {f"hostile {n}": cost_of(_plan(*_kinds(16)[8 * n :][:8])) for n in (0, 1)}
     creators = {name: name for name in (*usual, *large, *hostile)}
-    dropped = left_out({**usual, **large, **hostile}, creators, limits=LIMITS)
+    dropped = plans_left_out({**usual, **large, **hostile}, creators, limits=LIMITS)
     assert len(dropped) == 1
     assert set(dropped) <= set(hostile)
-    assert left_out({**usual, **large}, creators, limits=LIMITS) == {}
+    assert plans_left_out({**usual, **large}, creators, limits=LIMITS) == {}
 
 
 @pytest.mark.parametrize("copies", [1, 2])
@@ -119,12 +119,12 @@ def test_a_share_is_no_smaller_when_it_is_spread_over_many_alerts_or_asked_for_t
         for copy in range(copies)
     }
     creators = {name: name.split()[0] for name in (*usual, *unusual, *spread)}
-    dropped = left_out({**usual, **unusual, **spread}, creators, limits=LIMITS)
+    dropped = plans_left_out({**usual, **unusual, **spread}, creators, limits=LIMITS)
     assert dropped.keys() <= spread.keys()
     assert LIMITS.exceeded(total(cost for name, cost in spread.items() if name not in dropped)) is None
 
 
 def test_alerts_of_administrators_go_last_and_those_of_tocsin_never() -> None:
     costs = {name: cost_of(_plan(*_kinds(40)[10 * n :][:10])) for n, name in enumerate(("eve", "root", "tocsin"))}
-    assert list(left_out(costs, {"eve": "eve"}, ["tocsin"], limits=LIMITS)) == ["eve", "root"]
-    assert list(left_out({"tocsin": cost_of(_plan(*_kinds(20)))}, {}, ["tocsin"], limits=LIMITS)) == []
+    assert list(plans_left_out(costs, {"eve": "eve"}, ["tocsin"], limits=LIMITS)) == ["eve", "root"]
+    assert list(plans_left_out({"tocsin": cost_of(_plan(*_kinds(20)))}, {}, ["tocsin"], limits=LIMITS)) == []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.parity.logged import logged
 
-from tocsin.flow.match.streak import Facts, StatusReport, advance, folded, report_of, with_facts
+from tocsin.flow.match.streak import Facts, StatusReport, advance, report_of, streak_of_reports, with_facts
 from tocsin.model.change import SILENCE, LoggedEvent
 from tocsin.model.status import is_failure, one_word, verdict_of
 
@@ -124,10 +124,10 @@ def test_a_time_without_success_is_crossed_once_until_the_next_success(
 
 @given(reports, st.integers(0, 14))
 def test_folding_in_two_parts_is_folding_at_once(notified: list[StatusReport], cut: int) -> None:
-    streak = folded(notified[:cut])
+    streak = streak_of_reports(notified[:cut])
     for report in notified[cut:]:
         streak, _ = advance(streak, report)
-    assert streak == folded(notified)
+    assert streak == streak_of_reports(notified)
 
 
 def _event(**keys: object) -> LoggedEvent:

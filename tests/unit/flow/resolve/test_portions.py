@@ -11,7 +11,7 @@ import pytest
 from tests.directories import Company, company
 
 from tocsin.flow.resolve.candidates import EventHead
-from tocsin.flow.resolve.portions import MatchedEvent, resolved
+from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule, recipient_rules
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
@@ -53,7 +53,7 @@ def _event(rng: random.Random, made: Company, number: int, questions: dict[str, 
 
 def notified(case: Case, people_at_once: int) -> Notified:
     found: Notified = {}
-    for head, recipients in resolved(case.events, case.rules, case.company, people_at_once=people_at_once):
+    for head, recipients in resolve_events(case.events, case.rules, case.company, people_at_once=people_at_once):
         for one in recipients:
             key = (head.event_id, one.channel.value, one.key)
             assert key not in found, "two portions notify one recipient"
@@ -180,4 +180,4 @@ def test_everybody_is_told_once_for_the_right_reasons(seed: int, people_at_once:
 
 def test_no_event_gives_no_recipient() -> None:
     made = case(0)
-    assert list(resolved((), made.rules, made.company)) == []
+    assert list(resolve_events((), made.rules, made.company)) == []

@@ -31,7 +31,7 @@ def row(channel: str, *alerts: str, event: str = "e", key: str = "k", event_ms: 
 
 
 def scheduled(rows: Iterable[Row], timings: Timings, *, now_ms: int) -> Iterator[dict[str, Any]]:
-    return messages.scheduled(rows, timings, now_ms=now_ms, gatherings=GATHERINGS)
+    return messages.scheduled_notifications(rows, timings, now_ms=now_ms, gatherings=GATHERINGS)
 
 
 def alert(**given: object) -> EventSubscription:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.flow.schedule.decide import Timing
-from tocsin.flow.schedule.messages import next_slot, scheduled
+from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.preferences import Frequency, Preferences, QuietHours
@@ -41,7 +41,7 @@ def due(
     """Return when a notification is due, and whether it waits with others."""
     timings = {"alert": Timing(Trigger(), is_critical=is_critical)}
     preferred = Preferred({"ana": preferences}, {"ana": 7}, {"e": ("description",)})
-    (found,) = scheduled([one], timings, now_ms=now_ms, gatherings=GATHERINGS, preferred=preferred)
+    (found,) = scheduled_notifications([one], timings, now_ms=now_ms, gatherings=GATHERINGS, preferred=preferred)
     return found["due_at_ms"], found["grouping_key"] == "preferences:7"
 
 
@@ -97,7 +97,9 @@ def test_what_comes_after_a_digest_that_lies_in_quiet_hours_waits_for_the_next_d
 
 def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_at_once() -> None:
     preferred = Preferred({"ana": NIGHT}, {"ana": 7}, {})
-    (found,) = scheduled([row()], {}, now_ms=at("2026-11-25T23:00"), gatherings=GATHERINGS, preferred=preferred)
+    (found,) = scheduled_notifications(
+        [row()], {}, now_ms=at("2026-11-25T23:00"), gatherings=GATHERINGS, preferred=preferred
+    )
     assert next_slot(found["slot"]).due_at_ms == at("2026-11-26T08:00:01")
 
 

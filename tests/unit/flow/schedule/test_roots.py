@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.flow.schedule.decide import Timing
-from tocsin.flow.schedule.messages import scheduled, without_asset
+from tocsin.flow.schedule.messages import scheduled_notifications, without_asset
 from tocsin.flow.schedule.roots import Root, assets_by_key, by_root, naming_root
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.notification import Reason, ReasonKind
@@ -22,7 +22,7 @@ def reason(alert: str) -> Reason:
 def key(*alerts: str, **more: object) -> object:
     row = {"event_id": "e", "entity_id": "revenue", "timestamp_ms": 1, "channel": "Email", "key": "k"}
     row |= {"subscription_ids": list(alerts), **more}
-    (one,) = scheduled([row], TIMINGS, now_ms=1, gatherings=GATHERINGS)
+    (one,) = scheduled_notifications([row], TIMINGS, now_ms=1, gatherings=GATHERINGS)
     return one["grouping_key"]
 
 

@@ -19,7 +19,7 @@ from tocsin.flow.send.acknowledge_links import (
     request_of,
     token_of,
 )
-from tocsin.flow.send.dispatch import Dispatch, narrowed
+from tocsin.flow.send.dispatch import Dispatch, narrow_dispatch
 from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.message import OutcomeReason
 
@@ -84,6 +84,6 @@ def test_an_incident_goes_with_the_reasons_of_its_alert() -> None:
     given = failing("u", OpenIncident(7, "s"), OpenIncident(8, "t"))
     both = replace(given, entries=(replace(given.first, reasons=(OWNER, other)),))
 
-    left, _ = narrowed(both, lambda _, reason: (OutcomeReason.DISABLED, "off") if reason is OWNER else None)
+    left, _ = narrow_dispatch(both, lambda _, reason: (OutcomeReason.DISABLED, "off") if reason is OWNER else None)
     assert left is not None
     assert left.first.incidents == (OpenIncident(8, "t"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.flow.send.link_tokens import about_of, signed
+from tocsin.flow.send.link_tokens import about_of, sign_token
 
 _KEY = b"0123456789abcdef"
 _ABOUT = st.text(max_size=40)
@@ -13,19 +13,19 @@ _ABOUT = st.text(max_size=40)
 
 @given(about=_ABOUT)
 def test_a_token_gives_back_what_it_is_about(about: str) -> None:
-    assert about_of("mute", signed("mute", about, _KEY), _KEY) == about
+    assert about_of("mute", sign_token("mute", about, _KEY), _KEY) == about
 
 
 @given(about=_ABOUT)
 def test_a_token_for_one_purpose_or_key_is_nothing_for_another(about: str) -> None:
-    token = signed("mute", about, _KEY)
+    token = sign_token("mute", about, _KEY)
     assert about_of("acknowledge", token, _KEY) is None
     assert about_of("mute", token, b"another key") is None
 
 
 @given(about=_ABOUT, other=_ABOUT)
 def test_a_changed_token_is_refused(about: str, other: str) -> None:
-    signature = signed("mute", about, _KEY).rpartition(".")[2]
+    signature = sign_token("mute", about, _KEY).rpartition(".")[2]
     assert about_of("mute", f"{other}.{signature}", _KEY) == (about if other == about else None)
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tocsin.flow.send.outcome import DETAIL_LIMIT
-from tocsin.flow.send.starring import starred
+from tocsin.flow.send.starring import mask_secrets
 from tocsin.model.address import MASK
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 
@@ -37,33 +37,35 @@ def destination(channel: Channel = Channel.WEBHOOK) -> Destination:
 def test_an_answer_that_repeats_a_secret_is_kept_without_it(secret: str) -> None:
     text = SECRETS[secret].rsplit("/", 1)[-1]
     for said in (text, f"you sent {text}, thanks", json.dumps({"echo": text})):
-        assert text not in starred(said, destination())
-        assert json.dumps(text)[1:-1] not in starred(said, destination())
-        assert MASK in starred(said, destination())
+        assert text not in mask_secrets(said, destination())
+        assert json.dumps(text)[1:-1] not in mask_secrets(said, destination())
+        assert MASK in mask_secrets(said, destination())
 
 
 def test_what_a_body_says_itself_is_secret_but_for_its_keys() -> None:
     body = '{"routing_key": "R0123-key", "text": "Bearer abc {{entity.name}}", "account": 123456, "at": {{event.time}}}'
     hook = destination()
     of_body = hook.model_copy(update={"config": hook.config.model_copy(update={"body_template": body})})
-    said = starred('{"routing_key": "R0123-key", "text": "Bearer abc orders", "account": 123456, "at": 7}', of_body)
+    said = mask_secrets(
+        '{"routing_key": "R0123-key", "text": "Bearer abc orders", "account": 123456, "at": 7}', of_body
+    )
     assert said == f'{{"routing_key": "{MASK}", "text": "{MASK} orders", "account": {MASK}, "at": 7}}'
 
 
 def test_the_login_of_an_address_and_its_encoded_query_are_secret() -> None:
-    said = starred("login-name login-password query+secret%26%3D query%20secret%26%3D", destination())
+    said = mask_secrets("login-name login-password query+secret%26%3D query%20secret%26%3D", destination())
     assert said == " ".join([MASK] * 4)
 
 
 def test_the_address_of_a_chat_is_secret() -> None:
-    assert starred("no_service: path-secret", destination(Channel.SLACK)) == f"no_service: {MASK}"
+    assert mask_secrets("no_service: path-secret", destination(Channel.SLACK)) == f"no_service: {MASK}"
 
 
 @pytest.mark.parametrize("text", ["", "ok", "text/plain", "some-scope", "services", "invalid_payload", "500 Oops"])
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert starred(text, destination()) == text
+    assert mask_secrets(text, destination()) == text
 
 
 def test_a_secret_that_was_cut_off_is_masked_as_well() -> None:
     said = ("x" * (DETAIL_LIMIT - 8)) + "client-s"
-    assert starred(said, destination()) == "x" * (DETAIL_LIMIT - 8) + MASK
+    assert mask_secrets(said, destination()) == "x" * (DETAIL_LIMIT - 8) + MASK

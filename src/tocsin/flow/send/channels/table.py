@@ -17,8 +17,8 @@ from tocsin.flow.send.channels.webhook.channel import WEBHOOK
 from tocsin.model.subscription import Channel, Gathering
 
 CHANNELS: dict[Channel, ChannelType] = {
-    one.channel: one
-    for one in (
+    row.channel: row
+    for row in (
         WEBHOOK,
         EMAIL,
         SLACK,

@@ -69,7 +69,7 @@ class TemplateAccounts:
         return self._refusal(payer) is None
 
     @contextmanager
-    def charged(self, payer: Payer, spent: defaultdict[Payer, float] | None = None) -> Iterator[None]:
+    def charge(self, payer: Payer, spent: defaultdict[Payer, float] | None = None) -> Iterator[None]:
         """Charge the time that the context takes, and add it to what payers have ``spent``.
 
         Raises

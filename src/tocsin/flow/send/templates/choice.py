@@ -24,7 +24,7 @@ Routes = Mapping[tuple[str, str], Route | None]
 """Where the reasons of a message lead now, by alert and destination; None where one is gone."""
 
 
-def worded(
+def word_message(
     dispatch: Dispatch,
     routes: Routes,
     system: Mapping[str, Template],
@@ -38,16 +38,16 @@ def worded(
     """
     if dispatch.message.channel not in WORDED:
         return dispatch, ""
-    lost = _lost(dispatch, routes)
+    missing_template = _template_problem(dispatch, routes)
     if not has_templates(routes, system):
-        return dispatch, lost
+        return dispatch, missing_template
 
     def template_of(entry: Entry) -> ChosenTemplate | None:
         return _template_of_alerts(entry, routes, system)
 
-    shown = next(selections(dispatch, MOST_WORDED))
-    made, problem = with_texts(dispatch, template_of, place, shown=shown, accounts=accounts)
-    return made, problem or lost
+    entries = next(selections(dispatch, MOST_WORDED))
+    worded_dispatch, problem = with_texts(dispatch, template_of, place, entries=entries, accounts=accounts)
+    return worded_dispatch, problem or missing_template
 
 
 def has_templates(routes: Routes, system: Mapping[str, Template]) -> bool:
@@ -64,8 +64,8 @@ def _template_of_alerts(entry: Entry, routes: Routes, system: Mapping[str, Templ
     sharing = [route for reason in entry.reasons if (route := routes.get(reason.destination_key))]
     deciding = [route for route in sharing if route.is_of_administrators] or sharing
     templates = {route.template for route in deciding}
-    own = templates.pop() if len(templates) == 1 else None
-    template = own or next((system[name] for name in system_names(entry.event) if name in system), None)
+    shared_template = templates.pop() if len(templates) == 1 else None
+    template = shared_template or next((system[name] for name in system_names(entry.event) if name in system), None)
     payers = [route.payer for route in sorted(deciding, key=lambda route: route.rank)] or [NOBODY]
     return None if template is None else ChosenTemplate(template, payers)
 
@@ -83,8 +83,8 @@ def system_names(event: ChangeEvent) -> Iterator[str]:
     yield "system-notification-entity-default"
 
 
-def _lost(dispatch: Dispatch, routes: Routes) -> str:
+def _template_problem(dispatch: Dispatch, routes: Routes) -> str:
     """Return that an alert names a template that is gone; nothing if none does."""
-    found = (routes.get(reason.destination_key) for entry in dispatch.entries for reason in entry.reasons)
-    problem = next((route.template_problem for route in found if route and route.template_problem), "")
+    entry_routes = (routes.get(reason.destination_key) for entry in dispatch.entries for reason in entry.reasons)
+    problem = next((route.template_problem for route in entry_routes if route and route.template_problem), "")
     return f"{problem}; the default text was used" if problem else ""

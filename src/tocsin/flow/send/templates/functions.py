@@ -14,20 +14,20 @@ from tocsin.flow.send.templates.arguments import Arguments, TemplateFunction
 from tocsin.flow.send.templates.values import Value, is_true, step_into, text_of
 
 
-def _all(given: Arguments) -> Value:
-    return all(is_true(one) for one in given.values)
+def _all(arguments: Arguments) -> Value:
+    return all(is_true(one) for one in arguments.values)
 
 
-def _any(given: Arguments) -> Value:
-    return any(is_true(one) for one in given.values)
+def _any(arguments: Arguments) -> Value:
+    return any(is_true(one) for one in arguments.values)
 
 
-def _not(given: Arguments) -> Value:
-    return not is_true(given.first)
+def _not(arguments: Arguments) -> Value:
+    return not is_true(arguments.first)
 
 
-def _member(given: Arguments) -> Value:
-    return step_into(given.first, text_of(given.second))
+def _member(arguments: Arguments) -> Value:
+    return step_into(arguments.first, text_of(arguments.second))
 
 
 def _function(
@@ -68,7 +68,7 @@ _ROWS = (
         "truncate text 100",
         "the text, cut with an ellipsis",
         "{{truncate entity.description 100}}",
-        texts.shortened,
+        texts.shorten,
     ),
     _function(
         "camelCaseToTitle",
@@ -135,7 +135,7 @@ _ROWS = (
         "filter list name='value'",
         "the objects that have these values",
         "{{length (filter entity.columns dataType='STRING')}}",
-        texts.kept,
+        texts.filter_objects,
     ),
     _function("length", "length list", "how many members or characters", "{{length entity.columns}}", texts.length),
     _function(
@@ -143,14 +143,14 @@ _ROWS = (
         "limit list 5",
         "the first members",
         "{{#each (limit entity.columns 5)}}{{name}} {{/each}}",
-        texts.limited,
+        texts.first_members,
     ),
     _function(
         "math",
         "math a '+' b",
         "the result of `+ - * / %`, or of `round` to a number of places",
         "{{math @index '+' 1}}",
-        texts.calculated,
+        texts.calculate,
     ),
     _function(
         "gt",

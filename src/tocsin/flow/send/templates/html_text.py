@@ -22,15 +22,15 @@ def to_text(blocks: Sequence[RichBlock]) -> str:
 
 
 def _html_parts(blocks: Sequence[RichBlock]) -> Iterator[str]:
-    for (kind, is_ordered), group in groupby(blocks, key=lambda one: (one.kind, one.marker[:1].isdigit())):
+    for (kind, is_ordered), group in groupby(blocks, key=lambda block: (block.kind, block.marker[:1].isdigit())):
         if kind is not BlockKind.POINT:
             yield from map(_html_block, group)
             continue
         tag = "ol" if is_ordered else "ul"
         yield f"<{tag}>"
-        for one in group:
-            style = f' style="margin-left: {24 * one.level}px"' if one.level else ""
-            yield f"<li{style}>{_html_spans(one.spans)}</li>"
+        for block in group:
+            style = f' style="margin-left: {24 * block.level}px"' if block.level else ""
+            yield f"<li{style}>{_html_spans(block.spans)}</li>"
         yield f"</{tag}>"
 
 

@@ -58,7 +58,7 @@ def check_template(template: Template) -> None:
         _with_field(field, partial(parse, text))
 
 
-def rendered(template: Template, entry: Entry, place: MessagePlace) -> RichText:
+def render_entry(template: Template, entry: Entry, place: MessagePlace) -> RichText:
     """Return what a template says of a notification.
 
     Raises
@@ -95,37 +95,37 @@ def with_texts(
     template_of: TemplateOf,
     place: MessagePlace,
     *,
-    shown: Sequence[Entry],
+    entries: Sequence[Entry],
     accounts: TemplateAccounts,
 ) -> tuple[Dispatch, str]:
-    """Return a message with the texts of templates for those of its notifications that are ``shown``; what went wrong.
+    """Return a message with the texts of templates for these ``entries`` of it; what went wrong.
 
     All renderings of one message for one payer share the time that one message may take.
     """
     texts: dict[str, RichText] = {}
     problems: list[str] = []
     spent = defaultdict[Payer, float](float)
-    for entry in shown:
-        chosen = template_of(entry)
-        if chosen is None:
+    for entry in entries:
+        choice = template_of(entry)
+        if choice is None:
             continue
-        able = (one for one in chosen.payers if accounts.can_pay(one) and spent[one] <= _MESSAGE_SECONDS)
-        payer = next(able, chosen.payers[0])
+        payers_with_time = (one for one in choice.payers if accounts.can_pay(one) and spent[one] <= _MESSAGE_SECONDS)
+        payer = next(payers_with_time, choice.payers[0])
         try:
             if spent[payer] > _MESSAGE_SECONDS:
                 raise InvalidTemplate(f"The templates of one message take longer than {_MESSAGE_SECONDS:g} s")
-            with accounts.charged(payer, spent):
-                texts[entry.notification_id] = rendered(chosen.template, entry, place)
+            with accounts.charge(payer, spent):
+                texts[entry.notification_id] = render_entry(choice.template, entry, place)
         except InvalidTemplate as error:
-            problems.append(f"template {chosen.template.name}: {error.field or 'templateBody'}: {error.message}")
-    return replace(dispatch, texts=texts) if texts else dispatch, _said(problems)
+            problems.append(f"template {choice.template.name}: {error.field or 'templateBody'}: {error.message}")
+    return replace(dispatch, texts=texts) if texts else dispatch, _problems_text(problems)
 
 
-def _said(problems: Sequence[str]) -> str:
+def _problems_text(problems: Sequence[str]) -> str:
     if not problems:
         return ""
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{problems[0]}{more}; the default text was used"
+    more_text = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{problems[0]}{more_text}; the default text was used"
 
 
 def _with_field(field: str, work: Callable[[], T]) -> T:

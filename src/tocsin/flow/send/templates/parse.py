@@ -25,7 +25,7 @@ from tocsin.flow.send.templates.syntax import (
     TemplateCall,
     TemplatePosition,
     Text,
-    refused,
+    template_error,
 )
 from tocsin.model.phrases import meant
 
@@ -56,7 +56,7 @@ def parse(text: str) -> tuple[Node, ...]:
     """
     if len(text) > LONGEST:
         raise InvalidTemplate(f"The template is longer than {LONGEST:,} characters")
-    return _Parser().parsed(text)
+    return _Parser().parse(text)
 
 
 @dataclass
@@ -75,7 +75,7 @@ class _Open:
     def into(self) -> list[Node]:
         return self.body if self.otherwise is None else self.otherwise
 
-    def closed(self) -> Block:
+    def build(self) -> Block:
         first, second = tuple(self.body), tuple(self.otherwise or ())
         body, otherwise = (second, first) if self.is_inverse else (first, second)
         block = self.block
@@ -89,7 +89,7 @@ class _Parser:
         self._root: list[Node] = []
         self._open: list[_Open] = []
 
-    def parsed(self, text: str) -> tuple[Node, ...]:
+    def parse(self, text: str) -> tuple[Node, ...]:
         for part in Scanner(text).parts():
             if isinstance(part, Tag):
                 self._take(replace(part, words=_with_name(part.words)))
@@ -97,7 +97,7 @@ class _Parser:
                 self._into().append(Text(part))
         if self._open:
             first = self._open[-1]
-            raise refused(f"this block has no end; write {{{{/{first.head.text}}}}}", first.tag.at)
+            raise template_error(f"this block has no end; write {{{{/{first.head.text}}}}}", first.tag.at)
         return tuple(self._root)
 
     def _into(self) -> list[Node]:
@@ -105,7 +105,7 @@ class _Parser:
 
     def _take(self, tag: Tag) -> None:
         if tag.sign in ("", "&") and not tag.words:
-            raise refused("this tag is empty", tag.at)
+            raise template_error("this tag is empty", tag.at)
         match tag.sign:
             case "#":
                 self._begin(tag)
@@ -116,7 +116,9 @@ class _Parser:
             case "^":
                 self._begin(tag, is_inverse=True)
             case ">" | "*":
-                raise refused("partials and decorators are not supported; write their text into the template", tag.at)
+                raise template_error(
+                    "partials and decorators are not supported; write their text into the template", tag.at
+                )
             case _ if tag.words[0].text == "else" and tag.words[0].kind == "path":
                 self._turn(tag, tag.words[1:])
             case _:
@@ -128,39 +130,39 @@ class _Parser:
     def _push(self, tag: Tag, words: Sequence[TagToken], *, is_inverse: bool = False, is_link: bool = False) -> None:
         links = sum(one.is_link for one in self._open)
         if len(self._open) - links >= MAX_DEPTH:
-            raise refused(f"blocks are nested more than {MAX_DEPTH} levels deep", tag.at)
+            raise template_error(f"blocks are nested more than {MAX_DEPTH} levels deep", tag.at)
         if links >= MAX_LINKS:
-            raise refused(f"more than {MAX_LINKS} {{{{else if}}}} are open", tag.at)
+            raise template_error(f"more than {MAX_LINKS} {{{{else if}}}} are open", tag.at)
         if not words or words[0].kind not in ("path", "open"):
-            raise refused("a block begins with a name, such as {{#if …}}", tag.at)
+            raise template_error("a block begins with a name, such as {{#if …}}", tag.at)
         block = _block_of(words, tag.at)
         self._open.append(_Open(tag, words[0], block, is_link=is_link, is_inverse=is_inverse))
 
-    def _turn(self, tag: Tag, rest: Sequence[TagToken]) -> None:
+    def _turn(self, tag: Tag, words: Sequence[TagToken]) -> None:
         """Go on with what is written otherwise; ``{{else if …}}`` begins a block there."""
         if not self._open:
-            raise refused("{{else}} outside of a block", tag.at)
+            raise template_error("{{else}} outside of a block", tag.at)
         block = self._open[-1]
         if block.otherwise is not None:
-            raise refused("this block has two {{else}}", tag.at)
+            raise template_error("this block has two {{else}}", tag.at)
         block.otherwise = []
-        if rest:
-            self._push(tag, rest, is_link=True)
+        if words:
+            self._push(tag, words, is_link=True)
 
     def _end(self, tag: Tag) -> None:
         name = tag.words[0].text if tag.words else ""
         while self._open and self._open[-1].is_link:
             self._close()
         if not self._open:
-            raise refused(f"{{{{/{name}}}}} ends no block", tag.at)
+            raise template_error(f"{{{{/{name}}}}} ends no block", tag.at)
         expected = self._open[-1].head.text
         if not tag.words or _ending_of(tag.words[0]) != _ending_of(self._open[-1].head):
-            raise refused(f"{{{{/{name}}}}} ends a block that begins with {{{{#{expected}}}}}", tag.at)
+            raise template_error(f"{{{{/{name}}}}} ends a block that begins with {{{{#{expected}}}}}", tag.at)
         self._close()
 
     def _close(self) -> None:
-        done = self._open.pop().closed()
-        self._into().append(done)
+        block = self._open.pop().build()
+        self._into().append(block)
 
 
 def _block_of(words: Sequence[TagToken], at: TemplatePosition) -> Block:
@@ -168,15 +170,15 @@ def _block_of(words: Sequence[TagToken], at: TemplatePosition) -> Block:
     name = _name_of(words[0]) if words[0].kind == "path" else None
     if name in BLOCKS:
         reader = _Words(words[1:], at)
-        arguments, named = reader.arguments()
+        arguments, named_arguments = reader.arguments()
         if len(arguments) != 1:
-            raise refused(f"{{{{#{name}}}}} takes one value, not {len(arguments)}", at)
-        return Block(name, arguments[0], at, names=names, named=named)
+            raise template_error(f"{{{{#{name}}}}} takes one value, not {len(arguments)}", at)
+        return Block(name, arguments[0], at, names=names, named=named_arguments)
     if name in FUNCTIONS:
-        said = f"{name} begins no block; write {{{{#if ({name} …)}}}} or {{{{#with ({name} …)}}}}"
-        raise refused(said, at)
+        message = f"{name} begins no block; write {{{{#if ({name} …)}}}} or {{{{#with ({name} …)}}}}"
+        raise template_error(message, at)
     if name is not None and len(words) > 1:
-        raise refused(f"unknown block {name!r}; {meant(name, BLOCKS)}", at)
+        raise template_error(f"unknown block {name!r}; {meant(name, BLOCKS)}", at)
     return Block(SECTION, _expression_of(words, at), at, names=names)
 
 
@@ -186,7 +188,7 @@ def _with_name(words: tuple[TagToken, ...]) -> tuple[TagToken, ...]:
         return words
     head = words[0]
     if head.kind == "text":
-        name = _unquoted(head.text)
+        name = _unquote(head.text)
     elif head.kind == "number" or (head.kind == "path" and head.text in _CONSTANTS):
         name = head.text
     else:
@@ -207,7 +209,7 @@ def _name_of(head: TagToken) -> str:
     return path_of(head).name or head.text if head.kind == "path" else head.text
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     quote = text[0]
     return text[1:-1].replace(f"\\{quote}", quote)
 
@@ -221,7 +223,7 @@ def _without_names(words: Sequence[TagToken], at: TemplatePosition) -> tuple[Seq
     names = tuple(word.text for word in words[first + 1 : -1])
     is_whole = len(bars) == 2 and bars[1] == len(words) - 1 and first > 1 and words[first - 1].text == "as"
     if not is_whole or not 0 < len(names) <= _NAMES_LIMIT:
-        raise refused("block parameters are written as |one| or as |one index|, at the end", at)
+        raise template_error("block parameters are written as |one| or as |one index|, at the end", at)
     return words[: first - 1], names
 
 
@@ -243,36 +245,36 @@ class _Words:
 
     def check_end(self) -> None:
         if word := self._peek():
-            raise refused(f"unexpected {word.text!r}", word.at)
+            raise template_error(f"unexpected {word.text!r}", word.at)
 
     def call(self) -> TemplateCall:
         """Read a function and all arguments that follow."""
         head = self._take()
         name = _name_of(head)
         if name not in FUNCTIONS:
-            raise refused(f"unknown helper {name!r}; {meant(name, sorted(FUNCTIONS))}", head.at)
-        arguments, named = self.arguments()
-        return TemplateCall(name, head.at, arguments, named)
+            raise template_error(f"unknown helper {name!r}; {meant(name, sorted(FUNCTIONS))}", head.at)
+        arguments, named_arguments = self.arguments()
+        return TemplateCall(name, head.at, arguments, named_arguments)
 
     def arguments(self) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
         """Read arguments up to the end or the parenthesis that closes."""
         arguments: list[Expression] = []
-        named: list[tuple[str, Expression]] = []
+        named_arguments: list[tuple[str, Expression]] = []
         while (word := self._peek()) and word.kind != "close":
             if word.kind == "named":
                 self._take()
-                named.append((word.text, self.value()))
+                named_arguments.append((word.text, self.value()))
             else:
                 arguments.append(self.value())
         if self._depth == 0:
             self.check_end()
-        return tuple(arguments), tuple(named)
+        return tuple(arguments), tuple(named_arguments)
 
     def value(self) -> Expression:
         word = self._take()
         match word.kind:
             case "text":
-                return Literal(_unquoted(word.text))
+                return Literal(_unquote(word.text))
             case "number":
                 return Literal(float(word.text) if "." in word.text else int(word.text[:20]))
             case "path" if word.text in _CONSTANTS:
@@ -280,21 +282,21 @@ class _Words:
             case "path":
                 return path_of(word)
             case "open":
-                return self._nested(word)
+                return self._nested_call(word)
             case _:
-                raise refused(f"unexpected {word.text!r}", word.at)
+                raise template_error(f"unexpected {word.text!r}", word.at)
 
-    def _nested(self, opened: TagToken) -> TemplateCall:
+    def _nested_call(self, opened: TagToken) -> TemplateCall:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise refused(f"calls are nested more than {MAX_DEPTH} levels deep", opened.at)
+            raise template_error(f"calls are nested more than {MAX_DEPTH} levels deep", opened.at)
         inner = self._peek()
         if inner is None or inner.kind != "path":
-            raise refused("a function belongs here: (eq name 'tags')", opened.at)
+            raise template_error("a function belongs here: (eq name 'tags')", opened.at)
         call = self.call()
         closing = self._peek()
         if closing is None:
-            raise refused("this parenthesis is not closed", opened.at)
+            raise template_error("this parenthesis is not closed", opened.at)
         self._take()
         self._depth -= 1
         return call
@@ -305,7 +307,7 @@ class _Words:
     def _take(self) -> TagToken:
         word = self._peek()
         if word is None:
-            raise refused("a value is missing", self._at)
+            raise template_error("a value is missing", self._at)
         self._next += 1
         return word
 
@@ -317,18 +319,18 @@ def path_of(word: TagToken) -> Path:
     ------
     InvalidTemplate : ``this`` stands within it
     """
-    rest, up = word.text, 0
-    is_private = rest.startswith("@")
-    rest = rest[1:] if is_private else rest
-    while rest.startswith("../") or rest == "..":
-        rest, up = rest[3:], up + 1
-    is_scoped = up > 0 or rest.startswith(".")
-    rest = rest.removeprefix("./")
-    steps = list(_STEP.finditer(rest))
+    text, up = word.text, 0
+    is_private = text.startswith("@")
+    text = text[1:] if is_private else text
+    while text.startswith("../") or text == "..":
+        text, up = text[3:], up + 1
+    is_scoped = up > 0 or text.startswith(".")
+    text = text.removeprefix("./")
+    steps = list(_STEP.finditer(text))
     if steps and steps[0]["name"] == "this" and not is_private:
         steps, is_scoped = steps[1:], True
     if any(step["name"] == "this" for step in steps):
-        raise refused("this begins a path; write [this] for a key of that name", word.at)
+        raise template_error("this begins a path; write [this] for a key of that name", word.at)
     return Path(tuple(_key_of(step) for step in steps), word.at, up, is_private, is_scoped)
 
 

@@ -24,9 +24,9 @@ from tocsin.flow.send.templates.syntax import (
     Path,
     TemplateCall,
     Text,
-    refused,
+    template_error,
 )
-from tocsin.flow.send.templates.values import Value, escaped, opens_if, opens_section, size_of, step_into, text_of
+from tocsin.flow.send.templates.values import Value, escape_text, opens_if, opens_section, size_of, step_into, text_of
 
 _SIZE_PER_STEP = 64
 Context = Mapping[str, Value]
@@ -39,7 +39,7 @@ def render_html(template: str, context: Context, budget: Budget) -> str:
     ------
     InvalidTemplate : it is none, or uses more than its budget; says where
     """
-    return render_text(template, context, budget, escaped)
+    return render_text(template, context, budget, escape_text)
 
 
 def render_line(template: str, context: Context, budget: Budget) -> str:
@@ -47,9 +47,9 @@ def render_line(template: str, context: Context, budget: Budget) -> str:
     return render_text(template, context, budget, plain_of)
 
 
-def render_text(template: str, context: Context, budget: Budget, shown: Callable[[str], str]) -> str:
-    """Return what a template makes of a context, its texts written as ``shown`` says. Raises as ``render_html``."""
-    return _Renderer(context, budget, shown).rendered(parse(template))
+def render_text(template: str, context: Context, budget: Budget, write_text: Callable[[str], str]) -> str:
+    """Return what a template makes of a context, its texts written by ``write_text``. Raises as ``render_html``."""
+    return _Renderer(context, budget, write_text).render(parse(template))
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class _Frame:
     ``names`` are its block parameters, ``variables`` what begins with ``@``.
     """
 
-    this: Value
+    value: Value
     outer: _Frame | None = None
     names: Mapping[str, Value] = field(default_factory=dict)
     variables: Mapping[str, Value] = field(default_factory=dict)
@@ -68,11 +68,11 @@ class _Frame:
 class _Renderer:
     """Renders one template."""
 
-    def __init__(self, context: Context, budget: Budget, shown: Callable[[str], str]) -> None:
-        self._root, self._budget, self._shown = dict(context), budget, shown
+    def __init__(self, context: Context, budget: Budget, write_text: Callable[[str], str]) -> None:
+        self._root, self._budget, self._shown = dict(context), budget, write_text
         self._parts: list[str] = []
 
-    def rendered(self, nodes: Sequence[Node]) -> str:
+    def render(self, nodes: Sequence[Node]) -> str:
         self._render(nodes, _Frame(self._root))
         return "".join(self._parts)
 
@@ -83,7 +83,7 @@ class _Renderer:
             except InvalidTemplate as error:
                 if isinstance(node, Text) or error.message.startswith("Line "):
                     raise
-                raise refused(f"{error.message[:1].lower()}{error.message[1:]}", node.at) from None
+                raise template_error(f"{error.message[:1].lower()}{error.message[1:]}", node.at) from None
 
     def _one(self, node: Node, frame: _Frame) -> None:
         self._budget.step()
@@ -109,7 +109,7 @@ class _Renderer:
         value = self._value(block.value, frame)
         match block.kind:
             case "if" | "unless":
-                with_zero = bool(self._named(block.named, frame).get("includeZero"))
+                with_zero = bool(self._named_values(block.named, frame).get("includeZero"))
                 is_open = opens_if(value, with_zero=with_zero) == (block.kind == "if")
                 self._render(block.body if is_open else block.otherwise, frame)
             case "with":
@@ -141,29 +141,29 @@ class _Renderer:
             case Literal(value):
                 return value
             case Path():
-                return self._found(expression, frame)
+                return self._look_up_path(expression, frame)
             case TemplateCall():
-                return self._called(expression, frame)
+                return self._call(expression, frame)
 
-    def _called(self, call: TemplateCall, frame: _Frame) -> Value:
-        values = tuple(self._value(one, frame) for one in call.arguments) or (frame.this,)
+    def _call(self, call: TemplateCall, frame: _Frame) -> Value:
+        values = tuple(self._value(one, frame) for one in call.arguments) or (frame.value,)
         self._budget.step(sum(map(size_of, values)) // _SIZE_PER_STEP)
-        given = Arguments(values, self._budget, self._root, self._named(call.named, frame))
-        result = FUNCTIONS[call.name].apply(given)
+        arguments = Arguments(values, self._budget, self._root, self._named_values(call.named, frame))
+        result = FUNCTIONS[call.name].apply(arguments)
         self._budget.make(size_of(result))
         return result
 
-    def _named(self, named: Sequence[tuple[str, Expression]], frame: _Frame) -> dict[str, Value]:
-        return {name: self._value(one, frame) for name, one in named}
+    def _named_values(self, arguments: Sequence[tuple[str, Expression]], frame: _Frame) -> dict[str, Value]:
+        return {name: self._value(one, frame) for name, one in arguments}
 
-    def _found(self, path: Path, frame: _Frame) -> Value:
+    def _look_up_path(self, path: Path, frame: _Frame) -> Value:
         for _ in range(path.up):
             frame = frame.outer or frame
         if path.is_private:
             return self._private(path.steps, frame)
         if not path.steps:
-            return frame.this
-        value = _scoped(frame, path.steps[0]) if path.is_scoped else self._looked_up(frame, path.steps[0])
+            return frame.value
+        value = _value_in(frame, path.steps[0]) if path.is_scoped else self._look_up_name(frame, path.steps[0])
         return _at(value, path.steps[1:])
 
     def _private(self, steps: Sequence[str], frame: _Frame) -> Value:
@@ -176,11 +176,11 @@ class _Renderer:
             around = around.outer
         return None
 
-    def _looked_up(self, frame: _Frame, name: str) -> Value:
+    def _look_up_name(self, frame: _Frame, name: str) -> Value:
         around: _Frame | None = frame
         while around is not None:
             self._budget.step()
-            if (value := _scoped(around, name)) is not None:
+            if (value := _value_in(around, name)) is not None:
                 return value
             around = around.outer
         return None
@@ -198,8 +198,8 @@ def _members(block: Block, value: Value, frame: _Frame) -> Iterator[_Frame]:
         yield _Frame(member, frame, names, variables)
 
 
-def _scoped(frame: _Frame, name: str) -> Value:
-    return frame.names[name] if name in frame.names else step_into(frame.this, name)
+def _value_in(frame: _Frame, name: str) -> Value:
+    return frame.names[name] if name in frame.names else step_into(frame.value, name)
 
 
 def _at(value: Value, steps: Sequence[str]) -> Value:

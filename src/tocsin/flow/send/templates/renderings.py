@@ -46,10 +46,10 @@ class Renderings:
     def _next(self) -> _Waiting:
         name = min(self._waiting, key=self.accounts.used_s)
         waiting = self._waiting[name]
-        chosen = waiting.popleft()
+        next_waiting = waiting.popleft()
         if not waiting:
             del self._waiting[name]
-        return chosen
+        return next_waiting
 
     def _end(self, result: asyncio.Future[Any], running: asyncio.Future[Any]) -> None:  # Any: as above
         self._is_busy = False

@@ -92,7 +92,7 @@ def blocks_of(markup: str) -> tuple[RichBlock, ...]:
             reader.open(name, match[3])
     reader.say(uncommented[end:])
     reader.end_block()
-    return tuple(part for block in reader.blocks for part in _parted(block))
+    return tuple(part for block in reader.blocks for part in _split_block(block))
 
 
 def plain_of(text: str) -> str:
@@ -126,16 +126,16 @@ class _Reader:
     def say(self, text: str) -> None:
         if self.hidden or not text:
             return
-        said = unescape(text)
+        cleaned = unescape(text)
         if self.kind is not BlockKind.CODE:
-            said = _SPACES.sub(" ", said)
+            cleaned = _SPACES.sub(" ", cleaned)
             if not self.spans or self.spans[-1].text.endswith(("\n", " ")):
-                said = said.lstrip(" ")
+                cleaned = cleaned.lstrip(" ")
         else:
-            said = said.replace("\t", "    ")
-        said = "\n".join(CONTROL.sub(" ", line) for line in said.split("\n"))
-        if said:
-            self.spans.append(self._styled(said))
+            cleaned = cleaned.replace("\t", "    ")
+        cleaned = "\n".join(CONTROL.sub(" ", line) for line in cleaned.split("\n"))
+        if cleaned:
+            self.spans.append(self._styled_span(cleaned))
 
     def open(self, name: str, attributes: str) -> None:
         if self.hidden:
@@ -190,7 +190,7 @@ class _Reader:
 
     def end_block(self) -> None:
         """Keep what was said as a block, and begin a paragraph."""
-        spans = tuple(_trimmed(self.spans))
+        spans = tuple(_trim_spans(self.spans))
         if spans:
             self.blocks.append(RichBlock(self.kind, spans, self.level, self.marker))
         self.spans, self.kind, self.level, self.marker = [], BlockKind.PARAGRAPH, 0, ""
@@ -228,7 +228,7 @@ class _Reader:
     def _count(self, name: str, by: int) -> None:
         self.styles[name] = max(0, self.styles.get(name, 0) + by)
 
-    def _styled(self, text: str) -> Span:
+    def _styled_span(self, text: str) -> Span:
         has = {name for name, count in self.styles.items() if count}
         return Span(
             text,
@@ -261,7 +261,7 @@ def _address_in(attributes: str) -> str | None:
     return address if is_good else None
 
 
-def _trimmed(spans: list[Span]) -> Iterator[Span]:
+def _trim_spans(spans: list[Span]) -> Iterator[Span]:
     """Yield spans without white space at both ends of the block; of one style, as one."""
     merged: list[Span] = []
     for span in spans:
@@ -279,7 +279,7 @@ def _trimmed(spans: list[Span]) -> Iterator[Span]:
     yield from merged
 
 
-def _parted(block: RichBlock) -> Iterator[RichBlock]:
+def _split_block(block: RichBlock) -> Iterator[RichBlock]:
     """Yield a block as blocks of at most ``LONGEST_BLOCK`` characters."""
     room, spans = LONGEST_BLOCK, list[Span]()
     for span in block.spans:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tocsin.flow.send.templates.syntax import TemplatePosition, refused
+from tocsin.flow.send.templates.syntax import TemplatePosition, template_error
 
 _SIGNS = "#^/>&!*"
 _TOKEN = re.compile(
@@ -77,17 +77,17 @@ class Scanner:
         while (opened := self._text.find("{{", end)) >= 0:
             before = self._text[end:opened]
             if before.endswith("\\") and not before.endswith("\\\\"):
-                yield _stripped(before[:-1], before=takes_space) + "{{"
+                yield _strip_space(before[:-1], before=takes_space) + "{{"
                 end, takes_space = opened + 2, False
                 continue
             tag = self._tag(opened)
             line_end = self._line_taken(tag, end)
             before = before.removesuffix("\\") if line_end is None else before.rstrip(" \t")
-            yield _stripped(before, before=takes_space, after=tag.takes_before)
+            yield _strip_space(before, before=takes_space, after=tag.takes_before)
             end, takes_space = tag.span[1] if line_end is None else line_end, tag.takes_after
             if tag.sign != "!":
                 yield Tag(tag.sign, tuple(self._words(*tag.inner)), self.place(opened))
-        yield _stripped(self._text[end:], before=takes_space)
+        yield _strip_space(self._text[end:], before=takes_space)
 
     def _line_taken(self, tag: _Found, begin: int) -> int | None:
         """Return where the line ends that a tag takes with it, None where it is not alone or writes a value.
@@ -111,7 +111,7 @@ class Scanner:
     def _tag(self, opened: int) -> _Found:
         text, at = self._text, opened + 2
         if text.startswith("{{", at):
-            raise refused("raw blocks are not supported; write \\{{ for braces", self.place(opened))
+            raise template_error("raw blocks are not supported; write \\{{ for braces", self.place(opened))
         takes_before = text.startswith("~", at)
         at += takes_before
         if text.startswith("!--", at):
@@ -122,7 +122,7 @@ class Scanner:
         closing = "}}}" if is_triple else "}}"
         closed = text.find(closing, at)
         if closed < 0 or (sign != "!" and "{{" in text[at:closed]):
-            raise refused(f"this tag has no end; write {closing}", self.place(opened))
+            raise template_error(f"this tag has no end; write {closing}", self.place(opened))
         takes_after = closed > at and text[closed - 1] == "~"
         span = (opened, closed + len(closing))
         return _Found(sign, (at, closed - takes_after), span, takes_before, takes_after)
@@ -132,7 +132,7 @@ class Scanner:
         while closed >= 0 and not self._text.startswith(("--}}", "--~}}"), closed):
             closed = self._text.find("--", closed + 1)
         if closed < 0:
-            raise refused("this comment has no end; write --}}", self.place(opened))
+            raise template_error("this comment has no end; write --}}", self.place(opened))
         takes_after = self._text.startswith("--~", closed)
         span = (opened, closed + (5 if takes_after else 4))
         return _Found("!", (at, closed), span, takes_before, takes_after)
@@ -141,13 +141,13 @@ class Scanner:
         while start < end:
             match = _TOKEN.match(self._text, start, end)
             if match is None:
-                raise refused(f"unexpected {self._text[start]!r}", self.place(start))
+                raise template_error(f"unexpected {self._text[start]!r}", self.place(start))
             kind = str(match.lastgroup)
             if kind != "space":
                 yield TagToken(kind, match.group(kind), self.place(start))
             start = match.end()
 
 
-def _stripped(text: str, *, before: bool, after: bool = False) -> str:
+def _strip_space(text: str, *, before: bool, after: bool = False) -> str:
     text = text.lstrip() if before else text
     return text.rstrip() if after else text

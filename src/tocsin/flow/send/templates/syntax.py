@@ -97,6 +97,6 @@ class Block:
 Node = Text | Output | Block
 
 
-def refused(message: str, at: TemplatePosition) -> InvalidTemplate:
+def template_error(message: str, at: TemplatePosition) -> InvalidTemplate:
     """Return the error for what stands at a position."""
     return InvalidTemplate(f"Line {at.line}, column {at.column}: {message}", line=at.line, column=at.column)

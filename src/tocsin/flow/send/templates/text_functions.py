@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
 from tocsin.flow.send.templates.arguments import Arguments
-from tocsin.flow.send.templates.values import Markup, Value, are_equal, escaped, number_of, size_of, text_of
+from tocsin.flow.send.templates.values import Markup, Value, are_equal, escape_text, number_of, size_of, text_of
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]+")
 _TAG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,20}")
@@ -25,142 +25,151 @@ _LARGEST_INTEGER = 2**53
 Side = Literal["same", "gone", "new"]
 
 
-def starts_with(given: Arguments) -> Value:
+def starts_with(arguments: Arguments) -> Value:
     """Return whether a text starts with another."""
-    return _are_texts(given) and given.text().startswith(text_of(given.second))
+    return _are_texts(arguments) and arguments.text().startswith(text_of(arguments.second))
 
 
-def ends_with(given: Arguments) -> Value:
+def ends_with(arguments: Arguments) -> Value:
     """Return whether a text ends with another."""
-    return _are_texts(given) and given.text().endswith(text_of(given.second))
+    return _are_texts(arguments) and arguments.text().endswith(text_of(arguments.second))
 
 
-def is_equal(given: Arguments) -> Value:
+def is_equal(arguments: Arguments) -> Value:
     """Return whether two values are equal; null equals nothing."""
-    return given.first is not None and len(given.values) > 1 and are_equal(given.first, given.second)
+    return arguments.first is not None and len(arguments.values) > 1 and are_equal(arguments.first, arguments.second)
 
 
-def is_greater(given: Arguments) -> Value:
+def is_greater(arguments: Arguments) -> Value:
     """Return whether a number is greater than another; what is no number is not."""
     try:
-        return number_of(given.first) > number_of(given.second)
+        return number_of(arguments.first) > number_of(arguments.second)
     except ValueError:
         return False
 
 
-def title(given: Arguments) -> Value:
+def title(arguments: Arguments) -> Value:
     """Return a camelCase name as words: ``entityType`` is "Entity Type"."""
-    text = given.text()
+    text = arguments.text()
     return text[:1].upper() + re.sub(r"([A-Z])", r" \1", text[1:])
 
 
-def shortened(given: Arguments) -> Value:
+def shorten(arguments: Arguments) -> Value:
     """Return a text of at most so many characters, with an ellipsis where it is longer."""
-    text = given.text()
+    text = arguments.text()
     try:
-        most = int(number_of(given.second))
+        limit = int(number_of(arguments.second))
     except (ValueError, OverflowError):
         return text
-    if most <= 0:
+    if limit <= 0:
         return ""
-    return text if len(text) <= most else text[: max(0, most - 3)] + "…"
+    return text if len(text) <= limit else text[: max(0, limit - 3)] + "…"
 
 
-def split(given: Arguments) -> Value:
+def split(arguments: Arguments) -> Value:
     """Return the parts of a text between separators; empty parts at the end are left out."""
-    if given.first is None or len(given.values) < 2:
+    if arguments.first is None or len(arguments.values) < 2:
         return []
-    text, separator = given.text(), text_of(given.second)
-    if given.second is None:
+    text, separator = arguments.text(), text_of(arguments.second)
+    if arguments.second is None:
         return [text]
-    given.budget.make(len(text) * 8)
+    arguments.budget.make(len(text) * 8)
     parts = text.split(separator) if separator else list(text)
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
     return parts
 
 
-def kept(given: Arguments) -> Value:
+def filter_objects(arguments: Arguments) -> Value:
     """Return the objects of a list whose properties have the named values."""
-    if not isinstance(given.first, list):
+    if not isinstance(arguments.first, list):
         return []
-    wanted = given.named.items()
-    given.budget.step(len(given.first) * max(1, len(wanted)))
-    if not wanted:
-        return list(given.first)
+    properties = arguments.named.items()
+    arguments.budget.step(len(arguments.first) * max(1, len(properties)))
+    if not properties:
+        return list(arguments.first)
     return [
-        one
-        for one in given.first
-        if isinstance(one, dict) and all(one.get(key) is not None and are_equal(one[key], to) for key, to in wanted)
+        member
+        for member in arguments.first
+        if isinstance(member, dict)
+        and all(member.get(key) is not None and are_equal(member[key], to) for key, to in properties)
     ]
 
 
-def limited(given: Arguments) -> Value:
+def first_members(arguments: Arguments) -> Value:
     """Return the first members of a list."""
-    if not isinstance(given.first, list):
+    if not isinstance(arguments.first, list):
         return []
     try:
-        most = int(number_of(given.second))
+        count = int(number_of(arguments.second))
     except (ValueError, OverflowError):
-        return list(given.first)
-    return given.first[: max(0, most)]
+        return list(arguments.first)
+    return arguments.first[: max(0, count)]
 
 
-def length(given: Arguments) -> Value:
+def length(arguments: Arguments) -> Value:
     """Return how many members a list, or characters a text has."""
-    return size_of(given.first) if isinstance(given.first, list | str) else 0
+    return size_of(arguments.first) if isinstance(arguments.first, list | str) else 0
 
 
-def calculated(given: Arguments) -> Value:
+def calculate(arguments: Arguments) -> Value:
     """Return ``a + b``, also with ``- * / %`` and ``round`` to so many places; 0 where it cannot be calculated."""
     try:
-        left, sign, right = number_of(given.values[0]), text_of(given.values[1]), number_of(given.values[2])
-        result = _result(left, sign, right)
+        first, sign, second = (
+            number_of(arguments.values[0]),
+            text_of(arguments.values[1]),
+            number_of(arguments.values[2]),
+        )
+        result = _result(first, sign, second)
         return int(result) if result == math.floor(result) and abs(result) < _LARGEST_INTEGER else result
     except (ValueError, ArithmeticError, IndexError, KeyError):
         return 0
 
 
-def difference(given: Arguments) -> Value:
+def difference(arguments: Arguments) -> Value:
     """Return two texts as one, with what is gone and what is new marked: ``<s>old</s> <b>new</b>``."""
-    old, new = given.text(), text_of(given.second)
+    old, new = arguments.text(), text_of(arguments.second)
     if old == new:
-        return escaped(new)
+        return escape_text(new)
     before, after = _WORDS.findall(old), _WORDS.findall(new)
-    marks = {"gone": _tag(given.named.get("delTag"), "s"), "new": _tag(given.named.get("insTag"), "b"), "same": ""}
-    given.budget.step((len(before) + len(after)) // 8)
-    given.budget.make(len(old) + len(new))
-    return Markup("".join(_marked(_runs(_compared(given, before, after)), marks)))
+    marks = {
+        "gone": _tag(arguments.named.get("delTag"), "s"),
+        "new": _tag(arguments.named.get("insTag"), "b"),
+        "same": "",
+    }
+    arguments.budget.step((len(before) + len(after)) // 8)
+    arguments.budget.make(len(old) + len(new))
+    return Markup("".join(_mark_runs(_runs(_compare_words(arguments, before, after)), marks)))
 
 
-def _are_texts(given: Arguments) -> bool:
-    return given.first is not None and given.second is not None
+def _are_texts(arguments: Arguments) -> bool:
+    return arguments.first is not None and arguments.second is not None
 
 
-def _result(left: float, sign: str, right: float) -> float:
+def _result(first: float, sign: str, second: float) -> float:
     match sign:
         case "+":
-            return left + right
+            return first + second
         case "-":
-            return left - right
+            return first - second
         case "*":
-            return left * right
+            return first * second
         case "/":
-            return left / right
+            return first / second
         case "%":
-            return math.fmod(left, right)
+            return math.fmod(first, second)
         case "round":
-            places = min(max(0, int(right)), _MOST_PLACES)
-            return float(Decimal(str(left)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+            places = min(max(0, int(second)), _MOST_PLACES)
+            return float(Decimal(str(first)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
         case _:
             raise KeyError(sign)
 
 
-def _tag(wanted: Value, default: str) -> str:
-    return wanted if isinstance(wanted, str) and _TAG_NAME.fullmatch(wanted) else default
+def _tag(name: Value, default: str) -> str:
+    return name if isinstance(name, str) and _TAG_NAME.fullmatch(name) else default
 
 
-def _compared(given: Arguments, before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Side, str]]:
+def _compare_words(arguments: Arguments, before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Side, str]]:
     """Yield the words of both texts, each as the same, gone or new, by their longest common subsequence."""
     start = _shared_start(before, after)
     end = _shared_start(before[start:][::-1], after[start:][::-1])
@@ -170,12 +179,12 @@ def _compared(given: Arguments, before: Sequence[str], after: Sequence[str]) -> 
         yield from (("gone", word) for word in old)
         yield from (("new", word) for word in new)
     else:
-        given.budget.step(len(old) * len(new) // _PAIRS_PER_STEP)
-        yield from _aligned(old, new)
+        arguments.budget.step(len(old) * len(new) // _PAIRS_PER_STEP)
+        yield from _align_words(old, new)
     yield from (("same", word) for word in before[len(before) - end :])
 
 
-def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Side, str]]:
+def _align_words(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Side, str]]:
     common = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
         row, below = common[i], common[i + 1]
@@ -194,10 +203,10 @@ def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Side, str
             j += 1
 
 
-def _shared_start(some: Sequence[str], others: Sequence[str]) -> int:
+def _shared_start(first: Sequence[str], second: Sequence[str]) -> int:
     """Return how many words both begin with."""
-    pairs = zip(some, others, strict=False)
-    return next((count for count, (one, other) in enumerate(pairs) if one != other), min(len(some), len(others)))
+    pairs = zip(first, second, strict=False)
+    return next((count for count, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
 
 def _runs(words: Iterator[tuple[Side, str]]) -> Iterator[tuple[Side, str]]:
@@ -213,7 +222,7 @@ def _runs(words: Iterator[tuple[Side, str]]) -> Iterator[tuple[Side, str]]:
         yield "same", word
 
 
-def _marked(runs: Iterator[tuple[Side, str]], marks: dict[str, str]) -> Iterator[str]:
+def _mark_runs(runs: Iterator[tuple[Side, str]], marks: dict[str, str]) -> Iterator[str]:
     was_gone = False
     for side, text in runs:
         if not text:
@@ -221,5 +230,5 @@ def _marked(runs: Iterator[tuple[Side, str]], marks: dict[str, str]) -> Iterator
         if side == "new" and was_gone and not text[0].isspace():
             yield " "
         mark = marks[side]
-        yield f"<{mark}>{escaped(text)}</{mark}>" if mark else escaped(text)
+        yield f"<{mark}>{escape_text(text)}</{mark}>" if mark else escape_text(text)
         was_gone = side == "gone"

@@ -20,7 +20,7 @@ class Markup(str):
     __slots__ = ()
 
 
-def escaped(text: str) -> Markup:
+def escape_text(text: str) -> Markup:
     """Return ``text`` as markup that shows it."""
     return text if isinstance(text, Markup) else Markup(escape(text, quote=True))
 
@@ -62,9 +62,9 @@ def is_true(value: Value) -> bool:
     return True if isinstance(value, list | dict) else bool(value)
 
 
-def are_equal(one: Value, other: Value) -> bool:
+def are_equal(first: Value, second: Value) -> bool:
     """Return whether two values are equal; ``true`` is not 1."""
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+    return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)
 
 
 def step_into(value: Value, step: str) -> Value:

@@ -23,7 +23,7 @@ from tocsin.flow.send.channels.slack import blocks as slack_blocks
 from tocsin.flow.send.channels.table import CHANNELS, WORDED
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.templates.accounts import TemplateAccounts
-from tocsin.flow.send.templates.message_text import ChosenTemplate, MessagePlace, rendered, with_texts
+from tocsin.flow.send.templates.message_text import ChosenTemplate, MessagePlace, render_entry, with_texts
 from tocsin.flow.send.templates.rich_text import RichText, blocks_of
 from tocsin.model.subscription import Channel
 from tocsin.model.template import Template
@@ -48,7 +48,7 @@ CHANNEL_NAMES = [one.value for one in LIMITS]
 def worded(given: Dispatch, template: Template = TEMPLATE) -> Dispatch:
     """Return a message in the words of a template."""
     made, problem = with_texts(
-        given, lambda _: ChosenTemplate(template), PLACE, shown=given.entries, accounts=TemplateAccounts()
+        given, lambda _: ChosenTemplate(template), PLACE, entries=given.entries, accounts=TemplateAccounts()
     )
     assert problem == ""
     return made
@@ -139,7 +139,7 @@ def test_what_fails_keeps_the_default_text_and_says_why() -> None:
             plain,
             lambda _, body=body: ChosenTemplate(Template("Odd", "x", body)),
             PLACE,
-            shown=plain.entries,
+            entries=plain.entries,
             accounts=TemplateAccounts(),
         )
         assert made == plain
@@ -154,7 +154,7 @@ def test_of_a_digest_only_what_fails_keeps_the_default_text() -> None:
         given,
         lambda one: ChosenTemplate(bad) if one.notification_id == "1" else ChosenTemplate(good),
         PLACE,
-        shown=given.entries[:2],
+        entries=given.entries[:2],
         accounts=TemplateAccounts(),
     )
     assert set(made.texts) == {"0"}
@@ -164,5 +164,5 @@ def test_of_a_digest_only_what_fails_keeps_the_default_text() -> None:
 
 
 def test_an_empty_subject_is_the_default_one() -> None:
-    text = rendered(Template("x", "{{missing}}", "y"), dispatch().first, PLACE)
+    text = render_entry(Template("x", "{{missing}}", "y"), dispatch().first, PLACE)
     assert text.subject == "orders: column email removed"

@@ -25,7 +25,7 @@ class Work:
         self.accounts = TemplateAccounts(limits, steady=lambda: self.at_s, worked_s=lambda: self.worked_s)
 
     def render(self, payer: Payer, took_s: float) -> None:
-        with self.accounts.charged(payer):
+        with self.accounts.charge(payer):
             self.worked_s += took_s
 
 
@@ -57,7 +57,7 @@ def test_what_one_takes_others_have_all_the_same() -> None:
 
 def test_what_fails_is_charged_as_well() -> None:
     work = Work()
-    with pytest.raises(InvalidTemplate, match="of its own"), work.accounts.charged(ANN):
+    with pytest.raises(InvalidTemplate, match="of its own"), work.accounts.charge(ANN):
         work.worked_s += 2
         raise InvalidTemplate("of its own")
     with pytest.raises(InvalidTemplate, match="this minute"):

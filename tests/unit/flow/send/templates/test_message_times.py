@@ -36,7 +36,7 @@ def worded(payers: Sequence[Sequence[Payer]], charged: TemplateAccounts) -> list
     def template_of(one: Entry) -> ChosenTemplate:
         return ChosenTemplate(TEMPLATE, payers[int(one.notification_id)])
 
-    made, _ = with_texts(message, template_of, PLACE, shown=entries, accounts=charged)
+    made, _ = with_texts(message, template_of, PLACE, entries=entries, accounts=charged)
     return [name in made.texts for name in names]
 
 

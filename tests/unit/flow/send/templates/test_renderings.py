@@ -23,7 +23,7 @@ class Worked:
 
     def taking(self, payer: Payer, seconds: float, done: list[str]) -> Callable[[], None]:
         def render() -> None:
-            with self.accounts.charged(payer):
+            with self.accounts.charge(payer):
                 self.at_s += seconds
             done.append(payer.alert_id)
 

@@ -26,7 +26,7 @@ def _addresses(destination: Destination) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(settings: Settings, unsubscribe_key: bytes) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.email.message import MailSettings  # the libraries of mail, for workers alone
     from tocsin.flow.send.channels.email.sender import EmailSender, mail_server_of
 
@@ -50,6 +50,6 @@ EMAIL = ChannelType(
     config_keys=frozenset(),
     gathering=Gathering.SUMMARY,
     threads=True,
-    open_sender=_opened,
+    open_sender=_open_sender,
     preview=_preview,
 )

@@ -49,15 +49,15 @@ class MailConnections:
         OSError : there is no connection
         """
         async with self._room:
-            client = await self._kept()
+            client = await self._reuse_connection()
             if client is None:
-                return await self._handed_over(await self._opened(), message)
+                return await self._hand_over(await self._open_connection(), message)
             try:
-                return await self._handed_over(client, message)
+                return await self._hand_over(client, message)
             except aiosmtplib.SMTPSenderRefused as refused:
                 if refused.code != _ENOUGH:
                     raise
-            return await self._handed_over(await self._opened(), message)
+            return await self._hand_over(await self._open_connection(), message)
 
     async def close(self) -> None:
         """Close them all, politely."""
@@ -65,7 +65,7 @@ class MailConnections:
             with contextlib.suppress(aiosmtplib.SMTPException, OSError):
                 await self._idle.pop().quit()
 
-    async def _handed_over(self, client: aiosmtplib.SMTP, message: EmailMessage) -> str:
+    async def _hand_over(self, client: aiosmtplib.SMTP, message: EmailMessage) -> str:
         """Send over this connection, and keep it if the server answered as it should: it is then as good as new."""
         try:
             _, reply = await client.send_message(message)
@@ -82,7 +82,7 @@ class MailConnections:
         if client.is_connected:
             self._idle.append(client)
 
-    async def _kept(self) -> aiosmtplib.SMTP | None:
+    async def _reuse_connection(self) -> aiosmtplib.SMTP | None:
         """Return a connection from before that still stands, if there is one."""
         while self._idle:
             client = self._idle.pop()
@@ -94,7 +94,7 @@ class MailConnections:
                 return client
         return None
 
-    async def _opened(self) -> aiosmtplib.SMTP:
+    async def _open_connection(self) -> aiosmtplib.SMTP:
         """Return a new connection, encrypted and logged in as the settings ask."""
         server = self._server
         client = aiosmtplib.SMTP(

@@ -79,7 +79,7 @@ class _SubjectHeader(UnstructuredHeader, BaseHeader):
 
     def fold(self, *, policy: Policy) -> str:
         """Return the header in lines of at most 76 characters, but for words of ASCII that are longer."""
-        return f"{self.name}: {_encoded(str(self), self.name, policy)}{policy.linesep}"
+        return f"{self.name}: {_encode_header(str(self), self.name, policy)}{policy.linesep}"
 
 
 class _SenderHeader(UniqueAddressHeader, BaseHeader):  # type: ignore[misc]  # as HeaderRegistry combines them
@@ -90,10 +90,10 @@ class _SenderHeader(UniqueAddressHeader, BaseHeader):  # type: ignore[misc]  # a
         name, address = parseaddr(str(self))
         if name.isascii():
             return super().fold(policy=policy)
-        return f"{self.name}: {_encoded(name, self.name, policy)}{policy.linesep} <{address}>{policy.linesep}"
+        return f"{self.name}: {_encode_header(name, self.name, policy)}{policy.linesep} <{address}>{policy.linesep}"
 
 
-def _encoded(text: str, name: str, policy: Policy) -> str:
+def _encode_header(text: str, name: str, policy: Policy) -> str:
     """Return a text as a header's value. Source: RFC 2047, section 2."""
     charset = "us-ascii" if text.isascii() and "=?" not in text else "utf-8"
     return Header(text, charset, _MOST_ON_A_LINE, header_name=name, errors="replace").encode(linesep=policy.linesep)
@@ -147,16 +147,16 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     if unsubscribe:
         message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called
         message["List-Unsubscribe-Post"] = ONE_CLICK
-    said = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": unsubscribe}
-    message.set_content(_templates().get_template("mail.txt.j2").render(said))
-    message.add_alternative(_templates().get_template("mail.html.j2").render(said), subtype="html")
+    context = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": unsubscribe}
+    message.set_content(_templates().get_template("mail.txt.j2").render(context))
+    message.add_alternative(_templates().get_template("mail.html.j2").render(context), subtype="html")
     return message
 
 
 def preview(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the subject, the text and the HTML of the mail for ``dispatch``."""
-    said = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": None}
-    text, html = (_templates().get_template(f"mail.{name}.j2").render(said) for name in ("txt", "html"))
+    context = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": None}
+    text, html = (_templates().get_template(f"mail.{name}.j2").render(context) for name in ("txt", "html"))
     return {"subject": clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT), "text": text, "html": html}
 
 
@@ -172,28 +172,28 @@ def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the variables of the templates: each change, and how many are only counted."""
     entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)
     return {
-        "changes": [_said(dispatch, one, sender) for one in entries],
+        "changes": [_context_of(dispatch, one, sender) for one in entries],
         "is_digest": len(dispatch.entries) > 1,
         "left_count": len(dispatch.entries) - len(entries),
     }
 
 
-def _shortened(dispatch: Dispatch, entry: Entry) -> RichText | None:
+def _shortened_text(dispatch: Dispatch, entry: Entry) -> RichText | None:
     """Return what a template says of a notification, as far as the mail shows it."""
     text = dispatch.texts.get(entry.notification_id)
     if text is None:
         return None
     is_single = len(dispatch.entries) == 1
-    kept = text.body[: BLOCKS_LIMIT if is_single else BLOCKS_EACH]
-    while not is_single and len(kept) > 1 and sum(len(one.text()) for one in kept) > CHARS_EACH:
-        kept = kept[:-1]
-    more = more_of(len(text.body) - len(kept))
-    return RichText(text.subject, (*kept, RichBlock(BlockKind.PARAGRAPH, (Span(more),)))) if more else text
+    blocks = text.body[: BLOCKS_LIMIT if is_single else BLOCKS_EACH]
+    while not is_single and len(blocks) > 1 and sum(len(one.text()) for one in blocks) > CHARS_EACH:
+        blocks = blocks[:-1]
+    more_text = more_of(len(text.body) - len(blocks))
+    return RichText(text.subject, (*blocks, RichBlock(BlockKind.PARAGRAPH, (Span(more_text),)))) if more_text else text
 
 
-def _said(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, object]:
+def _context_of(dispatch: Dispatch, entry: Entry, sender: MailSettings) -> dict[str, object]:
     """Return what the templates say of one notification."""
-    event, text = entry.event, _shortened(dispatch, entry)
+    event, text = entry.event, _shortened_text(dispatch, entry)
     lines = lines_of(dispatch, event)
     return {
         "headline": text.subject if text else headline(event, entry.reasons),

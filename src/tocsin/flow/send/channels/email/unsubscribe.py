@@ -6,7 +6,7 @@ Next: ``server/routes/notifications/unsubscribe.py``.
 
 from __future__ import annotations
 
-from tocsin.flow.send.link_tokens import about_of, signed
+from tocsin.flow.send.link_tokens import about_of, sign_token
 
 KEY_NAME = "unsubscribe-key"
 """The server's secret that signs tokens, shared by whoever sends mails and whoever takes the click."""
@@ -18,7 +18,7 @@ ONE_CLICK = "List-Unsubscribe=One-Click"
 
 def token_of(notification_id: str, key: bytes) -> str:
     """Return the token that ends what that notification's alerts send to its recipient."""
-    return signed(_PURPOSE, notification_id, key)
+    return sign_token(_PURPOSE, notification_id, key)
 
 
 def notification_of(token: str, key: bytes) -> str | None:

@@ -15,7 +15,7 @@ import orjson
 
 from tocsin.flow.send.channels.google_chat.paragraphs import paragraphs
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted
+from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
 from tocsin.flow.send.text_blocks import ChangeLine, without_brackets
 
 MESSAGE_BYTES = 32_000
@@ -28,7 +28,7 @@ def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
     answered = dispatch.answers.message_id if dispatch.answers else dispatch.message.id
     render = partial(_payload, card_id=dispatch.message.id, thread_key=answered)
-    return fitted(
+    return fitted_payload(
         dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
     )
 
@@ -56,16 +56,16 @@ def _whole(section: Section) -> dict[str, Any]:
     texts += [] if section.body else [escape(section.signed())]
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
-    whole = _paragraphs(*texts)
+    rendered = _paragraphs(*texts)
     buttons = [{"text": text, "onClick": {"openLink": {"url": url}}} for text, url in _links(section)]
-    whole["widgets"].append({"buttonList": {"buttons": buttons}})
-    return whole
+    rendered["widgets"].append({"buttonList": {"buttons": buttons}})
+    return rendered
 
 
 def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
-    said = paragraphs(section.body) or [_change(line) for line in section.lines]
-    texts = [f"<b>{escape(section.headline)}</b>", *said, section.more()]
+    lines = paragraphs(section.body) or [_change(line) for line in section.lines]
+    texts = [f"<b>{escape(section.headline)}</b>", *lines, section.more()]
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
     texts.append(" · ".join(f'<a href="{escape(url)}">{text}</a>' for text, url in _links(section)))

@@ -25,7 +25,7 @@ def _check(destination: Destination, place: str) -> None:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.google_chat.sender import (
         google_chat_sender,  # the libraries of HTTP, for workers alone
     )
@@ -52,7 +52,7 @@ GOOGLE_CHAT = ChannelType(
     gathering=Gathering.SUMMARY,
     threads=True,
     interval_s=1.0,
-    open_sender=_opened,
+    open_sender=_open_sender,
     config_keys=frozenset({"endpoint", "auth_type"}),
     preview=_preview,
 )

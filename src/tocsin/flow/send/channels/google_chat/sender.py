@@ -20,10 +20,10 @@ _IN_THREAD = {"messageReplyOption": "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"}
 
 def google_chat_sender(requests: HttpRequests, *, base_url: str) -> IncomingWebhook:
     """Return the sender of change events as cards; ``base_url`` is where their links lead."""
-    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged, query=_IN_THREAD)
+    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer, query=_IN_THREAD)
 
 
-def judged(outcome: Outcome) -> Outcome:
+def judge_answer(outcome: Outcome) -> Outcome:
     """Return what an answer of a space means."""
     if isinstance(outcome, Retry) and outcome.status_code == _NOT_FOUND:
         return of_reason(OutcomeReason.GONE, status_code=_NOT_FOUND, detail=outcome.detail)

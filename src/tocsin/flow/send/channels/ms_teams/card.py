@@ -14,7 +14,7 @@ import orjson
 
 from tocsin.flow.send.channels.ms_teams.rich_elements import plain, rich_elements
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted
+from tocsin.flow.send.message_content import LINK_TEXT, MessageContent, Section, ShownLimits, fitted_payload
 from tocsin.flow.send.text_blocks import ChangeLine
 
 MESSAGE_BYTES = 28_000
@@ -28,7 +28,7 @@ Element = dict[str, Any]  # Any: a JSON value
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
-    return fitted(
+    return fitted_payload(
         dispatch, _payload, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= MESSAGE_BYTES
     )
 

@@ -26,7 +26,7 @@ def _check(destination: Destination, place: str) -> None:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.ms_teams.sender import ms_teams_sender  # the libraries of HTTP, for workers alone
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
@@ -50,7 +50,7 @@ MS_TEAMS = ChannelType(
     targets=endpoint_of,
     gathering=Gathering.SUMMARY,
     interval_s=0.25,
-    open_sender=_opened,
+    open_sender=_open_sender,
     config_keys=frozenset({"endpoint", "auth_type"}),
     preview=_preview,
 )

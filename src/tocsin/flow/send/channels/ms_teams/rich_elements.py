@@ -51,10 +51,10 @@ def _runs(spans: Sequence[Span], **style: object) -> Element:
 
 
 def _run(span: Span, style: dict[str, object]) -> Element:
-    own: Element = {"weight": "Bolder"} if span.bold else {}
-    own |= {"italic": True} if span.italic else {}
-    own |= {"strikethrough": True} if span.struck else {}
-    own |= {"fontType": "Monospace"} if span.code else {}
+    attributes: Element = {"weight": "Bolder"} if span.bold else {}
+    attributes |= {"italic": True} if span.italic else {}
+    attributes |= {"strikethrough": True} if span.struck else {}
+    attributes |= {"fontType": "Monospace"} if span.code else {}
     is_page = span.link is not None and span.link.startswith(_WEB)
-    own |= {"selectAction": {"type": "Action.OpenUrl", "url": span.link}} if is_page else {}
-    return {"type": "TextRun", "text": plain(span.text), **style, **own}
+    attributes |= {"selectAction": {"type": "Action.OpenUrl", "url": span.link}} if is_page else {}
+    return {"type": "TextRun", "text": plain(span.text), **style, **attributes}

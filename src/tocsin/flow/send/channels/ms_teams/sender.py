@@ -24,10 +24,10 @@ _FAILED = re.compile(
 
 def ms_teams_sender(requests: HttpRequests, *, base_url: str) -> IncomingWebhook:
     """Return the sender of change events as cards; ``base_url`` is where their links lead."""
-    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged)
+    return IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer)
 
 
-def judged(outcome: Outcome) -> Outcome:
+def judge_answer(outcome: Outcome) -> Outcome:
     """Return what an answer of Teams means, by the status that it has or names."""
     if isinstance(outcome, Delivered) and (stated := _FAILED.search(outcome.detail)):
         outcome = of_http_status(int(stated["status"]), detail=outcome.detail)

@@ -35,7 +35,7 @@ _REFUSED = frozenset(
 _RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 
 
-def judged(outcome: Outcome, *, to_person: bool = False) -> Outcome:
+def judge_answer(outcome: Outcome, *, to_person: bool = False) -> Outcome:
     """Return what an answer of Slack's means, by the error that its body names; of a message ``to_person`` as well."""
     error = _error_of(outcome.detail)
     if not error or isinstance(outcome, Rejected):

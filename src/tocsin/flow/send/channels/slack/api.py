@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from tocsin.flow.send.channels.slack.answers import judged
+from tocsin.flow.send.channels.slack.answers import judge_answer
 from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
 from tocsin.flow.send.outcome import of_reason
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
@@ -72,8 +72,8 @@ class SlackApi:
         outcome, body = await self._requests.exchange(request, now_ms=call.now_ms)
         values = _values(body)
         if isinstance(outcome, Delivered):
-            return Answer(_delivered(outcome, values, method, to_person=call.to_person), values)
-        return Answer(judged(outcome, to_person=call.to_person), values)
+            return Answer(_outcome_of_ok(outcome, values, method, to_person=call.to_person), values)
+        return Answer(judge_answer(outcome, to_person=call.to_person), values)
 
 
 def _values(body: bytes) -> dict[str, Any]:
@@ -84,13 +84,13 @@ def _values(body: bytes) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _delivered(outcome: Delivered, values: dict[str, Any], method: str, *, to_person: bool) -> Outcome:
+def _outcome_of_ok(outcome: Delivered, values: dict[str, Any], method: str, *, to_person: bool) -> Outcome:
     """Return what a 200 means: only ``"ok": true`` is success. Of the answer what identifies the message is kept."""
-    said = {key: values[key] for key in ("ok", "error", "needed", "channel", "ts") if key in values}
-    detail = orjson.dumps(said).decode()
+    fields = {key: values[key] for key in ("ok", "error", "needed", "channel", "ts") if key in values}
+    detail = orjson.dumps(fields).decode()
     if values.get("ok") is True:
-        known = isinstance(values.get("channel"), str) and isinstance(values.get("ts"), str)
-        return Delivered(outcome.status_code, detail, f"{values['channel']}/{values['ts']}" if known else None)
+        is_identified = isinstance(values.get("channel"), str) and isinstance(values.get("ts"), str)
+        return Delivered(outcome.status_code, detail, f"{values['channel']}/{values['ts']}" if is_identified else None)
     if "ok" not in values:
         return of_reason(OutcomeReason.SERVER_ERROR, status_code=outcome.status_code, detail=f"{method}: no answer")
-    return judged(Delivered(outcome.status_code, detail), to_person=to_person)
+    return judge_answer(Delivered(outcome.status_code, detail), to_person=to_person)

@@ -17,7 +17,15 @@ import orjson
 
 from tocsin.flow.send.channels.slack.rich_blocks import rich_text
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.message_content import LINK_TEXT, OWNED_BY, MessageContent, Section, ShownLimits, fitted, more_of
+from tocsin.flow.send.message_content import (
+    LINK_TEXT,
+    OWNED_BY,
+    MessageContent,
+    Section,
+    ShownLimits,
+    fitted_payload,
+    more_of,
+)
 from tocsin.flow.send.templates.rich_text import BlockKind, RichBlock, Span
 from tocsin.flow.send.text_blocks import ChangeLine, cut, without_brackets
 
@@ -51,7 +59,9 @@ def render_message(
     ``members`` are those of the workspace who can be mentioned: their ids there, by their ids here.
     """
     render = partial(_payload, members=members)
-    return fitted(dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= most_bytes)
+    return fitted_payload(
+        dispatch, render, base_url=base_url, limits=_LIMITS, fits=lambda payload: len(payload) <= most_bytes
+    )
 
 
 def _payload(content: MessageContent, members: Members) -> bytes:
@@ -76,13 +86,13 @@ def _whole(section: Section, members: Members) -> Iterator[Block]:
     if section.more_count:
         yield _context(section.more())
     if not section.body:
-        yield _signed(section, members)
+        yield _signature(section, members)
     if section.why:
         yield _context(f"Why you get this: {section.why}")
     yield _link(section)
 
 
-def _signed(section: Section, members: Members) -> Block:
+def _signature(section: Section, members: Members) -> Block:
     """Return who did it, and when, and who owns the asset: members are mentioned, others only named."""
     mentioned = [members.get(one.user_id or "") for one in section.owners]
     if not any(mentioned):
@@ -99,14 +109,14 @@ def _signed(section: Section, members: Members) -> Block:
 def _brief(section: Section) -> Iterator[Block]:
     """Yield the blocks of one notification of several."""
     if section.body:
-        yield rich_text(_worded(section))
+        yield rich_text(_template_blocks(section))
     else:
-        texts = [section.headline, section.asset, *map(_said, section.lines), section.more(), section.why]
+        texts = [section.headline, section.asset, *map(_line_text, section.lines), section.more(), section.why]
         yield {"type": "section", "text": _text("\n".join(filter(None, texts)), TEXT_LIMIT)}
     yield _link(section)
 
 
-def _worded(section: Section) -> Iterator[RichBlock]:
+def _template_blocks(section: Section) -> Iterator[RichBlock]:
     """Yield what a template says of one notification of several, its subject first and the reason last."""
     yield RichBlock(BlockKind.PARAGRAPH, (Span(section.headline, bold=True),))
     yield from section.body
@@ -121,7 +131,7 @@ def _change(line: ChangeLine) -> Block:
     return block
 
 
-def _said(line: ChangeLine) -> str:
+def _line_text(line: ChangeLine) -> str:
     return "\n".join((line.text, *_values(line)))
 
 

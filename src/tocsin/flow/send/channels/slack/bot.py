@@ -34,17 +34,17 @@ class SlackBot:
         target = dispatch.message.target
         call = SlackCall(destination, now_ms)
         if "@" not in target:
-            return await self._posted(dispatch, destination.config.channel or target, call)
+            return await self._post(dispatch, destination.config.channel or target, call)
         call = replace(call, to_person=True)
         member = await self._members.id_of(target, call)
         if not isinstance(member, str):
             return member
-        outcome = await self._posted(dispatch, member, call)
+        outcome = await self._post(dispatch, member, call)
         if isinstance(outcome, Rejected) and outcome.reason is OutcomeReason.RECIPIENT_UNKNOWN:
             self._members.forget(target, call)
         return outcome
 
-    async def _posted(self, dispatch: Dispatch, channel: str, call: SlackCall) -> Outcome:
+    async def _post(self, dispatch: Dispatch, channel: str, call: SlackCall) -> Outcome:
         members = await self._owners(dispatch, call)
         is_known = dispatch.reaches_recipient and call.destination.config.signing_secret
         if is_known and len(dispatch.entries) == 1:
@@ -81,12 +81,12 @@ class SlackBot:
 
     async def _owners(self, dispatch: Dispatch, call: SlackCall) -> dict[str, str]:
         """Return those owners of the asset who are members of the workspace; whom it does not name is not mentioned."""
-        found: dict[str, str] = {}
+        member_ids: dict[str, str] = {}
         for user_id, address in dispatch.addresses.items():
             member = await self._members.id_of(address, replace(call, to_person=True))
             if isinstance(member, str) and MEMBER.fullmatch(member):
-                found[user_id] = member
-        return found
+                member_ids[user_id] = member
+        return member_ids
 
 
 def _thread(channel: str, answered: Answered) -> dict[str, str]:

@@ -89,7 +89,7 @@ def _targets(destination: Destination) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, link_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(settings: Settings, link_key: bytes) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.slack.sender import SlackSender  # the libraries of HTTP, for workers alone
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
@@ -115,7 +115,7 @@ SLACK = ChannelType(
     threads=True,
     interval_s=1.0,
     mentions=lambda destination: bool(destination.config.bot_token),
-    open_sender=_opened,
+    open_sender=_open_sender,
     config_keys=frozenset({"endpoint", "auth_type", "bot_token", "channel", "signing_secret"}),
     secret_texts=("botToken", "signingSecret"),
     preview=_preview,

@@ -65,11 +65,11 @@ def buttons_block(choices: Sequence[ActionButton]) -> Block:
         "elements": [
             {
                 "type": "button",
-                "action_id": one.name,
-                "text": {"type": "plain_text", "text": one.text, "emoji": False},
-                "value": one.token,
+                "action_id": button.name,
+                "text": {"type": "plain_text", "text": button.text, "emoji": False},
+                "value": button.token,
             }
-            for one in choices
+            for button in choices
         ],
     }
 
@@ -85,8 +85,8 @@ def is_genuine(signed: Signed, secret: str, *, now_ms: int) -> bool:
 
 def signature_of(signed: Signed, secret: str) -> str:
     """Return the signature that Slack gives a request."""
-    said = b":".join((_VERSION.encode(), signed.timestamp.encode(), signed.body))
-    return f"{_VERSION}={hmac.new(secret.encode(), said, hashlib.sha256).hexdigest()}"
+    signed_text = b":".join((_VERSION.encode(), signed.timestamp.encode(), signed.body))
+    return f"{_VERSION}={hmac.new(secret.encode(), signed_text, hashlib.sha256).hexdigest()}"
 
 
 def press_in(body: bytes) -> Press:
@@ -127,14 +127,14 @@ def _payload(body: bytes) -> dict[str, Any]:  # Any: a JSON value
 def is_of_slack(url: str, api_url: str) -> bool:
     """Return whether an address to answer to is Slack's: of its hosts, or of the one where its API is."""
     try:
-        asked, api = urlsplit(url), urlsplit(api_url)
+        address, api = urlsplit(url), urlsplit(api_url)
     except ValueError:
         return False
-    is_api = (asked.scheme, asked.netloc) == (api.scheme, api.netloc)
-    return is_api or (asked.scheme == "https" and (asked.hostname or "").endswith(_HOSTS))
+    is_api = (address.scheme, address.netloc) == (api.scheme, api.netloc)
+    return is_api or (address.scheme == "https" and (address.hostname or "").endswith(_HOSTS))
 
 
 def ephemeral(text: str) -> bytes:
     """Return the JSON of an answer that only the member who pressed the button sees."""
-    said = escape(text, quote=False)
-    return orjson.dumps({"response_type": "ephemeral", "replace_original": False, "text": said})
+    escaped = escape(text, quote=False)
+    return orjson.dumps({"response_type": "ephemeral", "replace_original": False, "text": escaped})

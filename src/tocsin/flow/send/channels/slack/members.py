@@ -36,15 +36,15 @@ class Members:
     async def id_of(self, address: str, call: SlackCall) -> str | Outcome:
         """Return the id of the member with this address, or why there is none."""
         key = (call.token, address)
-        until_s, found = self._kept.get(key, (0.0, ""))
+        until_s, cached = self._kept.get(key, (0.0, ""))
         if self._steady() < until_s:
-            return found
+            return cached
         if key not in self._asking:  # all messages that wait for one answer share it
-            self._asking[key] = asyncio.create_task(self._asked(key, call))
+            self._asking[key] = asyncio.create_task(self._look_up(key, call))
             self._asking[key].add_done_callback(lambda _: self._asking.pop(key, None))
         return await asyncio.shield(self._asking[key])
 
-    async def _asked(self, key: _Key, call: SlackCall) -> str | Outcome:
+    async def _look_up(self, key: _Key, call: SlackCall) -> str | Outcome:
         _, address = key
         answer = await self._api.ask(_METHOD, urlencode({"email": address}).encode(), call, content_type=FORM)
         user = answer.values.get("user")
@@ -62,8 +62,8 @@ class Members:
         """Ask again for this address the next time."""
         self._kept.pop((call.token, address), None)
 
-    def _keep(self, key: _Key, for_s: float, found: str | Outcome) -> None:
+    def _keep(self, key: _Key, for_s: float, answer: str | Outcome) -> None:
         self._kept.pop(key, None)
-        self._kept[key] = (self._steady() + for_s, found)
+        self._kept[key] = (self._steady() + for_s, answer)
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]

@@ -46,17 +46,17 @@ class Replies:
         """
         try:
             async with asyncio.timeout(IDENTIFY_S):
-                found, own = await asyncio.gather(
+                user_answer, bot_answer = await asyncio.gather(
                     self._api.ask("users.info", urlencode({"user": member}).encode(), call, content_type=FORM),
                     self._api.ask("auth.test", b"", call, content_type=FORM),
                 )
         except TimeoutError as late:
             raise _unknown() from late
-        if found.reason is OutcomeReason.RECIPIENT_UNKNOWN:
+        if user_answer.reason is OutcomeReason.RECIPIENT_UNKNOWN:
             return None
-        if not (isinstance(found.outcome, Delivered) and isinstance(own.outcome, Delivered)):
+        if not (isinstance(user_answer.outcome, Delivered) and isinstance(bot_answer.outcome, Delivered)):
             raise _unknown()
-        return _address(found, own, member)
+        return _address(user_answer, bot_answer, member)
 
     async def reply(self, response_url: str, text: str, *, now_ms: int) -> Outcome:
         """Tell the member who pressed a button; nobody is told at an address that is not Slack's."""
@@ -68,12 +68,15 @@ class Replies:
         return await self._requests.send(request, now_ms=now_ms)
 
 
-def _address(found: Answer, own: Answer, member: str) -> str | None:
-    user = _object(found.values.get("user"))
+def _address(user_answer: Answer, bot_answer: Answer, member: str) -> str | None:
+    user = _object(user_answer.values.get("user"))
     if user.get("id") != member or user.get("is_bot") or user.get("deleted"):
         return None
     enterprise = _object(user.get("enterprise_user")).get("enterprise_id")
-    shared = ((user.get("team_id"), own.values.get("team_id")), (enterprise, own.values.get("enterprise_id")))
+    shared = (
+        (user.get("team_id"), bot_answer.values.get("team_id")),
+        (enterprise, bot_answer.values.get("enterprise_id")),
+    )
     if not any(one == other and isinstance(one, str) and one for one, other in shared):
         return None
     address = _object(user.get("profile")).get("email")

@@ -71,6 +71,6 @@ def _link(span: Span) -> Element:
 
 
 def _style(span: Span) -> Element:
-    named = (("bold", span.bold), ("italic", span.italic), ("strike", span.struck), ("code", span.code))
-    style = {name: True for name, is_so in named if is_so}
+    styles = (("bold", span.bold), ("italic", span.italic), ("strike", span.struck), ("code", span.code))
+    style = {name: True for name, is_so in styles if is_so}
     return {"style": style} if style else {}

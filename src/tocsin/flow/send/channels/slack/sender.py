@@ -6,7 +6,7 @@ Next: ``flow/send/channels/slack/bot.py`` and ``flow/send/channels/incoming_webh
 from __future__ import annotations
 
 from tocsin.flow.send.channels.incoming_webhook import IncomingWebhook
-from tocsin.flow.send.channels.slack.answers import judged
+from tocsin.flow.send.channels.slack.answers import judge_answer
 from tocsin.flow.send.channels.slack.api import SlackApi
 from tocsin.flow.send.channels.slack.blocks import render_message
 from tocsin.flow.send.channels.slack.bot import SlackBot
@@ -23,7 +23,7 @@ class SlackSender:
     """
 
     def __init__(self, requests: HttpRequests, *, base_url: str, api_url: str, link_key: bytes = b"") -> None:
-        self._webhook = IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judged)
+        self._webhook = IncomingWebhook(requests, base_url=base_url, render=render_message, judge=judge_answer)
         self._bot = SlackBot(SlackApi(requests, api_url), base_url=base_url, link_key=link_key)
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:

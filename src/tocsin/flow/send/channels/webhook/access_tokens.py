@@ -63,29 +63,29 @@ class AccessTokens:
 
         Without a token nothing is sent, and the outcome is that of asking for it; it says nothing of the answer's text.
         """
-        grant = self._kept_for(destination, client, now_ms) or await self._granted(destination, client, now_ms)
+        grant = self._valid_grant(destination, client, now_ms) or await self._ask_once(destination, client, now_ms)
         if not isinstance(grant, _Grant):
             return grant
-        outcome = await self._sent(request, grant, now_ms)
+        outcome = await self._send_with_token(request, grant, now_ms)
         if not isinstance(outcome, Retry) or outcome.status_code != _UNAUTHORIZED:
             return outcome
         if self._kept.get(destination.id) == grant:
             del self._kept[destination.id]
-        newer = self._kept_for(destination, client, now_ms) or await self._granted(destination, client, now_ms)
+        newer = self._valid_grant(destination, client, now_ms) or await self._ask_once(destination, client, now_ms)
         if not isinstance(newer, _Grant):
             return newer
-        return await self._sent(request, newer, now_ms)
+        return await self._send_with_token(request, newer, now_ms)
 
-    async def _sent(self, request: Request, grant: _Grant, now_ms: int) -> Outcome:
+    async def _send_with_token(self, request: Request, grant: _Grant, now_ms: int) -> Outcome:
         """Send a request with a token; the outcome does not repeat it."""
         outcome = await self._requests.send(_with_token(request, grant), now_ms=now_ms)
         return replace(outcome, detail=outcome.detail.replace(grant.token, MASK))
 
-    def _kept_for(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | None:
+    def _valid_grant(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | None:
         grant = self._kept.get(destination.id)
         return grant if grant is not None and grant.client == client and now_ms < grant.until_ms else None
 
-    async def _granted(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | Outcome:
+    async def _ask_once(self, destination: Destination, client: OAuthClient, now_ms: int) -> _Grant | Outcome:
         """Ask for a token, once for all requests that wait for it."""
         key = (destination.id, client)
         if key not in self._asking:
@@ -139,23 +139,23 @@ def _not_granted(outcome: Retry | Rejected) -> Outcome:
     Its status code and text are not the receiver's: 410 from there stops nothing, and the text may hold secrets.
     """
     reason = OutcomeReason.CLIENT_ERROR if outcome.reason is OutcomeReason.GONE else outcome.reason
-    said = outcome.detail if outcome.status_code is None else f"it answered {outcome.status_code}"
+    detail = outcome.detail if outcome.status_code is None else f"it answered {outcome.status_code}"
     after_s = outcome.after_s if isinstance(outcome, Retry) else None
-    return of_reason(reason, detail=f"no access token from the token URL: {said}", after_s=after_s)
+    return of_reason(reason, detail=f"no access token from the token URL: {detail}", after_s=after_s)
 
 
 def _grant(answer: str, client: OAuthClient, now_ms: int) -> _Grant | None:
     """Return the token in an answer; None if there is none that a header can carry."""
     try:
-        said = orjson.loads(answer)
+        response = orjson.loads(answer)
     except orjson.JSONDecodeError:
         return None
-    token = said.get("access_token") if isinstance(said, dict) else None
+    token = response.get("access_token") if isinstance(response, dict) else None
     if not isinstance(token, str) or not _TOKEN.fullmatch(token):
         return None
-    if str(said.get("token_type", "bearer")).lower() != "bearer":
+    if str(response.get("token_type", "bearer")).lower() != "bearer":
         return None
-    return _Grant(client, token, now_ms + 1000 * (_lifetime_s(said.get("expires_in")) - MARGIN_S))
+    return _Grant(client, token, now_ms + 1000 * (_lifetime_s(response.get("expires_in")) - MARGIN_S))
 
 
 def _lifetime_s(stated: object) -> float:

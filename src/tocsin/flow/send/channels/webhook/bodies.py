@@ -56,27 +56,27 @@ def bodies_of(dispatch: Dispatch, payload_format: str, *, source: str) -> list[B
     shape is worth more than none. A body of several has the message's id only if it is the only one: what else is
     in a body changes its id, or a receiver would take it for one that it has.
     """
-    own = dispatch.payloads
+    own_payloads = dispatch.payloads
     rendered = [
-        _Rendered(entry, own[entry.notification_id], is_own=True)
-        if entry.notification_id in own
-        else _rendered(entry, payload_format, source)
+        _Rendered(entry, own_payloads[entry.notification_id], is_own=True)
+        if entry.notification_id in own_payloads
+        else _render_entry(entry, payload_format, source)
         for entry in dispatch.entries
     ]
-    groups = list(_split(rendered, dispatch.batch_size)) if dispatch.sends_arrays else [[one] for one in rendered]
+    groups = list(_split(rendered, dispatch.batch_size)) if dispatch.sends_arrays else [[part] for part in rendered]
     ids = [dispatch.message.id] if len(groups) == 1 else [_id_of(dispatch, group) for group in groups]
     return [
-        _body(one, group, payload_format, is_array=dispatch.sends_arrays)
-        for one, group in zip(ids, groups, strict=True)
+        _body(body_id, group, payload_format, is_array=dispatch.sends_arrays)
+        for body_id, group in zip(ids, groups, strict=True)
     ]
 
 
-def compressed(payload: bytes) -> bytes:
+def compress_payload(payload: bytes) -> bytes:
     """Return a payload as gzip; the same bytes for the same payload."""
     return gzip.compress(payload, mtime=0)
 
 
-def _rendered(entry: Entry, payload_format: str, source: str) -> _Rendered:
+def _render_entry(entry: Entry, payload_format: str, source: str) -> _Rendered:
     """Return an event as JSON; one that is too large without its entity, and at worst without its changes."""
     render = EVENT_FORMATS.get(payload_format, as_default)
     if not entry.in_brief:
@@ -101,16 +101,16 @@ def _thinner(event: ChangeEvent) -> Iterator[ChangeEvent]:
     yield event.model_copy(update={"entity": None, "change_description": None})
 
 
-def _split(rendered: Iterable[_Rendered], most: int) -> Iterator[list[_Rendered]]:
-    """Yield the events in groups of at most ``most``, each within the limit as an array."""
+def _split(rendered: Iterable[_Rendered], most_events: int) -> Iterator[list[_Rendered]]:
+    """Yield the events in groups of at most ``most_events``, each within the limit as an array."""
     group: list[_Rendered] = []
     size = 2
-    for one in rendered:
-        if group and (len(group) == most or size + len(one.payload) + 1 > LIMIT_BYTES):
+    for part in rendered:
+        if group and (len(group) == most_events or size + len(part.payload) + 1 > LIMIT_BYTES):
             yield group
             group, size = [], 2
-        group.append(one)
-        size += len(one.payload) + 1
+        group.append(part)
+        size += len(part.payload) + 1
     yield group
 
 

@@ -42,7 +42,7 @@ def _check(destination: Destination, place: str) -> None:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+async def _open_sender(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
     from tocsin.flow.send.channels.webhook.sender import WebhookSender  # the libraries of HTTP, for workers alone
     from tocsin.flow.send.egress import egress_of
     from tocsin.flow.send.http_requests import HttpRequests
@@ -58,7 +58,7 @@ WEBHOOK = ChannelType(
     check=_check,
     targets=endpoint_of,
     gathering=Gathering.ARRAYS,
-    open_sender=_opened,
+    open_sender=_open_sender,
     config_keys=frozenset(
         "endpoint headers query_params http_method secret_key auth_type payload_format body_template compression "
         "verification batch_by".split()

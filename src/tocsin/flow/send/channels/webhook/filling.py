@@ -69,11 +69,13 @@ def check_templates(config: Document, place: str) -> None:
     if isinstance(endpoint, str) and _OPEN in endpoint:
         parts = _ADDRESS.fullmatch(endpoint)
         if parts is None or _OPEN in parts["origin"] or _OPEN in _NAME.sub("", parts["rest"]):
-            said = "of an address only path and query may contain templates, as names: {{entity.name}}"
-            raise InvalidInput(said, field=f"{place}.endpoint")
+            message = "of an address only path and query may contain templates, as names: {{entity.name}}"
+            raise InvalidInput(message, field=f"{place}.endpoint")
 
 
-def filled(dispatch: Dispatch, config: DestinationConfig, *, source: str, accounts: TemplateAccounts) -> FilledConfig:
+def filled_config(
+    dispatch: Dispatch, config: DestinationConfig, *, source: str, accounts: TemplateAccounts
+) -> FilledConfig:
     """Return what a webhook's templates make of a message; address and headers are filled in with its first event."""
     if not is_templated(config):
         return FilledConfig(config)
@@ -99,8 +101,8 @@ class _Filling:
     @property
     def problem(self) -> str:
         """What was wrong first, and with how many more; empty if nothing was."""
-        more = f" (and {len(self._problems) - 1} more)" if len(self._problems) > 1 else ""
-        return f"{self._problems[0]}{more}" if self._problems else ""
+        suffix = f" (and {len(self._problems) - 1} more)" if len(self._problems) > 1 else ""
+        return f"{self._problems[0]}{suffix}" if self._problems else ""
 
     def bodies(self, template: str) -> Iterator[tuple[str, bytes]]:
         for index, entry in enumerate(self._dispatch.entries):
@@ -109,10 +111,10 @@ class _Filling:
             except InvalidTemplate as error:
                 self._note("bodyTemplate", error, "the default body was sent")
 
-    def values(self, key: str, given: dict[str, str], shown: Shown) -> Iterator[tuple[str, str]]:
-        for name, text in given.items():
+    def values(self, key: str, templates: dict[str, str], write_text: Shown) -> Iterator[tuple[str, str]]:
+        for name, text in templates.items():
             try:
-                yield name, self._text(text, 0, _LINES, shown) if _OPEN in text else text
+                yield name, self._text(text, 0, _LINES, write_text) if _OPEN in text else text
             except InvalidTemplate as error:
                 self._note(f"{key}.{name}", error, "it was left out")
 
@@ -121,22 +123,22 @@ class _Filling:
         if parts is None or _OPEN not in parts["rest"]:
             return endpoint
         try:
-            rest = self._text(parts["rest"], 0, _LINES, _in_address)
-            if {".", ".."} & set(re.split(r"[?#]", rest)[0].split("/")):
+            tail = self._text(parts["rest"], 0, _LINES, _in_address)
+            if {".", ".."} & set(re.split(r"[?#]", tail)[0].split("/")):
                 raise InvalidTemplate("a part of the path becomes . or ..")
         except InvalidTemplate as error:
             self._note("endpoint", error, "the address ends before its first template")
-            rest = parts["rest"].partition(_OPEN)[0]
-        return parts["origin"] + rest
+            tail = parts["rest"].partition(_OPEN)[0]
+        return parts["origin"] + tail
 
-    def _text(self, template: str, index: int, limits: RenderLimits, shown: Shown) -> str:
-        with self._accounts.charged(self._dispatch.payer):
+    def _text(self, template: str, index: int, limits: RenderLimits, write_text: Shown) -> str:
+        with self._accounts.charge(self._dispatch.payer):
             self._whole.look()
             entry = self._dispatch.entries[index]
             context = self._contexts.get(entry.notification_id)
             if context is None:
                 context = self._contexts[entry.notification_id] = context_of(entry, self._place)
-            return render_text(template, context, Budget(limits), shown)
+            return render_text(template, context, Budget(limits), write_text)
 
     def _note(self, place: str, error: InvalidTemplate, consequence: str) -> None:
         self._problems.append(f"{place}: {error.message}; {consequence}")

@@ -97,7 +97,7 @@ def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
     if event.event_type in _OURS:
         document["eventType"] = EventType.ENTITY_UPDATED.value
     if event.entity is not None:
-        document["entity"] = orjson.dumps(_named(event)).decode()
+        document["entity"] = orjson.dumps(_with_names(event)).decode()
     if domains := [domain for domain in event.domains or () if _is_uuid(domain)]:
         document["domains"] = domains
     return document
@@ -130,7 +130,7 @@ EVENT_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
 def _with_entity(event: ChangeEvent, keys: Sequence[str]) -> Document:
     wire = _wire(event)
     if event.entity is not None:
-        wire["entity"] = _named(event)
+        wire["entity"] = _with_names(event)
     return {key: wire[key] for key in keys if key in wire}
 
 
@@ -157,7 +157,7 @@ def _wire(event: ChangeEvent) -> Document:
     return wire
 
 
-def _named(event: ChangeEvent) -> Document:
+def _with_names(event: ChangeEvent) -> Document:
     row, entity = ENTITY_TYPES.get(event.entity_type), without_secrets(event.entity or {})
     return with_member_names(row, entity) if row else entity
 

@@ -18,8 +18,8 @@ from tocsin.flow.send.channels.webhook.authentication import (
     authorization_of,
     signing_secrets,
 )
-from tocsin.flow.send.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compressed
-from tocsin.flow.send.channels.webhook.filling import filled, is_templated
+from tocsin.flow.send.channels.webhook.bodies import COMPRESSED_FROM_BYTES, GZIP, Body, bodies_of, compress_payload
+from tocsin.flow.send.channels.webhook.filling import filled_config, is_templated
 from tocsin.flow.send.channels.webhook.signature import sign
 from tocsin.flow.send.channels.webhook.verification import Verifications
 from tocsin.flow.send.dispatch import Dispatch, why
@@ -49,16 +49,16 @@ class WebhookSender:
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome: that of its last request, or of the first that fails."""
-        made = partial(self._made, dispatch, destination, now_ms=now_ms)
+        build = partial(self._build_requests, dispatch, destination, now_ms=now_ms)
         is_filled = is_templated(destination.config)
-        requests, problem = await self._renderings.run(dispatch.payer, made) if is_filled else made()
-        outcome = await self._sent_all(requests, destination, now_ms=now_ms)
+        requests, problem = await self._renderings.run(dispatch.payer, build) if is_filled else build()
+        outcome = await self._send_all(requests, destination, now_ms=now_ms)
         return replace(outcome, template_error=problem) if problem else outcome
 
-    async def _sent_all(self, requests: list[Request], destination: Destination, *, now_ms: int) -> Outcome:
+    async def _send_all(self, requests: list[Request], destination: Destination, *, now_ms: int) -> Outcome:
         if not requests:
             return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
-        send = partial(self._sent, destination, now_ms)
+        send = partial(self._send_one, destination, now_ms)
         if destination.config.verification == CHALLENGE:
             refusal = await self._verifications.refusal(requests[0], destination, send, now_ms=now_ms)
             if refusal is not None:
@@ -69,26 +69,28 @@ class WebhookSender:
                 break
         return outcome
 
-    def _made(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> tuple[list[Request], str]:
+    def _build_requests(
+        self, dispatch: Dispatch, destination: Destination, *, now_ms: int
+    ) -> tuple[list[Request], str]:
         """Return the requests that carry ``dispatch``, and what was wrong with a template.
 
         There are none when the destination's address is not a web address. The endpoint as it is set now wins over the
         one at the time of the event: its secrets belong to it.
         """
         accounts = self._renderings.accounts
-        made = filled(dispatch, destination.config, source=self._source, accounts=accounts)
-        config = made.config
+        filling = filled_config(dispatch, destination.config, source=self._source, accounts=accounts)
+        config = filling.config
         if config is not destination.config:
-            dispatch = replace(dispatch, payloads=made.payloads)
+            dispatch = replace(dispatch, payloads=filling.payloads)
             destination = destination.model_copy(update={"config": config})
         url = web_address(config.endpoint or dispatch.message.target, config.query_params)
         if url is None:
-            return [], made.problem
+            return [], filling.problem
         bodies = bodies_of(dispatch, config.payload_format or self._event_format, source=self._source)
         requests = [_request(body, dispatch, destination, url=url, now_ms=now_ms) for body in bodies]
-        return requests, made.problem
+        return requests, filling.problem
 
-    async def _sent(self, destination: Destination, now_ms: int, request: Request) -> Outcome:
+    async def _send_one(self, destination: Destination, now_ms: int, request: Request) -> Outcome:
         return await self._tokens.send_as_asked(request, destination, now_ms=now_ms)
 
 
@@ -110,7 +112,7 @@ def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: U
         | _about(body, is_array=dispatch.sends_arrays)
         | ({"Content-Encoding": GZIP} if is_packed else {})
         | signature,
-        payload=compressed(body.payload) if is_packed else body.payload,
+        payload=compress_payload(body.payload) if is_packed else body.payload,
         timeout=timeout_of(destination),
     )
 
@@ -129,8 +131,8 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:
     """Return the destination's own headers without those that are ours to set and those that are none."""
-    allowed = {name: value for name, value in headers.items() if name.lower() not in OWN_HEADERS}
-    titled = {"Content-Type" if name.lower() == "content-type" else name: value for name, value in allowed.items()}
+    custom = {name: value for name, value in headers.items() if name.lower() not in OWN_HEADERS}
+    titled = {"Content-Type" if name.lower() == "content-type" else name: value for name, value in custom.items()}
     return {name: _LINE_BREAKS.sub(" ", value) for name, value in titled.items() if _TOKEN.fullmatch(name)}
 
 

@@ -74,10 +74,10 @@ def is_answer(text: str, challenge: str, secrets: tuple[str, ...]) -> bool:
     It is the hex HMAC-SHA256 of the challenge with one of the secrets, or the challenge itself where there is none.
     """
     try:
-        said = orjson.loads(text)
+        body = orjson.loads(text)
     except orjson.JSONDecodeError:
         return False
-    response = said.get("response") if isinstance(said, dict) else None
+    response = body.get("response") if isinstance(body, dict) else None
     if not isinstance(response, str):
         return False
     expected = [hmac.new(key_of(one), challenge.encode(), hashlib.sha256).hexdigest() for one in secrets]
@@ -88,8 +88,8 @@ def _request(event: Request, challenge: str, secrets: tuple[str, ...], now_ms: i
     """Return the request that asks: that of an event with another body."""
     payload = orjson.dumps({"type": "endpointVerification", "challenge": challenge, "timestamp": now_ms})
     signature = sign(payload, secrets, message_id=f"verification_{challenge}", timestamp_s=now_ms // 1000)
-    kept = {name: value for name, value in event.headers.items() if name.lower() not in _OF_EVENT}
-    return replace(event, headers=kept | {"Content-Type": "application/json"} | signature, payload=payload)
+    headers = {name: value for name, value in event.headers.items() if name.lower() not in _OF_EVENT}
+    return replace(event, headers=headers | {"Content-Type": "application/json"} | signature, payload=payload)
 
 
 _OF_EVENT = frozenset(

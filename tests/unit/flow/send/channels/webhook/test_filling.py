@@ -13,7 +13,7 @@ from tests.unit.flow.send.events import change_event, dispatch
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.webhook.bodies import bodies_of
-from tocsin.flow.send.channels.webhook.filling import FilledConfig, check_templates, filled
+from tocsin.flow.send.channels.webhook.filling import FilledConfig, check_templates, filled_config
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.templates.accounts import TemplateAccounts
 from tocsin.model.message import Entry
@@ -32,12 +32,14 @@ def about(name: str = NASTY, *, count: int = 1) -> Dispatch:
 
 def made(of: Dispatch | None = None, **config: Any) -> FilledConfig:
     given = {"endpoint": "https://example.org/hook", **config}
-    return filled(of or about(), DestinationConfig.model_validate(given), source=SOURCE, accounts=TemplateAccounts())
+    return filled_config(
+        of or about(), DestinationConfig.model_validate(given), source=SOURCE, accounts=TemplateAccounts()
+    )
 
 
 def test_a_configuration_without_templates_is_itself() -> None:
     config = DestinationConfig(endpoint="https://example.org/a%20b?c=d", headers={"X-A": "}} {"})
-    assert filled(about(), config, source=SOURCE, accounts=TemplateAccounts()) == FilledConfig(config)
+    assert filled_config(about(), config, source=SOURCE, accounts=TemplateAccounts()) == FilledConfig(config)
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))

@@ -295,14 +295,17 @@ def _with_about(entity_type: str, document: Document, transaction: Transaction) 
     """Return a test, a suite or a query with what it is about, on which it depends who may see it."""
     references = subject_references(entity_type, document)
     subjects = [(one["type"], transaction.find(one["type"], _key(one))) for one in references]
-    if any(one is None for _, one in subjects):
+    if any(subject is None for _, subject in subjects):
         return document
     find, attachments = _above(transaction), transaction.attachments
     gone_subjects = [
-        (one, GONE) for kind, one in gone_kinds(entity_type).items() if attachments.get(str(document.get("id")), kind)
+        (subject, GONE)
+        for kind, subject in gone_kinds(entity_type).items()
+        if attachments.get(str(document.get("id")), kind)
     ]
     return with_found(
-        document, [*((kind, with_asked(kind, one.document, find)) for kind, one in subjects if one), *gone_subjects]
+        document,
+        [*((kind, with_asked(kind, subject.document, find)) for kind, subject in subjects if subject), *gone_subjects],
     )
 
 

@@ -117,7 +117,9 @@ class Crowd:
             "mutes": _group_pairs((one.who, one) for one in audience.mutes),
             "steps": _group_pairs((step.root_id, step) for step in audience.reach),
             "named": _group_pairs(
-                ((one.relation, one.receiver), one) for one in audience.principals if not one.node_id
+                ((principal.relation, principal.receiver), principal)
+                for principal in audience.principals
+                if not principal.node_id
             ),
             "placed": _by_relation_and_node(audience.principals),
             "person_facts": PersonFacts(audience.person_facts),

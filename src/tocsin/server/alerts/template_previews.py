@@ -5,6 +5,7 @@ Next: ``server/routes/alerts/templates.py``.
 
 from __future__ import annotations
 
+from threading import Lock
 from uuid import UUID
 
 from tocsin.errors import InvalidInput, InvalidTemplate
@@ -29,6 +30,8 @@ _TEXTS = {"templateSubject": LONGEST_SUBJECT, "templateBody": LONGEST_BODY}
 _LONGEST_RESOURCE = 128
 _NEW = "new template"
 MOST_DESTINATIONS = 20
+_RENDERING = Lock()
+"""Previews of a process render one after the other: several at once would take the processor from other requests."""
 
 
 def template_of(request: Document) -> Template:
@@ -68,7 +71,8 @@ def preview(template: Template, entry: Entry, place: MessagePlace) -> tuple[Docu
     if not validation["isValid"]:
         return {"validation": validation}, None
     try:
-        text = render_entry(template, entry, place)
+        with _RENDERING:
+            text = render_entry(template, entry, place)
     except InvalidTemplate as error:
         return {"validation": failure_json(error)}, None
     return {"validation": validation, "render": {"subject": text.subject, "body": to_html(text.body)}}, text

@@ -12,9 +12,11 @@ import pytest
 from sqlalchemy import Engine, insert
 from tests.serving import Json, Served, table
 
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason, ReasonKind, notification_id
 from tocsin.store.engine import writing
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import notification
 
 BECAUSE = Reason(
@@ -58,6 +60,7 @@ class CatalogueWriter:
         }
         with writing(self._engine) as connection:
             connection.execute(insert(notification), row)
+        Notifications(self._engine).advance(MATCH_STREAM, offset, now_ms=now_ms)
         return made
 
 

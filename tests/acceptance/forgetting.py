@@ -30,7 +30,7 @@ _ADVANCE = Notifications.advance
 
 def recipients_of_now(replace: Set = setattr) -> None:
     """Take the offsets away between which relations held."""
-    replace(relations_over_time, "_held", _held_now)
+    replace(relations_over_time, "_relations_held", _held_now)
 
 
 def letting_go(replace: Set = setattr) -> None:

@@ -112,7 +112,7 @@ def everything(engine: Engine) -> list[list[tuple[object, ...]]]:
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolving, "ROWS_AT_ONCE", 7)
     real = portions.resolve_events
-    monkeypatch.setattr(resolving, "resolved", partial(real, people_at_once=10))
+    monkeypatch.setattr(resolving, "resolve_events", partial(real, people_at_once=10))
 
 
 @pytest.mark.usefixtures("small_portions")

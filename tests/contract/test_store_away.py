@@ -9,19 +9,20 @@ from uuid import UUID
 
 import httpx
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, delete, event
 from tests.founded import Founded
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.serving import Served, running_server
 
 from tocsin.server.bootstrap import ADMINISTRATOR
-from tocsin.store.engine import open_engine
+from tocsin.store.engine import open_engine, writing
 from tocsin.store.eventlog.outages import Waits
 from tocsin.store.health import PIPELINE
 from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.schema import migrate
+from tocsin.store.tables import pipeline_progress
 
 NOBODY = str(UUID(int=0))
 WITHOUT_THE_STORE = {"/api/v1/system/version", "/api/v1/system/config/auth", "/"}
@@ -159,6 +160,8 @@ def test_a_file_that_is_read_only_or_full_is_no_fault_of_tocsin(sqlite_url: str,
 
 def test_health_says_how_far_the_pipeline_is_and_what_it_waits_for(store_engine: Engine) -> None:
     waits, notes = Waits(store_engine), Notifications(store_engine)
+    with writing(store_engine) as connection:
+        connection.execute(delete(pipeline_progress))
     with running_server(store_engine) as served, served.client() as client:
         assert client.get("/healthcheck").json()["pipeline"] == []
         notes.advance("match_stream", 1, now_ms=5)

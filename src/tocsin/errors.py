@@ -68,11 +68,11 @@ class InvalidCondition(InvalidInput):
 
     def of_rule(self, name: str | None, field: str) -> InvalidCondition:
         """Return the same error with the field and, if it has one, the name of the rule."""
-        said = f"{field}: Rule {name!r}: {self.message}" if name else f"{field}: {self.message}"
+        message = f"{field}: Rule {name!r}: {self.message}" if name else f"{field}: {self.message}"
         facts = {"line": self.line, "column": self.column}
-        named = InvalidCondition(said, **facts, expected=self.expected, suggestion=self.suggestion)
-        named.field = field
-        return named
+        error = InvalidCondition(message, **facts, expected=self.expected, suggestion=self.suggestion)
+        error.field = field
+        return error
 
 
 class InvalidTemplate(InvalidInput):

@@ -14,7 +14,7 @@ SRC = Path(__file__).resolve().parents[2] / "src/tocsin"
 PARSED = {"expr", "selectExpr", "sql", "filter", "where", "call_function"}
 """Functions and methods of Spark that parse a text."""
 
-STATEMENTS = {("spark/lake_sql.py", "_analysed")}
+STATEMENTS = {("spark/lake_sql.py", "_analyse")}
 """Functions that run a statement of a user, which is checked before and after."""
 
 _Function = ast.FunctionDef | ast.Lambda

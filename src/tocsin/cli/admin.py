@@ -76,11 +76,11 @@ def token(
         if people.by_name(name) is None:
             _create(engine, {"name": name, "email": f"{name}@bots.tocsin.example.org", "isBot": True})
             typer.echo(f"Created bot {name}.", err=True)
-        made = issue_token(people, SystemClock(), name, lifetime_s=settings.token_hours * 3600)
+        new_token = issue_token(people, SystemClock(), name, lifetime_s=settings.token_hours * 3600)
     if as_json:
-        show_json({"name": name, "token": made.text, "expiresAt": made.expires_at_ms})
+        show_json({"name": name, "token": new_token.text, "expiresAt": new_token.expires_at_ms})
     else:
-        typer.echo(made.text)
+        typer.echo(new_token.text)
 
 
 @app.command()

@@ -35,29 +35,29 @@ def history(
     Example: tocsin alerts history PaymentsSchemaChanges --kind firing --since 7d
     """
     with Client() as client:
-        found = client.subscription_history(find_alert(client, name).id, kind=kind, since=since, until=until)
-        entries = list(islice(found, limit))
+        all_entries = client.subscription_history(find_alert(client, name).id, kind=kind, since=since, until=until)
+        entries = list(islice(all_entries, limit))
     if as_json:
         show_json(entries)
         return
     show_rows([_row(one) for one in entries], as_json=False)
 
 
-def _row(one: Document) -> Document:
+def _row(entry: Document) -> Document:
     return {
-        "when": f"{to_datetime(one['timestamp']):%Y-%m-%d %H:%M:%S}",
-        "kind": one["kind"],
-        "what": one["title"],
-        "by": one["userName"],
-        "notified": _notified(one),
-        "event": one["eventId"],
+        "when": f"{to_datetime(entry['timestamp']):%Y-%m-%d %H:%M:%S}",
+        "kind": entry["kind"],
+        "what": entry["title"],
+        "by": entry["userName"],
+        "notified": _notified(entry),
+        "event": entry["eventId"],
     }
 
 
-def _notified(one: Document) -> str | None:
+def _notified(entry: Document) -> str | None:
     """Return how many notifications a firing gave, and how many of them were not sent; None for other entries."""
-    if "notified" not in one:
+    if "notified" not in entry:
         return None
-    return f"{counted(one['notified'], 'notification')}" + (
-        f", {one['suppressed']} suppressed" if one["suppressed"] else ""
+    return f"{counted(entry['notified'], 'notification')}" + (
+        f", {entry['suppressed']} suppressed" if entry["suppressed"] else ""
     )

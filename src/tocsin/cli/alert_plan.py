@@ -53,8 +53,8 @@ class FieldDifference:
 
     def to_wire(self) -> Document:
         """Return it as JSON."""
-        said = {"field": self.field, "old": self.old, "new": self.new}
-        return said | ({"secret": True} if self.is_secret else {})
+        document = {"field": self.field, "old": self.old, "new": self.new}
+        return document | ({"secret": True} if self.is_secret else {})
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class PlannedAlert:
 
     def to_wire(self, *, is_done: bool) -> Document:
         """Return it as JSON."""
-        said: Document = {"name": self.name, "outcome": self.step.done if is_done else self.step.value}
-        known = self.step is not PlanStep.CREATE or is_done
-        said |= {"id": self.id} if known else {}
-        said |= {"file": self.filed.where} if self.filed else {}
-        return said | {"changes": [one.to_wire() for one in self.differences], "remarks": [*self.remarks]}
+        document: Document = {"name": self.name, "outcome": self.step.done if is_done else self.step.value}
+        has_id = self.step is not PlanStep.CREATE or is_done
+        document |= {"id": self.id} if has_id else {}
+        document |= {"file": self.filed.where} if self.filed else {}
+        return document | {"changes": [one.to_wire() for one in self.differences], "remarks": [*self.remarks]}
 
 
 def plan_alerts(client: Client, filed: Sequence[FiledAlert], *, prune: bool) -> list[PlannedAlert]:
@@ -122,8 +122,8 @@ def shown(planned: PlannedAlert) -> Iterator[Text]:
     sign, style = _SIGNS[planned.step]
     where = f"  ({planned.filed.where})" if planned.filed else ""
     yield Text(f"{sign} {planned.step} {planned.name}", style=f"bold {style}").append(where, style="dim")
-    for one in planned.differences:
-        yield from (Text(f"    {line}") for line in _lines(one))
+    for difference in planned.differences:
+        yield from (Text(f"    {line}") for line in _lines(difference))
 
 
 def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:
@@ -149,19 +149,19 @@ def _planned(client: Client, alert: FiledAlert) -> PlannedAlert:
     return PlannedAlert(step, alert.name, before["id"], changed if is_changed else (), remarks, alert)
 
 
-def _pruned(client: Client, kept: set[str]) -> Iterator[PlannedAlert]:
+def _pruned(client: Client, filed_names: set[str]) -> Iterator[PlannedAlert]:
     for alert in client.list_subscriptions():
-        if alert.name not in kept and alert.document.get("provider") != "system":
+        if alert.name not in filed_names and alert.document.get("provider") != "system":
             yield PlannedAlert(PlanStep.DELETE, str(alert.name), alert.id)
 
 
 def _as_one(errors: Sequence[InvalidInput | NotFound]) -> InvalidInput | NotFound:
     if len(errors) == 1:
         return errors[0]
-    said = InvalidInput(f"{len(errors)} alerts are refused, so nothing was written:")
+    error_of_all = InvalidInput(f"{len(errors)} alerts are refused, so nothing was written:")
     for error in errors:
-        said.add_note("\n".join((error.message, *getattr(error, "__notes__", ()))))
-    return said
+        error_of_all.add_note("\n".join((error.message, *getattr(error, "__notes__", ()))))
+    return error_of_all
 
 
 def _without_ids(alert: Document) -> Document:
@@ -188,31 +188,31 @@ def _are_members(value: object) -> bool:
 
 
 def _between_members(old: list[Document] | None, new: list[Document] | None, place: str) -> Iterator[FieldDifference]:
-    left = {_identity(one, index): (index, one) for index, one in enumerate(old or ())}
-    for index, one in enumerate(new or ()):
-        yield from _between(left.pop(_identity(one, index), (0, None))[1], one, f"{place}[{index}]")
-    for index, one in left.values():
-        yield FieldDifference(f"{place}[{index}]", one, None)
+    old_members = {_identity(member, index): (index, member) for index, member in enumerate(old or ())}
+    for index, member in enumerate(new or ()):
+        yield from _between(old_members.pop(_identity(member, index), (0, None))[1], member, f"{place}[{index}]")
+    for index, member in old_members.values():
+        yield FieldDifference(f"{place}[{index}]", member, None)
 
 
 def _identity(member: Document, index: int) -> object:
     """Return what makes a member itself: a destination's id, a tag, a person's or domain's name; else its place."""
     if "id" in member:
         return member["id"]
-    named = (member.get("tagFQN"), member.get("type"), member.get("fullyQualifiedName") or member.get("name"))
-    return index if "condition" in member or named == (None, None, None) else named
+    name_parts = (member.get("tagFQN"), member.get("type"), member.get("fullyQualifiedName") or member.get("name"))
+    return index if "condition" in member or name_parts == (None, None, None) else name_parts
 
 
-def _lines(one: FieldDifference) -> Iterator[str]:
-    old, new = ("" if value is None else value_in_words(value) for value in (one.old, one.new))
-    if one.is_secret:
-        yield f"{one.field}: {old} → {new} (another secret)"
-    elif one.old is None:
-        yield from _indented(one.field, new)
+def _lines(difference: FieldDifference) -> Iterator[str]:
+    old, new = ("" if value is None else value_in_words(value) for value in (difference.old, difference.new))
+    if difference.is_secret:
+        yield f"{difference.field}: {old} → {new} (another secret)"
+    elif difference.old is None:
+        yield from _indented(difference.field, new)
     elif max(len(old), len(new)) <= _LONGEST and "\n" not in old + new:
-        yield f"{one.field}: {old} → {new or 'nothing'}"
+        yield f"{difference.field}: {old} → {new or 'nothing'}"
     else:
-        yield f"{one.field}:"
+        yield f"{difference.field}:"
         yield from (f"  - {line}" for line in old.splitlines())
         yield from (f"  + {line}" for line in new.splitlines())
 

@@ -84,30 +84,30 @@ def holds_alerts(text: str, source: str) -> bool:
     return source.endswith(SUFFIXES) or (source == "-" and any(form.match(text) for form in (_JSON, _TOML, _YAML)))
 
 
-def read_alerts(paths: Sequence[str], allowed: Collection[str] = ()) -> list[FiledAlert]:
+def read_alerts(paths: Sequence[str], allowed_names: Collection[str] = ()) -> list[FiledAlert]:
     """Return the alerts of files, of folders with all below them, and of standard input (``-``).
 
-    ``allowed`` are further variables that they may use (``parse_alerts``).
+    ``allowed_names`` are further variables that they may use (``parse_alerts``).
 
     Raises
     ------
     NotFound : there is no such file or folder
     InvalidInput : what ``parse_alerts`` refuses, no file in a folder, or two alerts of one name
     """
-    found: dict[str, FiledAlert] = {}
+    alerts_by_name: dict[str, FiledAlert] = {}
     for file in [file for path in paths for file in _files(path)]:
-        for alert in parse_alerts(text_of(file), file, allowed):
-            if alert.name in found:
-                raise InvalidInput(f"{alert.where}: alert {alert.name} is in {found[alert.name].where}, too.")
-            found[alert.name] = alert
-    return [*found.values()]
+        for alert in parse_alerts(text_of(file), file, allowed_names):
+            if alert.name in alerts_by_name:
+                raise InvalidInput(f"{alert.where}: alert {alert.name} is in {alerts_by_name[alert.name].where}, too.")
+            alerts_by_name[alert.name] = alert
+    return [*alerts_by_name.values()]
 
 
-def parse_alerts(text: str, source: str, allowed: Collection[str] = ()) -> list[FiledAlert]:
+def parse_alerts(text: str, source: str, allowed_names: Collection[str] = ()) -> list[FiledAlert]:
     """Return the alerts that ``text`` holds; ``source`` names it, and its suffix says what it is.
 
     ``${NAME}`` in a destination is the environment variable of that name, if it begins with ``PREFIX_OF_VARIABLES`` or
-    is ``allowed``: whoever may change a file must not be able to send other secrets of the environment anywhere.
+    is ``allowed_names``: whoever may change a file must not be able to send other secrets of the environment anywhere.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def parse_alerts(text: str, source: str, allowed: Collection[str] = ()) -> list[
     for number, alert in enumerate(alerts, start=1):
         if not isinstance(alert.document, dict) or not isinstance(alert.document.get("name"), str):
             raise InvalidInput(f"{alert.where}: alert {number} has no name.", field="name")
-    return [_with_variables(alert, allowed) for alert in alerts]
+    return [_with_variables(alert, allowed_names) for alert in alerts]
 
 
 def text_of(file: str) -> str:
@@ -143,17 +143,17 @@ def exported(alert: Document) -> Document:
     Owners, domains and the template are named, not identified, so that the file fits another server. Secrets are masks:
     where the alert exists, they stay what they are.
     """
-    kept = {key: value for key, value in alert.items() if key not in _WRITTEN_BY_THE_SERVER}
-    for key in {"owners", "domains"} & kept.keys():
-        kept[key] = [_named_by(one) for one in kept[key] if not one.get("inherited")]
-    if "notificationTemplate" in kept:
-        kept["notificationTemplate"] = _named_by(kept["notificationTemplate"])
-    if "tags" in kept:
-        own = (label for label in kept["tags"] if label.get("labelType") != "Derived")
-        kept["tags"] = [{key: label[key] for key in _OF_A_LABEL if key in label} for label in own]
-    if "destinations" in kept:
-        kept["destinations"] = [without_defaults(one) for one in kept["destinations"]]
-    return {key: value for key, value in kept.items() if value not in ([], {})}
+    fields = {key: value for key, value in alert.items() if key not in _WRITTEN_BY_THE_SERVER}
+    for key in {"owners", "domains"} & fields.keys():
+        fields[key] = [_named_by(one) for one in fields[key] if not one.get("inherited")]
+    if "notificationTemplate" in fields:
+        fields["notificationTemplate"] = _named_by(fields["notificationTemplate"])
+    if "tags" in fields:
+        own_labels = (label for label in fields["tags"] if label.get("labelType") != "Derived")
+        fields["tags"] = [{key: label[key] for key in _OF_A_LABEL if key in label} for label in own_labels]
+    if "destinations" in fields:
+        fields["destinations"] = [without_defaults(one) for one in fields["destinations"]]
+    return {key: value for key, value in fields.items() if value not in ([], {})}
 
 
 def with_escapes(alert: Document) -> Document:
@@ -194,12 +194,12 @@ def _parse(text: str, source: str) -> list[_Parsed]:
         parsed = _yaml(text) if form == "YAML" else [_toml(text) if form == "TOML" else _json(text)]
         json.dumps([value for value, _ in parsed], ensure_ascii=False).encode()
     except InvalidInput as error:
-        place, _, said = error.message.partition(": ")
+        place, _, problem = error.message.partition(": ")
         line = int(place.partition(":")[0])
-        raise InvalidInput(f"{named(source)}:{place}: {said}.{_hint_of_quotes(text, line, form)}") from error
+        raise InvalidInput(f"{named(source)}:{place}: {problem}.{_hint_of_quotes(text, line, form)}") from error
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        found = re.search(r"line (\d+)", str(error))
-        hint = _hint_of_quotes(text, int(found[1]), form) if found else ""
+        line_match = re.search(r"line (\d+)", str(error))
+        hint = _hint_of_quotes(text, int(line_match[1]), form) if line_match else ""
         raise InvalidInput(f"{named(source)} is not valid {form}: {error}.{hint}") from error
     except RecursionError as error:
         raise InvalidInput(f"{named(source)} is nested too deeply.") from error
@@ -249,7 +249,7 @@ def _hint_of_quotes(text: str, number: int, form: str) -> str:
 
 
 def _listed(
-    parsed: Any, whole: Callable[[], YamlDocument | None], source: str
+    parsed: Any, read_document: Callable[[], YamlDocument | None], source: str
 ) -> Iterator[FiledAlert]:  # Any: as above
     """Yield the alerts of the list, of the list under ``alerts``, or the one alert that the document is."""
     path = ""
@@ -259,39 +259,41 @@ def _listed(
             raise InvalidInput(f"{source} contains no alerts: unknown key {written}; did you mean {_LIST_KEY}?")
         path, parsed = (_LIST_KEY, parsed[_LIST_KEY]) if _LIST_KEY in parsed else ("", parsed)
     if isinstance(parsed, list):
-        yield from (FiledAlert(one, source, f"{path}[{index}]", whole) for index, one in enumerate(parsed))
+        yield from (FiledAlert(one, source, f"{path}[{index}]", read_document) for index, one in enumerate(parsed))
     elif isinstance(parsed, dict) and parsed and not path:
-        yield FiledAlert(parsed, source, "", whole)
+        yield FiledAlert(parsed, source, "", read_document)
     elif parsed:
         raise InvalidInput(f"{source} contains no alerts.")
 
 
-def _with_variables(alert: FiledAlert, allowed: Collection[str]) -> FiledAlert:
+def _with_variables(alert: FiledAlert, allowed_names: Collection[str]) -> FiledAlert:
     """Return the alert with the values of environment variables in its destinations."""
 
-    def filled(text: str, field: str) -> str:
-        def value(found: re.Match[str]) -> str:
-            return "$" if found[1] is None else _variable(found[1], found[0].endswith("}"), allowed)
+    def fill(text: str, field: str) -> str:
+        def value(variable: re.Match[str]) -> str:
+            return "$" if variable[1] is None else _variable(variable[1], variable[0].endswith("}"), allowed_names)
 
         try:
             return _VARIABLE.sub(value, text)
         except InvalidInput as error:
-            whole = alert.whole()
-            place = whole.place(f"{alert.path}.{field}") if whole else None
+            yaml_document = alert.whole()
+            place = yaml_document.place(f"{alert.path}.{field}") if yaml_document else None
             where = f"{alert.file}:{place.line}:{place.column}" if place else alert.file
             raise InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field) from error
 
-    filled_in = _mapped(alert.document.get("destinations"), "destinations", filled)
+    filled_in = _mapped(alert.document.get("destinations"), "destinations", fill)
     document = alert.document if filled_in is None else alert.document | {"destinations": filled_in}
     return FiledAlert(document, alert.file, alert.path, alert.whole)
 
 
-def _variable(name: str, is_closed: bool, allowed: Collection[str]) -> str:
+def _variable(name: str, is_closed: bool, allowed_names: Collection[str]) -> str:
     if not is_closed or not _NAME_OF_A_VARIABLE.fullmatch(name):
         raise InvalidInput("after ${ the name of an environment variable and } must follow; $${ is a literal ${")
-    if not (name.startswith(PREFIX_OF_VARIABLES) or name in allowed):
-        other = PREFIX_OF_VARIABLES + name.removeprefix("TOCSIN_")
-        raise InvalidInput(f"alert files may not use environment variable {name}; call it {other}, or add --env {name}")
+    if not (name.startswith(PREFIX_OF_VARIABLES) or name in allowed_names):
+        prefixed_name = PREFIX_OF_VARIABLES + name.removeprefix("TOCSIN_")
+        raise InvalidInput(
+            f"alert files may not use environment variable {name}; call it {prefixed_name}, or add --env {name}"
+        )
     if not os.environ.get(name):
         raise InvalidInput(f"environment variable {name} is not set")
     return os.environ[name]

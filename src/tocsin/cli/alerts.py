@@ -86,11 +86,11 @@ def apply(
                 typer.echo("Nothing was written.")
                 return
         _check_deletions(planned, is_confirmed=yes or (sys.stdin.isatty() and not as_json))
-        done = [_done(client, one) for one in planned]
+        applied = [_done(client, one) for one in planned]
     if as_json:
-        show_json([one.to_wire(is_done=True) for one in done])
-    elif _pending(done):
-        typer.echo(f"Applied: {summary(done, is_done=True)}")
+        show_json([one.to_wire(is_done=True) for one in applied])
+    elif _pending(applied):
+        typer.echo(f"Applied: {summary(applied, is_done=True)}")
 
 
 @app.command()
@@ -101,11 +101,11 @@ def export(
 ) -> None:
     """Print alerts as a YAML file for tocsin alerts apply. Secrets are masked."""
     with Client() as client:
-        known = {alert.name: alert.document for alert in client.list_subscriptions(fields="*")}
+        documents_by_name = {alert.name: alert.document for alert in client.list_subscriptions(fields="*")}
     for name in names or ():
-        if name not in known:
-            raise NotFound(f"alert {name} not found{hint(name, known)}")
-    alerts = [with_escapes(exported(known[name])) for name in names or known]
+        if name not in documents_by_name:
+            raise NotFound(f"alert {name} not found{hint(name, documents_by_name)}")
+    alerts = [with_escapes(exported(documents_by_name[name])) for name in names or documents_by_name]
     if as_json:
         show_json(alerts)
     else:
@@ -116,8 +116,8 @@ def export(
 def list_alerts(*, as_json: AsJson = False) -> None:
     """List all alerts."""
     with Client() as client:
-        rows = [_row(alert) for alert in client.list_subscriptions()]
-    show_rows(rows, as_json=as_json)
+        table = [_row(alert) for alert in client.list_subscriptions()]
+    show_rows(table, as_json=as_json)
 
 
 @app.command()

@@ -40,15 +40,15 @@ def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
     return _first(reads, f"{entity_type or 'entity'} {fqn!r}")
 
 
-def _first(reads: Iterable[Callable[[], Entity]], what: str) -> Entity:
+def _first(reads: Iterable[Callable[[], Entity]], noun: str) -> Entity:
     """Return the first entity found; raise ``NotFound``, if possible with the server's suggestion."""
-    meant: NotFound | None = None
+    suggestion: NotFound | None = None
     for read in reads:
         try:
             return read()
         except NotFound as error:
-            meant = meant or (error if _MEANT in error.message else None)
-    raise meant or NotFound(f"{what} not found{_WHOLE}")
+            suggestion = suggestion or (error if _MEANT in error.message else None)
+    raise suggestion or NotFound(f"{noun} not found{_WHOLE}")
 
 
 def find_alert(client: Client, name: str) -> Entity:

@@ -38,19 +38,19 @@ def audit(
         opened(settings, engine) as history,
     ):
         audited = job.audit(job.build(settings, history, engine))
-    rows = [{**one.to_wire(), "alert": one.subscription_id} for one in audited.findings]
+    findings = [{**one.to_wire(), "alert": one.subscription_id} for one in audited.findings]
     facts = {"after": audited.after, "through": audited.through, "judged": audited.judged, "unjudged": audited.unjudged}
     if as_json:
-        show_json({**facts, "notified": audited.notified, "findings": rows})
+        show_json({**facts, "notified": audited.notified, "findings": findings})
     else:
         typer.echo(f"Checked {audited.judged:,} matches of events {audited.after:,} to {audited.through:,}.")
         if audited.unjudged:
             typer.echo(
                 f"Not checked: {audited.unjudged:,} matches of alerts that have changed since or are not due yet."
             )
-        if rows:
-            show_rows(rows, as_json=False)
+        if findings:
+            show_rows(findings, as_json=False)
         else:
             typer.echo("No findings: each match has exactly one result.")
-    if rows:
+    if findings:
         raise typer.Exit(DAMAGED)

@@ -45,8 +45,8 @@ class Bars:
     @property
     def title(self) -> str:
         """Return what is drawn."""
-        each = {1: "day", 7: "week"}.get(self.days, f"{self.days} days")
-        return f"Matches per {each}" + ("" if self.days == 1 else ", starting on")
+        span = {1: "day", 7: "week"}.get(self.days, f"{self.days} days")
+        return f"Matches per {span}" + ("" if self.days == 1 else ", starting on")
 
 
 def backtest(
@@ -69,11 +69,11 @@ def backtest(
     with Client() as client:
         asked_for = _alert(client, alert, env or ())
         try:
-            asked = client.start_backtest(_document(asked_for), since=since, until=until)
+            started = client.start_backtest(_document(asked_for), since=since, until=until)
         except InvalidInput as error:
             raise (refused(error, asked_for) if isinstance(asked_for, FiledAlert) else error) from error
         with progress_bar("Backtest") as report:
-            ended = _ended(client, asked, report)
+            ended = _ended(client, started, report)
     if ended["state"] != "done":
         raise Unavailable(ended.get("reason") or ended.get("message") or "The backtest was cancelled.")
     if as_json:
@@ -86,16 +86,16 @@ def _document(alert: FiledAlert | Document) -> Document:
     return alert.document if isinstance(alert, FiledAlert) else alert
 
 
-def _alert(client: Client, given: str, allowed: Sequence[str]) -> FiledAlert | Document:
+def _alert(client: Client, name_or_file: str, allowed_names: Sequence[str]) -> FiledAlert | Document:
     """Return the alert of a file, or the ``id`` of a stored one; a name with a suffix of such files is a file's."""
-    if given != "-" and not Path(given).exists() and not given.endswith(SUFFIXES):
+    if name_or_file != "-" and not Path(name_or_file).exists() and not name_or_file.endswith(SUFFIXES):
         try:
-            return {"id": find_alert(client, given).id}
+            return {"id": find_alert(client, name_or_file).id}
         except NotFound as error:
-            raise NotFound(f"{error.message} (and there is no file {given})") from error
-    alerts = parse_alerts(text_of(given), given, allowed)
+            raise NotFound(f"{error.message} (and there is no file {name_or_file})") from error
+    alerts = parse_alerts(text_of(name_or_file), name_or_file, allowed_names)
     if len(alerts) > 1:
-        raise InvalidInput(f"{given} contains {len(alerts)} alerts; backtest one at a time.")
+        raise InvalidInput(f"{name_or_file} contains {len(alerts)} alerts; backtest one at a time.")
     return alerts[0]
 
 
@@ -115,18 +115,18 @@ def draw(ended: Document, screen: Console) -> None:
         ("Triggered alerts", _triggered(result)),
         ("Newest events", _samples(result)),
     )
-    for title, rows in tables:
-        if rows:
+    for title, records in tables:
+        if records:
             screen.print()
-            screen.print(_table(title, rows))
+            screen.print(_table(title, records))
     screen.print(Text(result["people"], style="dim"))
 
 
-def bars(per_day: Sequence[Document], asked: Document) -> Bars:
+def bars(per_day: Sequence[Document], period: Document) -> Bars:
     """Return what to draw: every day of what was asked for, by weeks or months where there are too many."""
     counts = {date.fromisoformat(day["date"]): int(day["matched"]) for day in per_day}
-    ends = [to_datetime(asked[key]).date() for key in ("until", "endedAt") if key in asked]
-    first = min([*counts, *(to_datetime(asked[key]).date() for key in ("since",) if key in asked)])
+    ends = [to_datetime(period[key]).date() for key in ("until", "endedAt") if key in period]
+    first = min([*counts, *(to_datetime(period[key]).date() for key in ("since",) if key in period)])
     last = max([*counts, *sorted(ends)[:1]])
     days = (last - first).days + 1
     width = next((one for one in (1, 7, 28) if days <= one * MOST_BARS), -(-days // MOST_BARS))
@@ -134,29 +134,29 @@ def bars(per_day: Sequence[Document], asked: Document) -> Bars:
     return Bars(width, tuple((span[0].isoformat(), sum(counts.get(day, 0) for day in span)) for span in spans))
 
 
-def _ended(client: Client, asked: Document, report: ReportProgress) -> Document:
+def _ended(client: Client, started: Document, report: ReportProgress) -> Document:
     """Wait until it is over; whoever breaks off meanwhile cancels it."""
     try:
-        return _followed(client, asked, report)
+        return _followed(client, started, report)
     except (KeyboardInterrupt, TocsinError):
         with contextlib.suppress(TocsinError):  # report the original error
-            client.cancel_backtest(asked["id"])
+            client.cancel_backtest(started["id"])
         raise
 
 
-def _followed(client: Client, asked: Document, report: ReportProgress) -> Document:
+def _followed(client: Client, backtest: Document, report: ReportProgress) -> Document:
     lonely_since_s: float | None = None
-    while asked["state"] in ("waiting", "running"):
-        asked = client.get_backtest(asked["id"], wait=_WAIT_S)
-        if asked["progress"]["total"]:
-            report(asked["progress"]["done"], asked["progress"]["total"])
-        is_lonely = asked["state"] == "waiting" and "pipeline" in str(asked.get("message"))
+    while backtest["state"] in ("waiting", "running"):
+        backtest = client.get_backtest(backtest["id"], wait=_WAIT_S)
+        if backtest["progress"]["total"]:
+            report(backtest["progress"]["done"], backtest["progress"]["total"])
+        is_lonely = backtest["state"] == "waiting" and "pipeline" in str(backtest.get("message"))
         if is_lonely and lonely_since_s is None:
-            typer.echo(asked["message"], err=True)
+            typer.echo(backtest["message"], err=True)
         lonely_since_s = (lonely_since_s or time.monotonic()) if is_lonely else None
         if lonely_since_s is not None and time.monotonic() - lonely_since_s > _NOBODY_COMES_S:
-            raise Unavailable(asked["message"])
-    return asked
+            raise Unavailable(backtest["message"])
+    return backtest
 
 
 def _summary(ended: Document) -> Text:
@@ -167,8 +167,8 @@ def _summary(ended: Document) -> Text:
     if not result["matched"]:
         return text.append(".")
     silent = f"; {result['notifiedNobody']:,} of them notify nobody" if result["notifiedNobody"] else ""
-    held = f"; incidents hold back {result['heldBack']:,} of them" if result.get("heldBack") else ""
-    text.append(f", on {counted(result['assetCount'], 'asset')}{silent}{held}. ")
+    held_back = f"; incidents hold back {result['heldBack']:,} of them" if result.get("heldBack") else ""
+    text.append(f", on {counted(result['assetCount'], 'asset')}{silent}{held_back}. ")
     text.append(f"It would have sent {sent} to {people}")
     through = ", ".join(f"{one['channel']} {one['notified']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
@@ -178,50 +178,50 @@ def _summary(ended: Document) -> Text:
 
 def _plot(drawn: Bars, columns: int) -> Table:
     table = Table.grid(padding=(0, 1))
-    most = max(count for _, count in drawn.counts)
-    widest = max(1, min(_WIDEST, columns - len(f" {most:,} ") - len("2026-01-31 ")))
+    highest = max(count for _, count in drawn.counts)
+    widest = max(1, min(_WIDEST, columns - len(f" {highest:,} ") - len("2026-01-31 ")))
     for label, count in drawn.counts:
-        width = max(1, round(count / most * widest)) if count else 0
+        width = max(1, round(count / highest * widest)) if count else 0
         table.add_row(Text(label, style="dim"), Text("█" * width, style="cyan"), Text(f"{count:,}" if count else ""))
     return table
 
 
-def _table(title: str, rows: Sequence[Document]) -> Table:
+def _table(title: str, records: Sequence[Document]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left", title_style="bold")
-    for key in rows[0]:
+    for key in records[0]:
         table.add_column(key, overflow="fold")
-    for row in rows:
+    for row in records:
         table.add_row(*(str(value) for value in row.values()))
     return table
 
 
 def _assets(result: Document) -> list[Document]:
     return [
-        {"asset": one["fullyQualifiedName"], "type": one["type"], "matched": f"{one['matched']:,}"}
-        for one in result["assets"][:_ROWS]
+        {"asset": asset["fullyQualifiedName"], "type": asset["type"], "matched": f"{asset['matched']:,}"}
+        for asset in result["assets"][:_ROWS]
     ]
 
 
 def _people(result: Document) -> list[Document]:
     return [
         {
-            "recipient": one.get("name") or one.get("target") or "somebody",
-            "channel": one["channel"],
-            "notifications": f"{one['notified']:,}",
-            "reasons": ", ".join(one["because"]),
+            "recipient": recipient.get("name") or recipient.get("target") or "somebody",
+            "channel": recipient["channel"],
+            "notifications": f"{recipient['notified']:,}",
+            "reasons": ", ".join(recipient["because"]),
         }
-        for one in result["recipients"][:_ROWS]
+        for recipient in result["recipients"][:_ROWS]
     ]
 
 
 def _triggered(result: Document) -> list[Document]:
     return [
         {
-            "alert": one.get("name", "an alert that you may not view"),
-            "notifications": f"{one['notified']:,}",
-            "held back": f"{one['heldBack']:,}",
+            "alert": alert.get("name", "an alert that you may not view"),
+            "notifications": f"{alert['notified']:,}",
+            "held back": f"{alert['heldBack']:,}",
         }
-        for one in result.get("triggered", ())[:_ROWS]
+        for alert in result.get("triggered", ())[:_ROWS]
     ]
 
 
@@ -230,10 +230,10 @@ def _samples(result: Document) -> list[Document]:
 
 
 def _rows_of(samples: Sequence[Document]) -> Iterator[Document]:
-    for one in samples:
+    for sample in samples:
         yield {
-            "when": f"{to_datetime(one['timestamp']):%Y-%m-%d %H:%M}",
-            "event": one["eventType"],
-            "asset": one.get("entityFullyQualifiedName", ""),
-            "by": one.get("userName", ""),
+            "when": f"{to_datetime(sample['timestamp']):%Y-%m-%d %H:%M}",
+            "event": sample["eventType"],
+            "asset": sample.get("entityFullyQualifiedName", ""),
+            "by": sample.get("userName", ""),
         }

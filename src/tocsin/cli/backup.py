@@ -36,10 +36,10 @@ def backup(
         from tocsin.store.backup.making import BackupContents, back_up
 
         with progress_bar("Backup") as report:
-            wanted = BackupContents(with_key=key, with_lake=lake)
-            made = back_up(engine, settings, folder, contents=wanted, clock=SystemClock(), report=report)
-    facts = {"folder": str(folder.absolute()), "events": made.log.offset, "key": made.key.value}
-    show_facts({**facts, "segments": len(made.segments), "files": len(made.files)}, as_json=as_json)
+            contents = BackupContents(with_key=key, with_lake=lake)
+            manifest = back_up(engine, settings, folder, contents=contents, clock=SystemClock(), report=report)
+    facts = {"folder": str(folder.absolute()), "events": manifest.log.offset, "key": manifest.key.value}
+    show_facts({**facts, "segments": len(manifest.segments), "files": len(manifest.files)}, as_json=as_json)
 
 
 def restore(
@@ -58,6 +58,6 @@ def restore(
         from tocsin.store.backup.restoring import restore as put_back
     with alone(settings.checkpoint_dir()), progress_bar("Restore") as report:
         restored = put_back(folder, settings, force=force, clock=SystemClock(), report=report)
-    made = restored.manifest
-    facts = {"store": made.dialect, "events": made.log.offset, "key": made.key.value}
+    manifest = restored.manifest
+    facts = {"store": manifest.dialect, "events": manifest.log.offset, "key": manifest.key.value}
     show_facts({**facts, "kept": ", ".join(map(str, restored.previous)) or "nothing"}, as_json=as_json)

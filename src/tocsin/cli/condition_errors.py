@@ -30,32 +30,38 @@ def below(source: str, column: int) -> tuple[str, str]:
 
 def condition_at(alert: Document, field: str) -> str:
     """Return the condition at ``field`` of an alert; empty when a named filter is in its place."""
-    found, filtering = _AT.fullmatch(field), alert.get("filteringRules")
-    rules = filtering.get(found["key"]) if found and isinstance(filtering, dict) else ()
-    rule = dict(enumerate(rules or ())).get(int(found["index"]) if found else 0)
+    place, filtering = _AT.fullmatch(field), alert.get("filteringRules")
+    rules = filtering.get(place["key"]) if place and isinstance(filtering, dict) else ()
+    rule = dict(enumerate(rules or ())).get(int(place["index"]) if place else 0)
     return str(rule.get("condition", "")) if isinstance(rule, dict) else ""
 
 
 def field_of(message: str) -> str | None:
     """Return the field that a message begins with, None if it begins with none."""
-    found = _ANY_FIELD.match(message)
-    return found["field"] if found else None
+    field_match = _ANY_FIELD.match(message)
+    return field_match["field"] if field_match else None
 
 
 def refused(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
     """Return what was refused of an alert of a file, with its place there, and a caret where it is a condition."""
-    whole, said = alert.whole(), _SAID.search(error.message)
-    written = condition_at(alert.document, said["field"]).split("\n") if said else []
-    is_written = said is not None and written != [""] and int(said["line"]) <= len(written)
-    if whole is None or (said is not None and not is_written):
+    yaml_document, place_in_message = alert.whole(), _SAID.search(error.message)
+    written = condition_at(alert.document, place_in_message["field"]).split("\n") if place_in_message else []
+    is_written = place_in_message is not None and written != [""] and int(place_in_message["line"]) <= len(written)
+    if yaml_document is None or (place_in_message is not None and not is_written):
         located = InvalidInput(f"{alert.where}: {alert.name}: {error.message}", field=error.field)
-        if said and is_written:
-            located.add_note("\n".join(below(written[int(said["line"]) - 1], int(said["column"]))))
+        if place_in_message and is_written:
+            located.add_note(
+                "\n".join(below(written[int(place_in_message["line"]) - 1], int(place_in_message["column"])))
+            )
         return located
-    path = f"{alert.path}.{said['field'] if said else field_of(error.message) or ''}"
-    place = whole.place_within(path, int(said["line"]), int(said["column"])) if said else whole.place(path)
-    message = error.message.replace(said["place"], "", 1) if said else error.message
+    path = f"{alert.path}.{place_in_message['field'] if place_in_message else field_of(error.message) or ''}"
+    place = (
+        yaml_document.place_within(path, int(place_in_message["line"]), int(place_in_message["column"]))
+        if place_in_message
+        else yaml_document.place(path)
+    )
+    message = error.message.replace(place_in_message["place"], "", 1) if place_in_message else error.message
     located = InvalidInput(f"{alert.file}:{place.line}:{place.column}: {alert.name}: {message}", field=error.field)
-    if said:
+    if place_in_message:
         located.add_note("\n".join(below(place.source, place.column)))
     return located

@@ -47,9 +47,9 @@ class ConditionFinding:
 
     def to_wire(self) -> Document:
         """Return it as JSON."""
-        said = {"place": self._where(), "message": self.message, "error": self.is_error, "kind": self.kind}
-        more = {"line": self.line, "column": self.column, "suggestion": self.suggestion}
-        return said | {key: value for key, value in more.items() if value is not None}
+        document = {"place": self._where(), "message": self.message, "error": self.is_error, "kind": self.kind}
+        place = {"line": self.line, "column": self.column, "suggestion": self.suggestion}
+        return document | {key: value for key, value in place.items() if value is not None}
 
     def _where(self) -> str:
         return ":".join(str(one) for one in (self.place, self.line, self.column) if one is not None)
@@ -82,28 +82,28 @@ def check(
     text = text_of(file)
     are_alerts = holds_alerts(text, file)
     if are_alerts:
-        found = [[*_of_alert(alert)] for alert in parse_alerts(text, file, env or ())]
+        findings_by_part = [[*_of_alert(alert)] for alert in parse_alerts(text, file, env or ())]
     else:
-        found = [[*_of_line(number, line, named(file))] for number, line in _conditions(text)]
-    findings = [*chain.from_iterable(found)]
+        findings_by_part = [[*_of_line(number, line, named(file))] for number, line in _conditions(text)]
+    findings = [*chain.from_iterable(findings_by_part)]
     if as_json:
-        show_json({"findings": [one.to_wire() for one in findings]})
+        show_json({"findings": [finding.to_wire() for finding in findings]})
     else:
-        for one in findings:
-            typer.echo("\n".join(one.lines()))
+        for finding in findings:
+            typer.echo("\n".join(finding.lines()))
         if sys.stdout.isatty():
-            typer.echo(summary(len(found), "alert" if are_alerts else "condition", findings))
-    if any(one.is_error for one in findings):
+            typer.echo(summary(len(findings_by_part), "alert" if are_alerts else "condition", findings))
+    if any(finding.is_error for finding in findings):
         raise typer.Exit(exit_code(InvalidInput()))
 
 
 def summary(count: int, noun: str, findings: Sequence[ConditionFinding]) -> str:
     """Return in a line what came of looking at so many: ``3 conditions, all right``."""
     wrong = sum(one.is_error for one in findings)
-    found = [f"{wrong} wrong"] if wrong else []
+    counts = [f"{wrong} wrong"] if wrong else []
     if warnings := len(findings) - wrong:
-        found.append(counted(warnings, "warning"))
-    return f"{counted(count, noun)}: {', '.join(found)}" if found else f"{counted(count, noun)} checked, no errors"
+        counts.append(counted(warnings, "warning"))
+    return f"{counted(count, noun)}: {', '.join(counts)}" if counts else f"{counted(count, noun)} checked, no errors"
 
 
 def _conditions(text: str) -> list[tuple[int, str]]:
@@ -141,29 +141,29 @@ def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
 
 def _at(alert: FiledAlert, field: str | None, message: str, kind: str, *, is_error: bool = False) -> ConditionFinding:
     """Return a finding with its line and column in the file, if those are known."""
-    whole = alert.whole()
-    place = whole.place(f"{alert.path}.{field or ''}") if whole else None
-    found = ConditionFinding(alert.file, f"{alert.name}: {message}", kind, is_error=is_error)
-    return replace(found, line=place.line, column=place.column) if place else found
+    yaml_document = alert.whole()
+    place = yaml_document.place(f"{alert.path}.{field or ''}") if yaml_document else None
+    finding = ConditionFinding(alert.file, f"{alert.name}: {message}", kind, is_error=is_error)
+    return replace(finding, line=place.line, column=place.column) if place else finding
 
 
 def _condition_refused(error: InvalidCondition, alert: FiledAlert) -> ConditionFinding:
-    whole, field = alert.whole(), error.field or ""
+    yaml_document, field = alert.whole(), error.field or ""
     written = condition_at(alert.document, field)
-    if whole is None or not written:
+    if yaml_document is None or not written:
         source = dict(enumerate(written.split("\n"), start=1)).get(error.line, "")
         return _refused(error, f"{alert.file}: {alert.name}: {field}", source, error.line)
-    place = whole.place_within(f"{alert.path}.{field}", error.line, error.column)
+    place = yaml_document.place_within(f"{alert.path}.{field}", error.line, error.column)
     finding = _refused(error, alert.file, place.source, place.line)
     return replace(finding, column=place.column, message=f"{alert.name}: {field}: {finding.message}")
 
 
 def _refused(error: InvalidCondition, place: str, source: str, line: int) -> ConditionFinding:
     """Return the finding for a condition that is wrong: its place is said once, in front."""
-    said = error.message.removeprefix(f"{error.field}: ")
+    message = error.message.removeprefix(f"{error.field}: ")
     return ConditionFinding(
         place,
-        said.replace(f"Line {error.line}, column {error.column}: ", "", 1),
+        message.replace(f"Line {error.line}, column {error.column}: ", "", 1),
         "invalidCondition",
         is_error=True,
         source=source,

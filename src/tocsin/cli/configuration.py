@@ -26,9 +26,9 @@ _OTHERS = (f"{_PREFIX}TEST_", PREFIX_OF_VARIABLES)
 
 def unknown_variables() -> list[str]:
     """Return the variables that look like settings but are not; variables for the tests are ignored."""
-    known = {*_variables(), *_NO_SETTINGS}
+    valid_names = {*_variables(), *_NO_SETTINGS}
     ours = (name for name in os.environ if name.startswith(_PREFIX) and not name.startswith(_OTHERS))
-    return sorted(name for name in ours if name.upper() not in known)
+    return sorted(name for name in ours if name.upper() not in valid_names)
 
 
 def _variables() -> list[str]:
@@ -41,8 +41,8 @@ def settings_of(**options: object) -> Settings:
     A variable that is no setting is named on stderr, with the one that was probably meant.
     """
     for name in unknown_variables():
-        meant = hint(name, _variables())
-        sys.stderr.write(f"tocsin: unknown setting {name}{meant}\n")
+        suggestion = hint(name, _variables())
+        sys.stderr.write(f"tocsin: unknown setting {name}{suggestion}\n")
     given = {name: value for name, value in options.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]  # pydantic checks the values just here
@@ -68,9 +68,9 @@ def _wrong(name: str, problem: str) -> InvalidSetting:
 
 def _unread(error: SettingsError) -> InvalidSetting:
     """Return what is wrong with a variable that holds a list or an object and is no JSON."""
-    found = _FIELD.search(str(error))
-    if found is None:
+    field = _FIELD.search(str(error))
+    if field is None:
         return InvalidSetting(f"The settings cannot be read: {error}.")
-    default = Settings.model_fields[found[1]].get_default(call_default_factory=True)
+    default = Settings.model_fields[field[1]].get_default(call_default_factory=True)
     like = '{"name": "value"}' if isinstance(default, dict) else json.dumps(default or ["10.0.0.0/8"])
-    return _wrong(found[1], f"must be JSON, such as {like}")
+    return _wrong(field[1], f"must be JSON, such as {like}")

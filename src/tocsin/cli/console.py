@@ -52,17 +52,17 @@ class Screen:
     def welcome(self, welcome: Welcome) -> None:
         """Show where to go and how to log in."""
         self._has_welcomed = True
-        rows = Table.grid(padding=(0, 2))
-        rows.add_row("Open", Text(welcome.address, style="bold cyan"))
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row("Open", Text(welcome.address, style="bold cyan"))
         for login in welcome.logins:
-            rows.add_row("Log in as", Text.assemble(login.email, (f"  {login.who}", "dim")))
-            rows.add_row("", self._password(login))
+            grid.add_row("Log in as", Text.assemble(login.email, (f"  {login.who}", "dim")))
+            grid.add_row("", self._password(login))
         if welcome.dev_receiver:
-            rows.add_row("Mails and webhooks", Text(welcome.dev_receiver, style="cyan"))
+            grid.add_row("Mails and webhooks", Text(welcome.dev_receiver, style="cyan"))
         if welcome.server:
-            rows.add_row("For the command line", Text(f"export TOCSIN_SERVER={welcome.server}"))
-        rows.add_row("Stop", "Ctrl-C")
-        self._console.print(Panel(rows, title="Tocsin is ready", expand=False))
+            grid.add_row("For the command line", Text(f"export TOCSIN_SERVER={welcome.server}"))
+        grid.add_row("Stop", "Ctrl-C")
+        self._console.print(Panel(grid, title="Tocsin is ready", expand=False))
 
     def farewell(self, welcome: Welcome) -> None:
         """Say that all parts have ended; passwords that nobody has seen yet are not lost."""

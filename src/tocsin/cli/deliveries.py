@@ -56,8 +56,8 @@ def list_letters(
     """
     filters = _given(alert=alert, destination=destination, reason=reason, since=since, until=until)
     with Client() as client:
-        found = list(islice(client.dead_letters(**filters), limit))
-    show_rows(found if as_json else [_row(one) for one in found], as_json=as_json)
+        letters = list(islice(client.dead_letters(**filters), limit))
+    show_rows(letters if as_json else [_row(one) for one in letters], as_json=as_json)
 
 
 @app.command()
@@ -70,11 +70,11 @@ def show(message: MessageId, *, as_json: AsJson = False) -> None:
     tocsin deliveries show 68c0dd82-2638-5189-aa4f-9e2d38289c83
     """
     with Client() as client:
-        found = client.delivery(message)
+        delivery = client.delivery(message)
     if as_json:
-        show_json(found)
+        show_json(delivery)
         return
-    for line in _lines(found):
+    for line in _lines(delivery):
         console().print(line, soft_wrap=True)
 
 
@@ -107,9 +107,9 @@ def replay(
         raise InvalidInput("Say what to replay: a message, or --alert, --destination, --reason or --since.")
     if message is not None and filters:
         raise InvalidInput(f"A message cannot be combined with --{next(iter(filters))}.")
-    one = {"message": message, **({"delivered": True} if delivered else {})} if message else filters
+    selection = {"message": message, **({"delivered": True} if delivered else {})} if message else filters
     with Client() as client:
-        started = client.start_replay(**one)
+        started = client.start_replay(**selection)
         ended = started if no_wait else _followed(client, started)
     if as_json:
         show_json(ended)
@@ -146,46 +146,46 @@ def _summary(replay: Document) -> str:
     return f"Replay {replay['id']} ({replay['state']}): {counted(progress['total'], 'message')}: {', '.join(parts)}."
 
 
-def _row(one: Document) -> Document:
-    first = one["events"][0] if one["events"] else None
-    more = one["notificationCount"] - 1
-    about = (first["title"] if first else "") + (f" (+{more})" if more > 0 else "")
+def _row(letter: Document) -> Document:
+    first = letter["events"][0] if letter["events"] else None
+    further_count = letter["notificationCount"] - 1
+    about = (first["title"] if first else "") + (f" (+{further_count})" if further_count > 0 else "")
     return {
-        "message": one["id"],
-        "given up": _moment(one["updatedAt"]),
-        "alert": one["alert"]["name"] or one["alert"]["id"],
-        "by": one["destination"]["type"],
-        "to": one["recipient"],
-        "reason": _reason(one),
-        "attempts": one["attemptCount"],
+        "message": letter["id"],
+        "given up": _moment(letter["updatedAt"]),
+        "alert": letter["alert"]["name"] or letter["alert"]["id"],
+        "by": letter["destination"]["type"],
+        "to": letter["recipient"],
+        "reason": _reason(letter),
+        "attempts": letter["attemptCount"],
         "about": about,
     }
 
 
-def _lines(found: Document) -> Iterator[Text]:
-    yield Text(f"{found['id']}  {found['status']}", style="bold")
-    yield Text(f"alert {found['alert']['name'] or found['alert']['id']}, by {found['destination']['type']}")
-    yield Text(f"to {found['recipient']}")
-    for event in found["events"]:
+def _lines(message: Document) -> Iterator[Text]:
+    yield Text(f"{message['id']}  {message['status']}", style="bold")
+    yield Text(f"alert {message['alert']['name'] or message['alert']['id']}, by {message['destination']['type']}")
+    yield Text(f"to {message['recipient']}")
+    for event in message["events"]:
         yield Text(f"event {event['id']}  {event['title']}")
-    if (left := found["notificationCount"] - len(found["events"])) > 0:
-        yield Text(f"and {counted(left, 'more notification')}")
-    for one in found["attempts"]:
-        yield Text(f"\nattempt {one['number']}  {_moment(one['startedAt'])}  {_reason(one)}", style="bold")
-        if one.get("detail"):
-            yield Text(f"answer: {one['detail']}")
-    for request in found["requests"]:
+    if (unlisted_count := message["notificationCount"] - len(message["events"])) > 0:
+        yield Text(f"and {counted(unlisted_count, 'more notification')}")
+    for attempt in message["attempts"]:
+        yield Text(f"\nattempt {attempt['number']}  {_moment(attempt['startedAt'])}  {_reason(attempt)}", style="bold")
+        if attempt.get("detail"):
+            yield Text(f"answer: {attempt['detail']}")
+    for request in message["requests"]:
         yield Text(f"\n{request['method']} {request['address']}", style="bold")
         for name, value in request["headers"].items():
             yield Text(f"{name}: {value}")
         yield Text(f"\n{request['body']}")
-    if note := found.get("requestsNote"):
+    if note := message.get("requestsNote"):
         yield Text(f"\nrequest: {note}")
 
 
-def _reason(one: Document) -> str:
-    code = f" {one['statusCode']}" if one.get("statusCode") else ""
-    return f"{one.get('reason') or ''}{code}"
+def _reason(letter: Document) -> str:
+    code = f" {letter['statusCode']}" if letter.get("statusCode") else ""
+    return f"{letter.get('reason') or ''}{code}"
 
 
 def _moment(at_ms: int) -> str:

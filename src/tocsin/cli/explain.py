@@ -53,18 +53,18 @@ def explain(
     tocsin explain --asset postgres_prod.ecommerce.public.orders
     """
     with Client() as client:
-        *earlier, found = _events(client, event, asset, entity_type)
-        answer = client.explain(str(found["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
+        *earlier, newest = _events(client, event, asset, entity_type)
+        answer = client.explain(str(newest["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
     if as_json:
         show_json(answer)
         return
     console().print(Text(answer["answer"], style="bold"), soft_wrap=True)
-    console().print(_tree(answer, every=every or alert is not None))
+    console().print(_tree(answer, is_every_alert=every or alert is not None))
     if earlier:
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
-    for one in reversed(earlier):
-        said = next((change["text"] for change in one.get("semanticChanges", ())), one["eventType"])
-        typer.echo(f"  {one['id']}  {_moment(one['timestamp'])}  {said}")
+    for earlier_event in reversed(earlier):
+        text = next((change["text"] for change in earlier_event.get("semanticChanges", ())), earlier_event["eventType"])
+        typer.echo(f"  {earlier_event['id']}  {_moment(earlier_event['timestamp'])}  {text}")
 
 
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Document]:
@@ -82,21 +82,21 @@ def _events(client: Client, event: str | None, asset: str | None, entity_type: s
     return [one.event for one in latest]
 
 
-def _tree(answer: Document, *, every: bool) -> Tree:
+def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
     event = answer["event"]
     head = Text.assemble((event["title"], "cyan"), f"  {_moment(event['timestamp'])}", f"  by {event['userName']}")
     tree = Tree(head)
     for text in _meant(event):
         tree.add(Text(text, style="cyan"))
     tree.add(Text(f"event {event['id']}", style="dim"))
-    shown = [alert for alert in answer["alerts"] if every or _concerns(alert, answer)]
-    for alert in shown:
+    alerts = [alert for alert in answer["alerts"] if is_every_alert or _concerns(alert, answer)]
+    for alert in alerts:
         _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not notify {_whom(answer)}")
-    if others := answer["paging"]["total"] - len(shown):
-        tree.add(Text(_folded(answer, others, every=every), style="dim"))
+    if alert_count := answer["paging"]["total"] - len(alerts):
+        tree.add(Text(_folded(answer, alert_count, is_every_alert=is_every_alert), style="dim"))
     _grow_notified(tree, answer["notified"])
-    for one in answer["disagreements"]:
-        tree.add(Text(f"! {one['says']}", style="yellow"))
+    for disagreement in answer["disagreements"]:
+        tree.add(Text(f"! {disagreement['says']}", style="yellow"))
     tree.add(Text(f"alerts and relations as of now, {_moment(answer['asOf'])}", style="dim"))
     return tree
 
@@ -134,13 +134,13 @@ def _whom(answer: Document) -> str:
     return "anybody" if answer["notified"]["isWhole"] else "you"
 
 
-def _folded(answer: Document, others: int, *, every: bool) -> str:
-    said = f"{counted(others, 'more alert')}"
-    if every:
-        return f"{said}; use --alert to select one"
+def _folded(answer: Document, alert_count: int, *, is_every_alert: bool) -> str:
+    line = f"{counted(alert_count, 'more alert')}"
+    if is_every_alert:
+        return f"{line}; use --alert to select one"
     about_all = answer["user"] is None and answer["notified"]["isWhole"]
     why = "did not match" if about_all else f"would not notify {_whom(answer)}"
-    return f"{said} {why}; use --all to show them"
+    return f"{line} {why}; use --all to show them"
 
 
 def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) -> None:
@@ -153,8 +153,8 @@ def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) ->
             branch.add(_marked(False, rule["says"]))
         else:
             _grow_trace(branch.add(_marked(rule["holds"], name)), rule["trace"])
-    for one in alert["reached"]["data"]:
-        _grow_person(branch, one)
+    for person in alert["reached"]["data"]:
+        _grow_person(branch, person)
     if alert["matched"] and not alert["reached"]["total"]:
         branch.add(_marked(False, unreached))
     hidden = alert["reached"]["total"] - len(alert["reached"]["data"])
@@ -172,30 +172,32 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
         _grow_trace(below, part)
 
 
-def _grow_person(branch: Tree, one: Document) -> None:
-    notified = one["notification"] is not None
-    below = branch.add(_marked(one["isDue"] or notified, f"{one['name']} by {one['channel']}"))
-    for way in one["ways"]:
+def _grow_person(branch: Tree, person: Document) -> None:
+    notified = person["notification"] is not None
+    below = branch.add(_marked(person["isDue"] or notified, f"{person['name']} by {person['channel']}"))
+    for way in person["ways"]:
         stopped = way["stoppedBy"]
         says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")
         below.add(_marked(stopped is None, says))
-    if one["mergedWith"]:
-        below.add(Text(f"sent as one notification with {', '.join(one['mergedWith'])}", style="dim"))
+    if person["mergedWith"]:
+        below.add(Text(f"sent as one notification with {', '.join(person['mergedWith'])}", style="dim"))
 
 
 def _grow_notified(tree: Tree, notified: Document) -> None:
     if not notified["total"]:
-        seen = "" if notified["isWhole"] else " that you may see"
-        tree.add(Text(f"no notification{seen} is stored", style="dim"))
+        visible = "" if notified["isWhole"] else " that you may see"
+        tree.add(Text(f"no notification{visible} is stored", style="dim"))
         return
     verb = "is" if notified["total"] == 1 else "are"
     branch = tree.add(f"{counted(notified['total'], 'notification')} {verb} stored")
-    for one in notified["data"]:
-        read = "" if one["message"] else f", {'read' if one['isRead'] else 'unread'}"
-        due = f"  due {_moment(one['dueAt'])}{read}"
-        whom = one["recipientName"] or (one["message"] or {}).get("target") or one["recipient"]
-        below = branch.add(Text.assemble(f"{one['channel']} to {whom}", (due, "dim")))
-        for line in _delivered(one["message"]):
+    for notification in notified["data"]:
+        read = "" if notification["message"] else f", {'read' if notification['isRead'] else 'unread'}"
+        due = f"  due {_moment(notification['dueAt'])}{read}"
+        whom = (
+            notification["recipientName"] or (notification["message"] or {}).get("target") or notification["recipient"]
+        )
+        below = branch.add(Text.assemble(f"{notification['channel']} to {whom}", (due, "dim")))
+        for line in _delivered(notification["message"]):
             below.add(line)
 
 
@@ -203,16 +205,18 @@ def _delivered(message: Document | None) -> Iterator[Text]:
     if message is None:
         return
     last = " (given up; final)" if message["isDeadLetter"] else ""
-    others = message.get("notificationCount", 1) - 1
-    together = f", in one message with {counted(others, 'other notification')}" if others > 0 else ""
+    other_count = message.get("notificationCount", 1) - 1
+    together = f", in one message with {counted(other_count, 'other notification')}" if other_count > 0 else ""
     yield Text(f"{message['status']}{last}{together}")
-    for one in message["attempts"]:
-        is_good = one["outcome"] == "delivered"
-        status = f" {one['statusCode']}" if one["statusCode"] else ""
-        yield _marked(is_good, f"attempt {one['number']} at {_moment(one['startedAt'])}: {one['reason']}{status}")
-        if said := one.get("templateError"):
-            yield Text(said, style="dim")
-        for left_out in one["dropped"]:
+    for attempt in message["attempts"]:
+        is_good = attempt["outcome"] == "delivered"
+        status = f" {attempt['statusCode']}" if attempt["statusCode"] else ""
+        yield _marked(
+            is_good, f"attempt {attempt['number']} at {_moment(attempt['startedAt'])}: {attempt['reason']}{status}"
+        )
+        if template_error := attempt.get("templateError"):
+            yield Text(template_error, style="dim")
+        for left_out in attempt["dropped"]:
             yield Text(f"left out: {left_out['reason']['sentence']}: {left_out['says']}", style="dim")
     if message.get("held"):
         since = _moment(message["heldSince"])
@@ -231,12 +235,16 @@ def _seen(trace: Document) -> str:
     return "; ".join(f"{one['name']} is {_values(one)}" for one in trace["seen"])
 
 
-def _values(seen: Document) -> str:
-    if seen["isMissing"]:
+def _values(values: Document) -> str:
+    if values["isMissing"]:
         return "missing"
-    shown = ", ".join(value_in_words(value) for value in seen["values"][:_MOST_VALUES])
-    more = seen["total"] - min(len(seen["values"]), _MOST_VALUES)
-    return shown + (f" and {more} more" if more > 0 else "") + (", inherited" if seen["isInherited"] else "")
+    text = ", ".join(value_in_words(value) for value in values["values"][:_MOST_VALUES])
+    further_count = values["total"] - min(len(values["values"]), _MOST_VALUES)
+    return (
+        text
+        + (f" and {further_count} more" if further_count > 0 else "")
+        + (", inherited" if values["isInherited"] else "")
+    )
 
 
 def _moment(at_ms: int) -> str:

@@ -19,17 +19,17 @@ def follow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, 
     Example: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
     """
     with Client() as client:
-        found, follower = find_asset(client, asset, entity_type), _user(client, user)
-        client.add_follower(found.entity_type, found.id, follower.id)
-    _say(follower, found, follows=True, as_json=as_json)
+        entity, follower = find_asset(client, asset, entity_type), _user(client, user)
+        client.add_follower(entity.entity_type, entity.id, follower.id)
+    _say(follower, entity, follows=True, as_json=as_json)
 
 
 def unfollow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, as_json: AsJson = False) -> None:
     """Stop following an asset."""
     with Client() as client:
-        found, follower = find_asset(client, asset, entity_type), _user(client, user)
-        client.remove_follower(found.entity_type, found.id, follower.id)
-    _say(follower, found, follows=False, as_json=as_json)
+        entity, follower = find_asset(client, asset, entity_type), _user(client, user)
+        client.remove_follower(entity.entity_type, entity.id, follower.id)
+    _say(follower, entity, follows=False, as_json=as_json)
 
 
 def _user(client: Client, name: str | None) -> Entity:

@@ -44,23 +44,23 @@ def fsck(
 
         if accept_loss:
             accept(engine, settings)
-        known = traces(settings)
+        known_traces = traces(settings)
         with progress_bar("fsck") as report:
-            inspection = inspect(engine, report, deep=deep, traces=known)
+            inspection = inspect(engine, report, deep=deep, traces=known_traces)
         repaired = repair(engine, inspection.repairable) if mend else 0
         if repaired:
             with progress_bar("fsck, second pass") as report:
-                inspection = inspect(engine, report, deep=deep, traces=known)
+                inspection = inspect(engine, report, deep=deep, traces=known_traces)
     _show(inspection, repaired, as_json=as_json)
     if inspection.counts:
         raise typer.Exit(DAMAGED)
 
 
 def _show(inspection: Inspection, repaired: int, *, as_json: bool) -> None:
-    found = [_finding(inspection, number) for number in range(len(inspection.findings))]
+    findings = [_finding(inspection, number) for number in range(len(inspection.findings))]
     if as_json:
         counts = {damage.value: count for damage, count in inspection.counts.items()}
-        show_json({"rows": inspection.row_counts, "damages": counts, "repaired": repaired, "findings": found})
+        show_json({"rows": inspection.row_counts, "damages": counts, "repaired": repaired, "findings": findings})
         return
     looked_at = ", ".join(f"{count:,} of {name}" for name, count in inspection.row_counts.items())
     typer.echo(f"Checked {looked_at}.")
@@ -69,11 +69,11 @@ def _show(inspection: Inspection, repaired: int, *, as_json: bool) -> None:
     if not inspection.counts:
         typer.echo("No damage found.")
         return
-    show_rows(found, as_json=False)
+    show_rows(findings, as_json=False)
     for damage, count in inspection.counts.items():
         typer.echo(f"{damage.value}: {count:,}")
 
 
 def _finding(inspection: Inspection, number: int) -> Document:
-    one = inspection.findings[number]
-    return {"damage": one.damage.value, "where": one.where, "what": one.problem, "mend": one.mend}
+    finding = inspection.findings[number]
+    return {"damage": finding.damage.value, "where": finding.where, "what": finding.problem, "mend": finding.mend}

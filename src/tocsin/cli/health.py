@@ -31,7 +31,9 @@ def health(*, as_json: AsJson = False) -> None:
 
 def _lines(answer: Document) -> list[str]:
     problems = [f"{one['name']}: {one['message']}" for one in answer["problems"]]
-    lost = ["eventsLost: The store has lost events. Run `tocsin fsck`."] if answer["status"] == "eventsLost" else []
+    lost_line = (
+        ["eventsLost: The store has lost events. Run `tocsin fsck`."] if answer["status"] == "eventsLost" else []
+    )
     findings = answer["alertsWithFindings"]
-    found = [f"Alerts with findings in the last 24 hours: {findings} (docs/audit.md)."] if findings else []
-    return [*(lost + problems or ["Everything runs."]), *found]
+    findings_line = [f"Alerts with findings in the last 24 hours: {findings} (docs/audit.md)."] if findings else []
+    return [*(lost_line + problems or ["Everything runs."]), *findings_line]

@@ -33,8 +33,8 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
     Example: tocsin history postgres_prod.ecommerce.public.orders
     """
     with Client() as client:
-        found = find_entity(client, entity, entity_type)
-        versions = client.versions(found.entity_type, found.id)
+        stored = find_entity(client, entity, entity_type)
+        versions = client.versions(stored.entity_type, stored.id)
     if as_json:
         show_json([version.document for version in versions])
     else:
@@ -55,8 +55,8 @@ def diff(
     Example: tocsin diff postgres_prod.ecommerce.public.orders 0.1 0.4
     """
     with Client() as client:
-        found = find_entity(client, entity, entity_type)
-        change = client.diff(found.entity_type, found.id, from_, to)
+        entity_found = find_entity(client, entity, entity_type)
+        change = client.diff(entity_found.entity_type, entity_found.id, from_, to)
     if as_json:
         show_json(change)
     else:
@@ -77,17 +77,17 @@ def rollback(
     Example: tocsin rollback postgres_prod.ecommerce.public.orders --to 0.3 --dry-run
     """
     with Client() as client:
-        found = find_entity(client, entity, entity_type)
-        said = client.rollback(found.entity_type, found.id, to, dry_run=dry_run)
+        stored = find_entity(client, entity, entity_type)
+        answer = client.rollback(stored.entity_type, stored.id, to, dry_run=dry_run)
     if as_json:
-        show_json(said)
+        show_json(answer)
         return
     is_full = full or not sys.stdout.isatty()
-    _show(said["changeDescription"], is_full=is_full)
-    for one in said["leftOut"]:
-        value = _words(one["value"])
-        typer.echo(f"Not restored: {one['field']} {value if is_full else _short(value)}: {one['reason']}.")
-    version = said["entity"]["version"]
+    _show(answer["changeDescription"], is_full=is_full)
+    for field in answer["leftOut"]:
+        value = _words(field["value"])
+        typer.echo(f"Not restored: {field['field']} {value if is_full else _short(value)}: {field['reason']}.")
+    version = answer["entity"]["version"]
     typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
 
 
@@ -95,10 +95,10 @@ def _row(version: Entity) -> Document:
     document = version.document
     event_type = "entityUpdated" if document.get("changeDescription") else "entityCreated"
     change = Change({"eventType": event_type, "changeDescription": document.get("changeDescription")})
-    made = to_datetime(int(document["updatedAt"]))
+    updated_at = to_datetime(int(document["updatedAt"]))
     return {
         "version": document["version"],
-        "when": f"{made:%Y-%m-%d %H:%M:%S}",
+        "when": f"{updated_at:%Y-%m-%d %H:%M:%S}",
         "who": document.get("updatedBy", ""),
         "what": change.change_type,
     }
@@ -114,8 +114,8 @@ def _show(change: Document, *, is_full: bool) -> None:
     for row in long if is_full else ():
         typer.echo(f"\n{row['field']} {row['']}:")
         before, after = row["before"].splitlines(), row["after"].splitlines()
-        whole = max(len(before), len(after))
-        for line in islice(unified_diff(before, after, n=whole, lineterm=""), _HEADINGS, None):
+        line_count = max(len(before), len(after))
+        for line in islice(unified_diff(before, after, n=line_count, lineterm=""), _HEADINGS, None):
             typer.echo(line)
 
 

@@ -50,8 +50,8 @@ def _asked(client: Client, subject: str, entity_type: str | None, *, depth: int,
             )
         return client.event_impact(subject, depth=depth)
     asset = find_asset(client, subject, entity_type)
-    wanted = [name for name in (columns or "").split(",") if name]
-    return client.impact(asset.entity_type, asset.fully_qualified_name, depth=depth, columns=wanted)
+    column_names = [name for name in (columns or "").split(",") if name]
+    return client.impact(asset.entity_type, asset.fully_qualified_name, depth=depth, columns=column_names)
 
 
 def _lines(answer: Document) -> Iterator[Text]:
@@ -59,10 +59,10 @@ def _lines(answer: Document) -> Iterator[Text]:
     below: dict[str, list[Document]] = {}
     groups: dict[str, list[Document]] = answer["affected"]
     assets = sorted((one for group in groups.values() for one in group), key=_place)
-    known = {answer["entity"]["id"], *(asset["id"] for asset in assets)}
+    asset_ids = {answer["entity"]["id"], *(asset["id"] for asset in assets)}
     for asset in assets:
         above = str((asset.get("via") or {}).get("id"))
-        below.setdefault(above if above in known else answer["entity"]["id"], []).append(asset)
+        below.setdefault(above if above in asset_ids else answer["entity"]["id"], []).append(asset)
     yield _named(answer["entity"])
     yield from _branch(below, answer["entity"]["id"], "")
 
@@ -99,9 +99,9 @@ def _summary(answer: Document) -> str:
     if not counts["total"]:
         return "Nothing is downstream of it."
     kinds = ", ".join(_kinds((group, len(assets)) for group, assets in answer["affected"].items()))
-    more = " The result is truncated." if answer["truncated"] else ""
-    known = f"{people['owners']} owners, {people['followers']} followers."
-    return f"{counts['total']} assets: {kinds}. {known}{more}"
+    note = " The result is truncated." if answer["truncated"] else ""
+    concerned = f"{people['owners']} owners, {people['followers']} followers."
+    return f"{counts['total']} assets: {kinds}. {concerned}{note}"
 
 
 def _kinds(groups: Iterable[tuple[str, int]]) -> list[str]:

@@ -31,8 +31,8 @@ def list_incidents(
     """List incidents, newest first; by default those that are not resolved."""
     filters = {"status": None if status == "all" else status, "alert": alert, "asset": asset, "assignee": assignee}
     with Client() as client:
-        found = list(islice(client.list_incidents(**filters), limit))
-    show_rows(found if as_json else [_row(one) for one in found], as_json=as_json)
+        incidents = list(islice(client.list_incidents(**filters), limit))
+    show_rows(incidents if as_json else [_row(one) for one in incidents], as_json=as_json)
 
 
 @app.command()
@@ -85,29 +85,29 @@ def resolve(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> 
     _say(incident, "is resolved", as_json=as_json)
 
 
-def _say(incident: Document, what: str, *, as_json: bool) -> None:
+def _say(incident: Document, outcome: str, *, as_json: bool) -> None:
     if as_json:
         show_json(incident)
         return
-    typer.echo(f"{incident['name']} {what}.")
+    typer.echo(f"{incident['name']} {outcome}.")
 
 
-def _row(one: Document) -> Document:
+def _row(incident: Document) -> Document:
     return {
-        "incident": one["name"],
-        "status": one["status"],
-        "alert": one["alert"].get("name"),
-        "asset": one["entity"].get("fullyQualifiedName") or one["entity"]["id"],
-        "assignee": names_of([one["assignee"]]) if one["assignee"] else None,
-        "opened": _time(one["openedAt"]),
+        "incident": incident["name"],
+        "status": incident["status"],
+        "alert": incident["alert"].get("name"),
+        "asset": incident["entity"].get("fullyQualifiedName") or incident["entity"]["id"],
+        "assignee": names_of([incident["assignee"]]) if incident["assignee"] else None,
+        "opened": _time(incident["openedAt"]),
     }
 
 
-def _moment(one: Document) -> Document:
-    who = (one.get("user") or {}).get("name")
-    assigned = f" to {names_of([one['assignee']])}" if "assignee" in one else ""
-    what = f"{one['kind']}{assigned}"
-    return {"when": _time(one["timestamp"]), "who": who, "what": what, "comment": one.get("comment")}
+def _moment(step: Document) -> Document:
+    who = (step.get("user") or {}).get("name")
+    assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
+    event = f"{step['kind']}{assigned}"
+    return {"when": _time(step["timestamp"]), "who": who, "what": event, "comment": step.get("comment")}
 
 
 def _time(at_ms: int) -> str:

@@ -77,13 +77,13 @@ def query(
     """
     text = sys.stdin.read() if sql == "-" else sql
     with waiting_for("Asking the pipeline"):
-        rows = answered_by_the_pipeline(text)
-    if rows is None:
+        answers = answered_by_the_pipeline(text)
+    if answers is None:
         with _lake() as parts, waiting_for("Asking"):
             from tocsin.jobs.lake_answers import LakeQueries
 
-            rows = LakeQueries(parts).answers(text)
-    show_rows(rows, as_json=as_json)
+            answers = LakeQueries(parts).answers(text)
+    show_rows(answers, as_json=as_json)
 
 
 def answered_by_the_pipeline(sql: str) -> list[Document] | None:

@@ -91,16 +91,16 @@ def _user(client: Client, name: str | None) -> Entity:
 def _until(length: str | None) -> datetime | None:
     if length is None:
         return None
-    found = _LENGTH.fullmatch(length)
-    if found is None:
+    duration = _LENGTH.fullmatch(length)
+    if duration is None:
         raise InvalidInput(f"--for must be a duration such as 8h, 7d or 2w, not {length!r}.", field="for")
-    return datetime.now(UTC) + timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return datetime.now(UTC) + timedelta(**{_UNITS[duration[2]]: int(duration[1])})
 
 
-def _row(one: Document) -> Document:
+def _row(mute: Document) -> Document:
     return {
-        "what": one["kind"],
-        "name": one["fullyQualifiedName"] or one["name"] or one["id"],
-        "over": one["channel"] or "all",
-        "until": f"{to_datetime(one['until']):%Y-%m-%d %H:%M}" if one["until"] else "permanently",
+        "what": mute["kind"],
+        "name": mute["fullyQualifiedName"] or mute["name"] or mute["id"],
+        "over": mute["channel"] or "all",
+        "until": f"{to_datetime(mute['until']):%Y-%m-%d %H:%M}" if mute["until"] else "permanently",
     }

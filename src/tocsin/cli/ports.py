@@ -30,9 +30,9 @@ def check_free(host: str, port: int, *, option: str) -> None:
         raise Conflict(f"Port {port} on {host} is already in use; choose another with {option}.")
 
 
-def free_port(wanted: int) -> int:
-    """Return ``wanted`` if it is free on loopback, else a port that is."""
-    return wanted if is_free(LOOPBACK, wanted) else any_free_port()
+def free_port(preferred: int) -> int:
+    """Return ``preferred`` if it is free on loopback, else a port that is."""
+    return preferred if is_free(LOOPBACK, preferred) else any_free_port()
 
 
 def any_free_port() -> int:

@@ -53,24 +53,24 @@ def preferences(
     changes |= {"quietHours": _hours(quiet)} if quiet else {}
     with Client() as client:
         who = client.get_by_name("user", user) if user else client.logged_in_user()
-        found = client.prefer(who.id, {}) if reset else client.preferences(who.id)
+        current = client.prefer(who.id, {}) if reset else client.preferences(who.id)
         if changes or notify:
-            found = client.prefer(who.id, _changed(found | changes, notify or []))
-    show_facts(found if as_json else dict(_facts(found)), as_json=as_json)
+            current = client.prefer(who.id, _changed(current | changes, notify or []))
+    show_facts(current if as_json else dict(_facts(current)), as_json=as_json)
 
 
-def _changed(found: Document, notify: list[str]) -> Document:
+def _changed(preferences: Document, notify: list[str]) -> Document:
     """Return preferences with other frequencies; one for everything replaces those of categories before it."""
-    for one in notify:
-        category, equals, frequency = one.partition("=")
+    for option in notify:
+        category, equals, frequency = option.partition("=")
         if not equals:
-            said = f"--notify must be a category and how often, such as description=daily, not {one!r}."
-            raise InvalidInput(said, field="notify")
+            problem = f"--notify must be a category and how often, such as description=daily, not {option!r}."
+            raise InvalidInput(problem, field="notify")
         if category == _EVERYTHING:
-            found = found | {"frequency": frequency, "categories": {}}
+            preferences = preferences | {"frequency": frequency, "categories": {}}
         else:
-            found = found | {"categories": found["categories"] | {category: frequency}}
-    return {key: value for key, value in found.items() if value is not None}
+            preferences = preferences | {"categories": preferences["categories"] | {category: frequency}}
+    return {key: value for key, value in preferences.items() if value is not None}
 
 
 def _hours(text: str) -> Document | None:
@@ -82,11 +82,11 @@ def _hours(text: str) -> Document | None:
     return {"start": start.strip(), "end": end.strip()}
 
 
-def _facts(found: Document) -> Iterator[tuple[str, str]]:
-    quiet = found.get("quietHours")
-    yield "time zone", found["timezone"]
+def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
+    quiet = preferences.get("quietHours")
+    yield "time zone", preferences["timezone"]
     yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
-    yield "digests", f"at {found['digestAt']}; weekly ones on Mondays"
-    yield "changes", found["frequency"]
-    for name, frequency in sorted(found["categories"].items()):
+    yield "digests", f"at {preferences['digestAt']}; weekly ones on Mondays"
+    yield "changes", preferences["frequency"]
+    for name, frequency in sorted(preferences["categories"].items()):
         yield f"changes of {name}", frequency

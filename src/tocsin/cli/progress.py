@@ -22,19 +22,19 @@ ReportProgress = Callable[[int, int], None]
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[ReportProgress]:
-    """Yield a function that moves a bar named ``what`` on stderr."""
+def progress_bar(title: str) -> Iterator[ReportProgress]:
+    """Yield a function that moves a bar named ``title`` on stderr."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with _shown(*columns) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
-def waiting_for(what: str) -> Iterator[None]:
-    """Show on stderr that ``what`` is being waited for, and how long already, where nothing says how far it is."""
+def waiting_for(title: str) -> Iterator[None]:
+    """Show on stderr that ``title`` is being waited for, and how long already, where nothing says how far it is."""
     with _shown(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as sign:
-        sign.add_task(what, total=None)
+        sign.add_task(title, total=None)
         yield
 
 

@@ -53,13 +53,13 @@ def take(
     tocsin queue take GovernanceQueue --limit 100 --seconds 600 --json > taken.json
     """
     with Client() as client:
-        taken = client.claim_events(find_alert(client, alert).id, limit=limit, lease_seconds=seconds)
+        claims = client.claim_events(find_alert(client, alert).id, limit=limit, lease_seconds=seconds)
     if as_json:
-        show_json(taken)
+        show_json(claims)
         return
-    items = taken["data"]
+    items = claims["data"]
     if not items:
-        typer.echo("Take again: there may be more." if taken["hasMore"] else "The queue has no free events.")
+        typer.echo("Take again: there may be more." if claims["hasMore"] else "The queue has no free events.")
         return
     show_rows([_row(one) for one in items], as_json=False)
     first = items[0]
@@ -113,10 +113,10 @@ def extend(
     _handle(alert, _held(ids, lease, claims), "extend", extend_events, as_json=as_json)
 
 
-def _handle(alert: str, held: list[Document], action: str, call: _Call, *, as_json: bool) -> None:
+def _handle(alert: str, events: list[Document], action: str, call: _Call, *, as_json: bool) -> None:
     with Client() as client:
-        found = call(client, find_alert(client, alert).id, held)
-    _say(found, action, as_json=as_json)
+        answer = call(client, find_alert(client, alert).id, events)
+    _say(answer, action, as_json=as_json)
 
 
 def _held(ids: list[str] | None, lease: str | None, claims: str | None) -> list[Document]:
@@ -133,32 +133,32 @@ def _held(ids: list[str] | None, lease: str | None, claims: str | None) -> list[
 def _claimed(text: str, file: str) -> list[Document]:
     try:
         items = json.loads(text)["data"]
-        found = [{"id": one["id"], "lease": one["lease"]} for one in items]
+        claims = [{"id": one["id"], "lease": one["lease"]} for one in items]
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInput(f"{file} is not what tocsin queue take --json prints.") from error
-    if not found:
+    if not claims:
         raise InvalidInput(f"{file} contains no events.")
-    return found
+    return claims
 
 
-def _say(found: Document, action: str, *, as_json: bool) -> None:
+def _say(answer: Document, action: str, *, as_json: bool) -> None:
     """Show what became of each event; if some were no longer held, end with an error."""
     if as_json:
-        show_json(found)
+        show_json(answer)
     else:
-        show_rows([_outcome(one, action) for one in found["data"]], as_json=False)
-    states = Counter(one["state"] for one in found["data"])
-    if others := states.total() - states[_DONE[action]]:
+        show_rows([_outcome(one, action) for one in answer["data"]], as_json=False)
+    states = Counter(one["state"] for one in answer["data"])
+    if lost_count := states.total() - states[_DONE[action]]:
         raise Conflict(
-            f"{others} of {states.total()} events were not {_DONE[action]}: somebody else has taken them since,"
+            f"{lost_count} of {states.total()} events were not {_DONE[action]}: somebody else has taken them since,"
             " or they have ended."
         )
 
 
-def _row(one: Document) -> Document:
-    event = one["event"].get("data", one["event"])  # CloudEvents have it one level below
+def _row(queued: Document) -> Document:
+    event = queued["event"].get("data", queued["event"])  # CloudEvents have it one level below
     return {
-        "id": one["id"],
+        "id": queued["id"],
         "when": _time(event["timestamp"]),
         "event": event["eventType"],
         "asset": event.get("entityFullyQualifiedName") or event.get("entityId"),
@@ -166,10 +166,10 @@ def _row(one: Document) -> Document:
     }
 
 
-def _outcome(one: Document, action: str) -> Document:
-    ends = one.get("leaseExpiresAt")
+def _outcome(event: Document, action: str) -> Document:
+    ends = event.get("leaseExpiresAt")
     until = {"until": None if ends is None else _time(ends)} if action == "extend" else {}
-    return {"id": one["id"], "state": one["state"], **until}
+    return {"id": event["id"], "state": event["state"], **until}
 
 
 def _time(at_ms: int) -> str:

@@ -30,5 +30,5 @@ def rebuild(*, as_json: AsJson = False) -> None:
     with needing("spark"):
         from tocsin.jobs.search_rebuild import main
     with existing_store(settings) as engine, progress_bar("Indexing the catalogue") as report:
-        made = main(settings, engine, report)
-    show_facts({"written": made.written, "removed": made.removed, "entries": made.entries}, as_json=as_json)
+        outcome = main(settings, engine, report)
+    show_facts({"written": outcome.written, "removed": outcome.removed, "entries": outcome.entries}, as_json=as_json)

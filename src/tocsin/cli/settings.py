@@ -17,12 +17,12 @@ def settings(*, as_json: AsJson = False) -> None:
 
     Values come from TOCSIN_* variables, then tocsin.toml in this folder, then the defaults.
     """
-    known = settings_of()
-    rows = [
-        {"variable": f"TOCSIN_{name.upper()}", "value": _shown(getattr(known, name)), "meaning": field.description}
+    values = settings_of()
+    table = [
+        {"variable": f"TOCSIN_{name.upper()}", "value": _shown(getattr(values, name)), "meaning": field.description}
         for name, field in Settings.model_fields.items()
     ]
-    show_rows(rows, as_json=as_json)
+    show_rows(table, as_json=as_json)
 
 
 _SECRET_NAMES = re.compile(r"secret|password|token|credential|access\.?key", re.IGNORECASE)

@@ -127,25 +127,25 @@ class _Watch:
         while lines is not None and (line := await lines.readline()):
             text = line.decode(errors="replace").rstrip()
             if traceback or text.startswith((_TRACEBACK, _CHAINED)):
-                traceback = self._held_back(traceback, text)
+                traceback = self._hold_back(traceback, text)
             elif text and not text.startswith(self._part.chatter):
                 self._say(self._part.name, text)
         if traceback[1:] and not any(_DAEMON in line for line in traceback):  # else ended while it printed one
             self._say_all(traceback)
 
-    def _held_back(self, traceback: list[str], text: str) -> list[str]:
+    def _hold_back(self, traceback: list[str], text: str) -> list[str]:
         """Return a traceback that is still being printed, with its next line; show a whole one if it says something.
 
         PySpark's daemon prints one when its driver no longer reads a worker's answer; other processes do that have
         started so late that their driver has given them up, or has ended. It says so itself, and starts others.
         """
-        held = [*traceback, text]
+        lines = [*traceback, text]
         if not text or text.startswith((" ", _TRACEBACK, _CHAINED)):
-            return held
-        is_of_daemon = self._is_ending or any(_DAEMON in line for line in held)
+            return lines
+        is_of_daemon = self._is_ending or any(_DAEMON in line for line in lines)
         is_nothing = text.startswith(_NOBODY_LISTENS) and is_of_daemon
-        if not is_nothing and not any(line.endswith(_CONNECTING_TO_DRIVER) for line in held):
-            self._say_all(held)
+        if not is_nothing and not any(line.endswith(_CONNECTING_TO_DRIVER) for line in lines):
+            self._say_all(lines)
         return []
 
     def _say_all(self, lines: Sequence[str]) -> None:

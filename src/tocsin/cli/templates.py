@@ -42,12 +42,12 @@ def preview(
     about = {"eventId": event} if event else {"resource": resource}
     request = _texts_of(file) | about | ({"channel": channel} if channel else {})
     with Client() as client:
-        said = client.render_template(request)
+        answer = client.render_template(request)
     if as_json:
-        show_json(said)
+        show_json(answer)
         return
-    _check(said["validation"], file)
-    _show(said.get("message") or said["render"])
+    _check(answer["validation"], file)
+    _show(answer.get("message") or answer["render"])
 
 
 def _texts_of(file: str) -> Document:

@@ -86,8 +86,8 @@ def _load_sample(engine: Engine, settings: Settings, dev_receiver: DevReceiver |
         return None
     port = dev_receiver.http_port if dev_receiver else HTTP_PORT
     with progress_bar("Loading the sample company") as report:
-        made = load(engine, settings, now_ms=SystemClock().now_ms(), progress=report, receiver_port=port)
-    return Login(made.name, "a user of the sample", made.email, made.password)
+        demo_person = load(engine, settings, now_ms=SystemClock().now_ms(), progress=report, receiver_port=port)
+    return Login(demo_person.name, "a user of the sample", demo_person.email, demo_person.password)
 
 
 def _pipeline_question(engine: Engine) -> Question:

@@ -53,17 +53,17 @@ class YamlDocument:
 
     def place(self, field: str = "") -> FilePlace:
         """Return the place of a field (``destinations[0].type``), or of the nearest around it that is there."""
-        return self._place_of(self._found(field)[0])
+        return self._place_of(self._find(field)[0])
 
     def place_within(self, field: str, line: int, column: int) -> FilePlace:
         """Return where a line and column of a text, from 1, are in the file."""
-        node, value = self._found(field)[1:]
+        node, value = self._find(field)[1:]
         if not isinstance(node, yaml.ScalarNode) or not isinstance(value, str):
             return self.place(field)
         before = "\n".join([*value.split("\n")[: line - 1], value.split("\n")[line - 1][: column - 1]])
         return self._at(_position(self._text, node, len("".join(before.split()))))
 
-    def _found(self, field: str) -> tuple[Node, Node, Any]:
+    def _find(self, field: str) -> tuple[Node, Node, Any]:
         """Return what marks a field (its key, or the member of a list), its node and its value."""
         mark = node = self._node
         value = self.value
@@ -159,8 +159,8 @@ class _Reading:
         self._values += 1
         self._characters += len(node.value) if isinstance(node, yaml.ScalarNode) else 0
         if self._values > _MOST_VALUES or self._characters > _MOST_CHARACTERS:
-            said = f"more than {_MOST_VALUES:,} values or {_MOST_CHARACTERS:,} characters; aliases count each time"
-            raise _invalid(node.start_mark, said)
+            problem = f"more than {_MOST_VALUES:,} values or {_MOST_CHARACTERS:,} characters; aliases count each time"
+            raise _invalid(node.start_mark, problem)
 
     def _mapping(self, node: Node) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -189,8 +189,8 @@ class _Reading:
         return int(node.value) if _INTEGER.fullmatch(node.value) else float(node.value)
 
 
-def _invalid(mark: Any, said: str) -> InvalidInput:  # Any: PyYAML is untyped
-    return InvalidInput(f"{mark.line + 1}:{mark.column + 1}: {said}" if mark else f"1:1: {said}")
+def _invalid(mark: Any, problem: str) -> InvalidInput:  # Any: PyYAML is untyped
+    return InvalidInput(f"{mark.line + 1}:{mark.column + 1}: {problem}" if mark else f"1:1: {problem}")
 
 
 def _entry(node: Node, key: str) -> tuple[Node, Node]:
@@ -200,8 +200,8 @@ def _entry(node: Node, key: str) -> tuple[Node, Node]:
 
 def _properties(text: str, node: Node) -> str:
     """Return the anchor and tag in front of a scalar, as they are written."""
-    found = _PROPERTIES.match(text, node.start_mark.index, node.end_mark.index)
-    return found[0] if found else ""
+    properties = _PROPERTIES.match(text, node.start_mark.index, node.end_mark.index)
+    return properties[0] if properties else ""
 
 
 def _position(text: str, node: Node, visible: int) -> int:

@@ -62,8 +62,8 @@ def query_of(filters: Mapping[str, Filter]) -> dict[str, str]:
 
 
 def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(part.capitalize() for part in others)
+    first, *other_parts = name.split("_")
+    return first + "".join(part.capitalize() for part in other_parts)
 
 
 def _text(value: Filter) -> str:

@@ -344,13 +344,13 @@ def delivery(message_id: str) -> ApiCall[Document]:
     return ApiCall("GET", f"{_DELIVERIES}/{_quoted(message_id)}", _document)
 
 
-def start_replay(**what: str | bool) -> ApiCall[Document]:
+def start_replay(**selection: str | bool) -> ApiCall[Document]:
     """Send dead letters again; return the replay, whose ``progress`` ``get_replay`` tells.
 
     ``message`` (id) is a single one, with ``delivered=True`` also one that was delivered; else the filters of
     ``dead_letters``.
     """
-    return ApiCall("POST", f"{_DELIVERIES}/replays", _document, body=dict(what))
+    return ApiCall("POST", f"{_DELIVERIES}/replays", _document, body=dict(selection))
 
 
 def get_replay(replay_id: str) -> ApiCall[Document]:
@@ -446,8 +446,8 @@ def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Ent
     return ApiCall("GET", f"{_collection(entity_type)}/{key}", _entity(entity_type), query_of(filters))
 
 
-def _incident(name: str, action: str, comment: str | None, **more: Document) -> ApiCall[Document]:
-    body = {**more, **({"comment": comment} if comment else {})}
+def _incident(name: str, action: str, comment: str | None, **fields: Document) -> ApiCall[Document]:
+    body = {**fields, **({"comment": comment} if comment else {})}
     return ApiCall("PUT", f"incidents/{_quoted(name)}/{action}", _document, body=body)
 
 

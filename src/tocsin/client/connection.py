@@ -51,8 +51,8 @@ def address_of(server: str | None, token: str | None) -> Address:
 
     ``server`` may end in ``/api`` or ``/api/v1``, as in OpenMetadata's ``hostPort``.
     """
-    given = (server or os.environ.get("TOCSIN_SERVER") or local_server(os.environ.get("TOCSIN_PORT"))).rstrip("/")
-    return Address(given.removesuffix("/v1").removesuffix("/api"), token or os.environ.get("TOCSIN_TOKEN"))
+    address = (server or os.environ.get("TOCSIN_SERVER") or local_server(os.environ.get("TOCSIN_PORT"))).rstrip("/")
+    return Address(address.removesuffix("/v1").removesuffix("/api"), token or os.environ.get("TOCSIN_TOKEN"))
 
 
 def request_of(http: httpx.Client | httpx.AsyncClient, call: ApiCall[T], address: Address) -> httpx.Request:

@@ -17,8 +17,8 @@ def named_after(build: Callable[..., object]) -> Callable[[F], F]:
         functools.update_wrapper(method, build)
         signature = inspect.signature(build)
         receiver = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        shown = signature.replace(parameters=[receiver, *signature.parameters.values()])
-        vars(method)["__signature__"] = shown
+        new_signature = signature.replace(parameters=[receiver, *signature.parameters.values()])
+        vars(method)["__signature__"] = new_signature
         del vars(method)["__wrapped__"]  # else inspect would look through the method and miss its self
         return method
 

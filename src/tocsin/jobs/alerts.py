@@ -110,8 +110,8 @@ class Alerts:
 
     def forget(self) -> None:
         """Remove from the executors what they were given."""
-        for one in self._shared:
-            one.unpersist()
+        for broadcast in self._shared:
+            broadcast.unpersist()
 
 
 class CurrentAlerts:
@@ -131,18 +131,18 @@ class CurrentAlerts:
         revision = self._store.revision()  # before all else: what changes while we read is seen again the next time
         if self._alerts is None or self._alerts.revision != revision:
             before = self._alerts or Alerts(0, index_of(()), {})
-            self._alerts = self._changed(before, revision)
+            self._alerts = self._read_changes(before, revision)
             before.forget()
         return self._alerts
 
-    def _changed(self, before: Alerts, revision: int) -> Alerts:
+    def _read_changes(self, before: Alerts, revision: int) -> Alerts:
         """Return the alerts of now; those whose mark is still the same stay as they were read."""
         marks = self._store.marks()
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
         read = self._store.with_past_names(self._store.list_enabled(changed), after=self._store.progress(self._query))
         planned, unreadable = _planned(read)
         unreadable |= self._store.list_unparsable(changed.difference(one.id for one in read))
-        index = self._indexed(before, changed, planned, unreadable)
+        index = self._build_index(before, changed, planned, unreadable)
         sound = [one for one in read if one.id in planned]
         costs = _without(before.costs, changed) | {one: each.cost for one, each in planned.items()}
         of_tocsin = before.of_tocsin - changed | {one.id for one in sound if one.is_of_tocsin}
@@ -171,7 +171,7 @@ class CurrentAlerts:
         self._log(now, len(changed))
         return now
 
-    def _indexed(
+    def _build_index(
         self, before: Alerts, changed: Collection[str], planned: dict[str, _Planned], unreadable: dict[str, str]
     ) -> Index:
         """Return the index with the plans that have changed; those that cannot be indexed become unreadable."""
@@ -179,9 +179,9 @@ class CurrentAlerts:
             return self._index(before, changed, planned)
         except Exception as error:  # noqa: BLE001  whatever is wrong with one alert must not stop the others
             _LOG.warning("index_fails", reason=f"{type(error).__name__}: {error}")
-        for subscription_id, each in list(planned.items()):
+        for subscription_id, plan in list(planned.items()):
             try:
-                index_of(self._select([each.plan]))
+                index_of(self._select([plan.plan]))
             except Exception as error:  # noqa: BLE001  as above
                 unreadable[subscription_id] = _why_unreadable(subscription_id, error)
                 del planned[subscription_id]
@@ -210,8 +210,8 @@ class CurrentAlerts:
         )
 
 
-def _without(known: dict[str, _Known], gone: Collection[str]) -> dict[str, _Known]:
-    return {one: value for one, value in known.items() if one not in gone}
+def _without(values_by_id: dict[str, _Known], ids: Collection[str]) -> dict[str, _Known]:
+    return {one: value for one, value in values_by_id.items() if one not in ids}
 
 
 class _Planned(NamedTuple):

@@ -99,16 +99,16 @@ def audit(parts: AuditParts) -> Audited:
     through = parts.log.progress(MATCH_STREAM)  # first: whatever changes from here on was not part of it
     after = _after(parts, now_ms - parts.window_ms, through)
     subject = _subject(parts, after, through)
-    found: list[AuditFinding] = []
-    is_judged = is_unjudged = 0
+    findings: list[AuditFinding] = []
+    judged_count = unjudged_count = 0
     for span in pairwise([*range(after, through, _EVENTS_PER_STEP), through]):
-        found += _judge(parts, subject, span, now_ms)
+        findings += _judge(parts, subject, span, now_ms)
         (row,) = judged(parts.history.session).collect()
-        is_judged, is_unjudged = is_judged + row.judged, is_unjudged + row.unjudged
-    notified = len(list(islice(filter(lambda finding: _report(parts, finding), found), MOST_REPORTED)))
+        judged_count, unjudged_count = judged_count + row.judged, unjudged_count + row.unjudged
+    notified = len(list(islice(filter(lambda finding: _report(parts, finding), findings), MOST_REPORTED)))
     parts.match_results.forget(through=_after(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
-    audited = Audited(after, through, is_judged, is_unjudged, tuple(found), notified)
-    _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(found), notified=notified)
+    audited = Audited(after, through, judged_count, unjudged_count, tuple(findings), notified)
+    _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(findings), notified=notified)
     return audited
 
 
@@ -135,20 +135,22 @@ class _Subject:
 def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
     # Read first, and bounded by the next report: notifications written from here on are not part of this run.
     coming = parts.reports.first_between(parts.log.progress(STREAK_STREAM), through)
-    done = through if coming is None else coming - 1
+    judged_through = through if coming is None else coming - 1
     subscriptions = parts.alerts.list_enabled()
     changed_at = parts.rows.alerts_changed_at()  # after they were read: what changed in between is judged from there
     plans = list(_plans(subscriptions))
     alerts = [
         (
-            one.subscription_id,
-            changed_at.get(one.subscription_id, 0),
-            done if one.asks_of_streaks else through,
-            int(one.asks_of_streaks),
+            plan.subscription_id,
+            changed_at.get(plan.subscription_id, 0),
+            judged_through if plan.asks_of_streaks else through,
+            int(plan.asks_of_streaks),
         )
-        for one in plans
+        for plan in plans
     ]
-    return _Subject(index_of(between_reports(plans)), alerts, _matched_at_reports(parts, plans, (after, done)))
+    return _Subject(
+        index_of(between_reports(plans)), alerts, _matched_at_reports(parts, plans, (after, judged_through))
+    )
 
 
 def _plans(subscriptions: Iterable[EventSubscription]) -> Iterator[Plan]:

@@ -35,28 +35,28 @@ def running(settings: Settings, session: SparkSession) -> Iterator[None]:
     """Run the background jobs until the block ends; running ones are then aborted."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     stopping = threading.Event()
-    kept = lake.build(settings, session, engine)
-    noticing, checked = silences.build(settings, session, engine), audit.build(settings, kept, engine)
-    named, narrowing = lost_names.build(engine), editors.build(engine)
+    grown_lake = lake.build(settings, session, engine)
+    noticing, checked = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
+    lost_names_parts, narrowing = lost_names.build(engine), editors.build(engine)
     jobs = [
-        Job("lake", settings.lake_every_s, lambda: lake.grow(kept)),
+        Job("lake", settings.lake_every_s, lambda: lake.grow(grown_lake)),
         Job("silences", settings.silence_every_s, lambda: silences.look(noticing)),
         Job("audit", settings.audit_every_s, lambda: audit.audit(checked)),
         Job("editors", editors.EVERY_S, lambda: editors.look(narrowing)),
-        Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(named)),
+        Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(lost_names_parts)),
     ]
 
-    def scheduled() -> None:
+    def run_scheduled() -> None:
         work_in_background(session, SCHEDULED)
         run_when_due(jobs, ScheduledJobs(engine), SystemClock(), stopping)
 
     kept_for_backtests = lake.build(settings, session, engine)
     runner = backtest_runner.runner(kept_for_backtests, engine)
-    asked = lake.build(settings, session, engine)
+    query_lake = lake.build(settings, session, engine)
     work = {
-        SCHEDULED: scheduled,
+        SCHEDULED: run_scheduled,
         BACKTESTS: lambda: runner.run(stopping),
-        lake_answers.JOBS: lambda: lake_queries.serve(asked, settings.lake_socket(), stopping),
+        lake_answers.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }
     with _threads(session, stopping, work):
         yield

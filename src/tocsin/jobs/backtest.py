@@ -87,7 +87,7 @@ def build(history: LakeParts, engine: Engine) -> BacktestParts:
     )
 
 
-def backtest(asked: Backtest, parts: BacktestParts, report: ReportProgress) -> Document:
+def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) -> Document:
     """Return the result of the backtest; events that its requester may not see do not count.
 
     Raises
@@ -95,20 +95,20 @@ def backtest(asked: Backtest, parts: BacktestParts, report: ReportProgress) -> D
     NotFound : the requester no longer exists
     InvalidInput : the alert is none that can be matched
     """
-    run = _run_of(asked, parts)
+    run = _run_of(request, parts)
     extent, count = parts.history.happened(run.window)
     steps = list(extent.steps(run.window, parts.events_per_step))
-    total, done = sum(step.event_count for step in steps), 0
+    total, done_count = sum(step.event_count for step in steps), 0
     began_ms = parts.clock.now_ms()
-    report(done, total)
+    report(done_count, total)
     for step in steps:
         events = part(parts.session, parts.history.place, step, run.window).coalesce(_cores(parts.session))
-        run.count(matches(events, run.index, columns=_OF_EVENT), lambda: report(done, total))  # noqa: B023  called now
-        done += step.event_count
-        report(done, total)
+        run.count(matches(events, run.index, columns=_OF_EVENT), lambda: report(done_count, total))  # noqa: B023  called now
+        done_count += step.event_count
+        report(done_count, total)
     if run.at_reports is not None:
         reports = reported(parts.session, parts.history.place, extent.log_end, run.window)
-        run.count(matches(reports, run.at_reports, columns=_OF_EVENT), lambda: report(done, total))
+        run.count(matches(reports, run.at_reports, columns=_OF_EVENT), lambda: report(done_count, total))
     return run.result(count) | {"tookMs": parts.clock.now_ms() - began_ms}
 
 
@@ -128,34 +128,42 @@ class _Run:
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
         """Count matches (rows of ``spark/match.matches``) and would-be notifications, a bounded part at a time."""
-        for some in self.viewable(each_once(matched.toArrow()).sort_by("log_offset")):
-            rows = {name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)}
-            held = self.held.of(zip(rows["log_offset"], rows["entity_id"], strict=True))
-            self.tally.match(rows)
-            self.tally.hold_back(held)
-            self.tally.add(self.notified_by(some, held))
+        for visible_matches in self.viewable(each_once(matched.toArrow()).sort_by("log_offset")):
+            columns = {name: visible_matches[name].to_pylist() for name in ("log_offset", *_OF_EVENT)}
+            held_back = self.held.of(zip(columns["log_offset"], columns["entity_id"], strict=True))
+            self.tally.match(columns)
+            self.tally.hold_back(held_back)
+            self.tally.add(self.notified_by(visible_matches, held_back))
             report()
 
     def viewable(self, matched: pa.Table) -> Iterator[pa.Table]:
         """Yield what asker and editors may view of ``matched`` (one row per match), a bounded part at a time."""
         policies = self.parts.permission_cache.now()
         for start in range(0, matched.num_rows, MATCHES_AT_ONCE):
-            some = matched.slice(start, MATCHES_AT_ONCE)
-            shown = some if self._sees_all(policies) else some.filter(pa.array(self._sees(some, policies)))
-            if hidden := self._withheld(shown["log_offset"].to_pylist(), policies):
-                shown = shown.filter(pc.invert(pc.is_in(shown["log_offset"], pa.array(hidden, pa.int64()))))
-            if shown.num_rows:
-                yield shown
+            matches_part = matched.slice(start, MATCHES_AT_ONCE)
+            visible_matches = (
+                matches_part
+                if self._sees_all(policies)
+                else matches_part.filter(pa.array(self._sees(matches_part, policies)))
+            )
+            if hidden := self._withheld(visible_matches["log_offset"].to_pylist(), policies):
+                visible_matches = visible_matches.filter(
+                    pc.invert(pc.is_in(visible_matches["log_offset"], pa.array(hidden, pa.int64())))
+                )
+            if visible_matches.num_rows:
+                yield visible_matches
 
     def _withheld(self, offsets: Sequence[int], policies: PolicySnapshot) -> list[int]:
         """Return those of these events that the alert would not match because an editor may not view them."""
-        own = self.alerts.own_id
-        if own in self.alerts.of_tocsin:
+        alert_id = self.alerts.own_id
+        if alert_id in self.alerts.of_tocsin:
             return []
         events = EventsOfAsker(self.parts.events, self.asked.requested_by)
-        return [offset for offset, _ in withheld(dict.fromkeys(offsets, (own,)), self.alerts.reads, policies, events)]
+        return [
+            offset for offset, _ in withheld(dict.fromkeys(offsets, (alert_id,)), self.alerts.reads, policies, events)
+        ]
 
-    def notified_by(self, matched: pa.Table, held: frozenset[Pair]) -> list[RecipientRow]:
+    def notified_by(self, matched: pa.Table, held_back: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
         parts, alerts = self.parts, self.alerts
         work = Count(
@@ -163,7 +171,7 @@ class _Run:
             alerts.rules,
             self.asked.requested_by,
             alerts.cascades,
-            held,
+            held_back,
             of_tocsin=alerts.of_tocsin,
             reads=alerts.reads,
         )
@@ -176,29 +184,29 @@ class _Run:
     def result(self, count: int) -> Document:
         """Return what all of it came to, in the words of the wire."""
         policies = self.parts.permission_cache.now()
-        seen = frozenset({self.alerts.own_id, *self._alerts_in_sight(policies)})
-        found = {offset: self._sample(offset) for offset in reversed(self.tally.samples)}
+        visible_alerts = frozenset({self.alerts.own_id, *self._alerts_in_sight(policies)})
+        samples = {offset: self._sample(offset) for offset in reversed(self.tally.samples)}
         return {
             "events": count,
             **self.tally.counts(),
             "heldBack": self.tally.held_back[self.alerts.own_id],
-            "triggered": [self._triggered(one, seen) for one in self.alerts.triggered.values()],
-            "recipients": [self._recipient(one, seen, policies) for one in self.tally.most_notified()],
-            "samples": [one for one in found.values() if one is not None],
+            "triggered": [self._triggered_counts(one, visible_alerts) for one in self.alerts.triggered.values()],
+            "recipients": [self._recipient(one, visible_alerts, policies) for one in self.tally.most_notified()],
+            "samples": [one for one in samples.values() if one is not None],
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
 
     def _alerts_in_sight(self, policies: PolicySnapshot) -> list[str]:
         return [
-            one.id
-            for one in self.alerts.triggered.values()
-            if may_view(self.viewer, "eventsubscription", one.to_wire(), policies)
+            alert.id
+            for alert in self.alerts.triggered.values()
+            if may_view(self.viewer, "eventsubscription", alert.to_wire(), policies)
         ]
 
-    def _triggered(self, one: EventSubscription, seen: Collection[str]) -> Document:
+    def _triggered_counts(self, alert: EventSubscription, visible_alerts: Collection[str]) -> Document:
         """Return what a triggered alert comes to; one that the asker may not see has no name."""
-        counts = {"notified": self.tally.notified_by[one.id], "heldBack": self.tally.held_back[one.id]}
-        return counts | ({"id": one.id, "name": one.name} if one.id in seen else {})
+        counts = {"notified": self.tally.notified_by[alert.id], "heldBack": self.tally.held_back[alert.id]}
+        return counts | ({"id": alert.id, "name": alert.name} if alert.id in visible_alerts else {})
 
     def _sees_all(self, policies: PolicySnapshot) -> bool:
         return self.viewer.is_admin or (not self.viewer.is_bot and _is_all_open(policies))
@@ -210,22 +218,22 @@ class _Run:
             for offset in matched["log_offset"].to_pylist()
         ]
 
-    def _recipient(self, one: RecipientCount, seen: Collection[str], policies: PolicySnapshot) -> Document:
+    def _recipient(self, count: RecipientCount, visible_alerts: Collection[str], policies: PolicySnapshot) -> Document:
         """Return one recipient; who the asker may not see, or only by alerts that they may not see, has no name."""
-        known: Document = {"channel": one.channel, "notified": one.notified, "because": sorted(one.kinds)}
-        alerts = sorted(one.alerts.intersection(seen))
+        fields: Document = {"channel": count.channel, "notified": count.notified, "because": sorted(count.kinds)}
+        alerts = sorted(count.alerts.intersection(visible_alerts))
         if self.alerts.triggered:
-            known |= {"alerts": alerts}
+            fields |= {"alerts": alerts}
         if not alerts:
-            return known
-        if one.recipient_id is None:
-            return known | {"target": one.target}
+            return fields
+        if count.recipient_id is None:
+            return fields | {"target": count.target}
         try:
-            document = self.parts.catalogue.get("user", Key.by_id(one.recipient_id), "all")
+            document = self.parts.catalogue.get("user", Key.by_id(count.recipient_id), "all")
         except NotFound:
-            return known
+            return fields
         is_shown = may_view(self.viewer, "user", document, policies)
-        return known | ({"id": one.recipient_id, "name": document["name"]} if is_shown else {})
+        return fields | ({"id": count.recipient_id, "name": document["name"]} if is_shown else {})
 
     def _sample(self, offset: int) -> Document | None:
         logged = self.parts.history.log.read(offset - 1, 1)
@@ -234,33 +242,35 @@ class _Run:
         return logged[0].event.model_copy(update={"entity": None}).to_wire()
 
 
-def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
-    viewer = parts.people.by_id(asked.requested_by)
+def _run_of(backtest_request: Backtest, parts: BacktestParts) -> _Run:
+    viewer = parts.people.by_id(backtest_request.requested_by)
     if viewer is None:
         raise NotFound("The requester of the backtest no longer exists.")
-    (alert,) = parts.subscriptions.with_past_names([alert_of(asked.alert)], after=0)
+    (alert,) = parts.subscriptions.with_past_names([alert_of(backtest_request.alert)], after=0)
     plan = replace(plan_of(alert), enabled=True)
-    window = Window(asked.since_ms, asked.until_ms)
+    window = Window(backtest_request.since_ms, backtest_request.until_ms)
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
     alerts = involved_in(alert, parts.subscriptions.list_enabled)
-    held = HeldBackMatches(parts.holding, alerts.depending, _hidden(asked, alerts, parts))
-    return _Run(asked, parts, window, viewer, index, reporting, alerts, held, BacktestTally())
+    held_back = HeldBackMatches(parts.holding, alerts.depending, _hidden(backtest_request, alerts, parts))
+    return _Run(backtest_request, parts, window, viewer, index, reporting, alerts, held_back, BacktestTally())
 
 
-def _hidden(asked: Backtest, alerts: Involved, parts: BacktestParts) -> Hidden:
+def _hidden(backtest: Backtest, alerts: Involved, parts: BacktestParts) -> Hidden:
     """Return what says which assets are hidden from alerts or, of the one that is evaluated, from the asker."""
-    events = EventsOfAsker(parts.events, asked.requested_by)
+    events = EventsOfAsker(parts.events, backtest.requested_by)
 
-    def hidden(assets: AlertAssets) -> AlertAssets:
+    def hidden_assets_of(assets: AlertAssets) -> AlertAssets:
         policies = parts.permission_cache.now()
         of_alerts = hidden_assets({one for one in assets if one[0] not in alerts.of_tocsin}, policies, events)
-        own = {asset for alert, asset in assets if alert == alerts.own_id}
-        asker, known = policies.of(asked.requested_by), events.entities(own)
-        seen = {one for one, subject in known.items() if asker.may(Operation.VIEW_BASIC, *subject)}
-        return of_alerts | {(alerts.own_id, asset) for asset in own - seen if policies.is_limited(asker)}
+        own_assets = {asset for alert, asset in assets if alert == alerts.own_id}
+        asker, entities = policies.of(backtest.requested_by), events.entities(own_assets)
+        visible_assets = {one for one, subject in entities.items() if asker.may(Operation.VIEW_BASIC, *subject)}
+        return of_alerts | {
+            (alerts.own_id, asset) for asset in own_assets - visible_assets if policies.is_limited(asker)
+        }
 
-    return hidden
+    return hidden_assets_of
 
 
 def _is_all_open(policies: PolicySnapshot) -> bool:

@@ -70,11 +70,11 @@ class HeldBackMatches:
             for alert, upstream in self.depending.items()
         )
         # A few at a time: each is compared with all incidents of the time that they span.
-        return frozenset(pair for some in chunked(waiting, EVENTS_AT_ONCE) for pair in self._held(some))
+        return frozenset(pair for some in chunked(waiting, EVENTS_AT_ONCE) for pair in self._held_pairs(some))
 
-    def _held(self, waiting: Sequence[Waiting]) -> Iterator[Pair]:
-        found = self.holding.of(waiting, is_new=False, hidden=self.hidden)
-        for (offset, alert), by in sorted(found.items()):
+    def _held_pairs(self, waiting: Sequence[Waiting]) -> Iterator[Pair]:
+        incidents_by_pair = self.holding.of(waiting, is_new=False, hidden=self.hidden)
+        for (offset, alert), by in sorted(incidents_by_pair.items()):
             if self._passed.setdefault((by.incident, alert), offset) != offset:
                 yield offset, alert
 
@@ -89,20 +89,24 @@ def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSub
     InvalidInput : the alert is none that can be matched
     """
     rules: dict[str, Sequence[RecipientRule]] = {alert.id: _rules_of(alert)}
-    known = {one.id: one for one in stored() if one.id != alert.id} if alert.triggers else {}
-    links = {one.id: Links(0, links_of(one).triggers) for one in (alert, *known.values())}
+    alerts_by_id = {involved.id: involved for involved in stored() if involved.id != alert.id} if alert.triggers else {}
+    links = {involved.id: Links(0, links_of(involved).triggers) for involved in (alert, *alerts_by_id.values())}
     cascades = cascades_of(links)
     _, by = with_triggered({alert.id: EVERYBODY}, 0, cascades)
-    triggered = {one: known[one] for one in by}
-    for one in triggered.values():
+    triggered = {alert_id: alerts_by_id[alert_id] for alert_id in by}
+    for involved in triggered.values():
         with suppress(InvalidInput):  # stored by an older Tocsin: the pipeline leaves it out as well
-            check_schedule(one.trigger)
-            rules[one.id] = _rules_of(one)
+            check_schedule(involved.trigger)
+            rules[involved.id] = _rules_of(involved)
     if unreadable := triggered.keys() - rules.keys():
-        return involved_in(alert, lambda: [one for one in known.values() if one.id not in unreadable])
-    depending = {one.id: tuple(each.id for each in one.depends_on) for one in (alert, *triggered.values())}
-    held_back = {one: upstream for one, upstream in depending.items() if upstream}
-    of_tocsin = frozenset(one.id for one in (alert, *triggered.values()) if one.is_of_tocsin)
+        return involved_in(
+            alert, lambda: [involved for involved in alerts_by_id.values() if involved.id not in unreadable]
+        )
+    depending = {
+        involved.id: tuple(each.id for each in involved.depends_on) for involved in (alert, *triggered.values())
+    }
+    held_back = {alert_id: upstream for alert_id, upstream in depending.items() if upstream}
+    of_tocsin = frozenset(involved.id for involved in (alert, *triggered.values()) if involved.is_of_tocsin)
     reads = dict.fromkeys(rules, plan_of(alert).reads)
     return Involved(alert.id, triggered, rules, cascades, held_back, of_tocsin, reads)
 

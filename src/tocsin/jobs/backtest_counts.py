@@ -50,21 +50,21 @@ class BacktestTally:
     notified_by: Counter[str] = field(default_factory=Counter)
     held_back: Counter[str] = field(default_factory=Counter)
 
-    def match(self, rows: Mapping[str, list[Any]]) -> None:  # Any: a column's values
-        """Count events that matched; ``rows`` are their columns, in any order."""
-        self.days.update(at_ms // _DAY_MS for at_ms in rows["timestamp_ms"])
-        self.assets.update(rows["entity_id"])
-        places = zip(rows["entity_type"], rows["entity_fqn"], strict=True)
-        self.names.update(zip(rows["entity_id"], places, strict=True))
-        self.samples = sorted([*self.samples, *rows["log_offset"]])[-MOST_SAMPLES:]
+    def match(self, columns: Mapping[str, list[Any]]) -> None:  # Any: a column's values
+        """Count events that matched; ``columns`` are their columns, in any order."""
+        self.days.update(at_ms // _DAY_MS for at_ms in columns["timestamp_ms"])
+        self.assets.update(columns["entity_id"])
+        places = zip(columns["entity_type"], columns["entity_fqn"], strict=True)
+        self.names.update(zip(columns["entity_id"], places, strict=True))
+        self.samples = sorted([*self.samples, *columns["log_offset"]])[-MOST_SAMPLES:]
 
     def hold_back(self, pairs: Iterable[Pair]) -> None:
         """Count matches that incidents hold back, by alert."""
         self.held_back.update(alert for _, alert in pairs)
 
-    def add(self, rows: Iterable[RecipientRow]) -> None:
+    def add(self, recipients: Iterable[RecipientRow]) -> None:
         """Count the would-be recipients; rows without a channel are numbers of events, or of notifications."""
-        for row in rows:
+        for row in recipients:
             if row["channel"]:
                 self._add(row)
             elif row["key"]:
@@ -75,14 +75,14 @@ class BacktestTally:
     def _add(self, row: RecipientRow) -> None:
         at = (row["channel"], row["key"])
         before = self.recipients.get(at)
-        known = (before.notified, before.kinds, before.alerts) if before else (0, frozenset[str](), frozenset[str]())
+        counts = (before.notified, before.kinds, before.alerts) if before else (0, frozenset[str](), frozenset[str]())
         self.recipients[at] = RecipientCount(
             row["channel"],
             row["target"],
             row["recipient_id"],
-            known[0] + row["notified"],
-            known[1] | frozenset(row["kinds"]),
-            known[2] | frozenset(row["alerts"]),
+            counts[0] + row["notified"],
+            counts[1] | frozenset(row["kinds"]),
+            counts[2] | frozenset(row["alerts"]),
         )
         self.ways += row["ways"]
 
@@ -112,9 +112,9 @@ class BacktestTally:
 
     def _channels(self) -> list[Document]:
         notified, recipients = Counter[str](), defaultdict[str, int](int)
-        for one in self.recipients.values():
-            notified[one.channel] += one.notified
-            recipients[one.channel] += 1
+        for recipient in self.recipients.values():
+            notified[recipient.channel] += recipient.notified
+            recipients[recipient.channel] += 1
         return [
             {"channel": name, "notified": notified[name], "recipients": recipients[name]} for name in sorted(notified)
         ]

@@ -53,18 +53,18 @@ class _Progress:
     reason: str | None = None
     unwanted: threading.Event = field(default_factory=threading.Event)
 
-    def report(self, done: int, total: int) -> None:
+    def report(self, done_count: int, total: int) -> None:
         if self.unwanted.is_set():
             raise _NotWantedError
-        self.done, self.total = done, total
+        self.done, self.total = done_count, total
 
 
 def runner(history: LakeParts, engine: Engine) -> Runner:
     """Wire a runner over the history and the store behind ``engine``."""
     parts = build(history, engine)
 
-    def compute(asked: Backtest, report: ReportProgress) -> Document:
-        return backtest(asked, parts, report)
+    def compute(request: Backtest, report: ReportProgress) -> Document:
+        return backtest(request, parts, report)
 
     return Runner(history.session, Backtests(engine), ScheduledJobs(engine), compute, history.clock)
 
@@ -90,52 +90,52 @@ class Runner:
                     seen_ms = now_ms
                     self.presence.record_heartbeat(JOB, now_ms=now_ms)
                     self.backtests.forget(before_ms=now_ms - KEPT_MS)
-                asked = self.backtests.claim(self.name, now_ms=now_ms, lost_after_ms=_LOST_AFTER_MS)
-                if asked is not None:
-                    self._run(asked, stopping)
+                backtest = self.backtests.claim(self.name, now_ms=now_ms, lost_after_ms=_LOST_AFTER_MS)
+                if backtest is not None:
+                    self._run(backtest, stopping)
             except FAILURES as error:
                 _LOG.error("backtests_failed", reason=str(error).splitlines()[0])
                 stopping.wait(_AGAIN_AFTER_S)
 
-    def _run(self, asked: Backtest, stopping: threading.Event) -> None:
-        progress, group = _Progress(), f"tocsin-backtest-{asked.id}"
-        work = threading.Thread(target=self._work, args=(asked, progress, group), name=group, daemon=True)
+    def _run(self, backtest: Backtest, stopping: threading.Event) -> None:
+        progress, group = _Progress(), f"tocsin-backtest-{backtest.id}"
+        work = threading.Thread(target=self._work, args=(backtest, progress, group), name=group, daemon=True)
         work.start()
         is_wanted = True
         while work.is_alive():
             work.join(_TELL_EVERY_S)
-            is_wanted = is_wanted and self._is_wanted(asked, progress) and not stopping.is_set()
+            is_wanted = is_wanted and self._is_wanted(backtest, progress) and not stopping.is_set()
             if not is_wanted and work.is_alive():
                 progress.unwanted.set()
                 self.session.sparkContext.cancelJobGroup(group)
-        self._settle(asked, progress, stopping)
+        self._settle(backtest, progress, stopping)
 
-    def _work(self, asked: Backtest, progress: _Progress, group: str) -> None:
+    def _work(self, backtest: Backtest, progress: _Progress, group: str) -> None:
         try:
             work_in_background(self.session, group)
-            progress.result = self.compute(asked, progress.report)
+            progress.result = self.compute(backtest, progress.report)
         except _NotWantedError:
             return
         except FAILURES as error:
             progress.reason = str(error).strip().splitlines()[0]
 
-    def _is_wanted(self, asked: Backtest, progress: _Progress) -> bool:
+    def _is_wanted(self, backtest: Backtest, progress: _Progress) -> bool:
         now_ms = self.clock.now_ms()
         try:
             self.presence.record_heartbeat(JOB, now_ms=now_ms)
-            return self.backtests.note_progress(asked, self.name, progress.done, progress.total, now_ms=now_ms)
+            return self.backtests.note_progress(backtest, self.name, progress.done, progress.total, now_ms=now_ms)
         except FAILURES as error:  # who wants it cannot be asked now; the next look does
             _LOG.warning("backtests_wait", reason=str(error).splitlines()[0])
             return True
 
-    def _settle(self, asked: Backtest, progress: _Progress, stopping: threading.Event) -> None:
+    def _settle(self, backtest: Backtest, progress: _Progress, stopping: threading.Event) -> None:
         now_ms = self.clock.now_ms()
         if progress.result is not None:
-            self.backtests.finish(asked, self.name, progress.result, now_ms=now_ms)
+            self.backtests.finish(backtest, self.name, progress.result, now_ms=now_ms)
         elif stopping.is_set():
-            self.backtests.release(asked, self.name)
+            self.backtests.release(backtest, self.name)
         elif progress.unwanted.is_set():
-            _LOG.info("backtest_cancelled", backtest_id=asked.id)
+            _LOG.info("backtest_cancelled", backtest_id=backtest.id)
         else:
-            self.backtests.fail(asked, progress.reason or "The backtest ended without a result.", now_ms=now_ms)
-        _LOG.info("backtest_ended", backtest_id=asked.id, has_result=progress.result is not None)
+            self.backtests.fail(backtest, progress.reason or "The backtest ended without a result.", now_ms=now_ms)
+        _LOG.info("backtest_ended", backtest_id=backtest.id, has_result=progress.result is not None)

@@ -71,25 +71,27 @@ class Count:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
         store, counts = opened(self.store), _Counts()
         with disposing(store):
-            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
+            for events_part in chunked(matched_events(batches), EVENTS_AT_ONCE):
                 policies = store.permission_cache.now()
                 events = RememberedEvents(EventsOfAsker(store.events, self.asker_id))
-                triggering = [self._notifying(one) for one in some]
+                triggering = [self._notifying(one) for one in events_part]
                 matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in triggering}
                 barred = withheld(matched, self.reads, policies, events)
-                shown = [self._notifying(one, barred.keys()) for one in some] if barred else triggering
-                found = recipient_rows(resolve_events(shown, self.rules, store.directory))
-                for rows in visible_parts(found, policies, events):
-                    counts.add(rows)
+                visible_events = [self._notifying(one, barred.keys()) for one in events_part] if barred else triggering
+                recipients = recipient_rows(resolve_events(visible_events, self.rules, store.directory))
+                for notifications in visible_parts(recipients, policies, events):
+                    counts.add(notifications)
         yield counts.rows()
 
-    def _notifying(self, one: MatchedEvent, barred: Collection[Pair] = ()) -> MatchedEvent:
+    def _notifying(self, event: MatchedEvent, barred: Collection[Pair] = ()) -> MatchedEvent:
         """Return an event with all alerts that would notify of it, without those that are ``barred``."""
-        offset = one.head.offset
+        offset = event.head.offset
         hidden = {alert for at, alert in barred if at == offset}
-        direct = {alert: ways for alert, ways in one.asked.items() if alert not in hidden}
-        asked, _ = with_triggered(direct, offset, self.cascades, hidden)
-        return one._replace(asked={alert: ways for alert, ways in asked.items() if (offset, alert) not in self.held})
+        direct = {alert: ways for alert, ways in event.asked.items() if alert not in hidden}
+        ways_by_alert, _ = with_triggered(direct, offset, self.cascades, hidden)
+        return event._replace(
+            asked={alert: ways for alert, ways in ways_by_alert.items() if (offset, alert) not in self.held}
+        )
 
 
 class _Counts:
@@ -100,9 +102,9 @@ class _Counts:
         self._recipients: dict[tuple[str, str], _Recipient] = {}
         self._by_alert = Counter[str]()
 
-    def add(self, rows: Sequence[NotificationRow]) -> None:
-        self._offsets.update(row["log_offset"] for row in rows)
-        for row in rows:
+    def add(self, notifications: Sequence[NotificationRow]) -> None:
+        self._offsets.update(row["log_offset"] for row in notifications)
+        for row in notifications:
             at = row["channel"], row["key"]
             if at not in self._recipients:
                 self._recipients[at] = _Recipient(row["target"], row["recipient_id"])
@@ -111,14 +113,23 @@ class _Counts:
             self._by_alert.update(reasons.alerts)
 
     def rows(self) -> pa.RecordBatch:
-        found = [
-            (channel, key, one.target, one.recipient_id, one.notified, one.ways, sorted(one.kinds), sorted(one.alerts))
-            for (channel, key), one in self._recipients.items()
+        recipients = [
+            (
+                channel,
+                key,
+                recipient.target,
+                recipient.recipient_id,
+                recipient.notified,
+                recipient.ways,
+                sorted(recipient.kinds),
+                sorted(recipient.alerts),
+            )
+            for (channel, key), recipient in self._recipients.items()
         ]
         counts = [(None, len(self._offsets)), *self._by_alert.items()]
-        rows = [*found, *((None, key, None, None, count, 0, [], []) for key, count in counts)]
-        named = [dict(zip(COUNTED.names, row, strict=True)) for row in rows]
-        return pa.RecordBatch.from_pylist(named, schema=to_arrow_schema(COUNTED))
+        counts_of_all = [*recipients, *((None, key, None, None, count, 0, [], []) for key, count in counts)]
+        named_counts = [dict(zip(COUNTED.names, row, strict=True)) for row in counts_of_all]
+        return pa.RecordBatch.from_pylist(named_counts, schema=to_arrow_schema(COUNTED))
 
 
 class _Reasons(NamedTuple):
@@ -166,13 +177,13 @@ class EventsOfAsker:
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts, the asker of one that has none yet."""
-        known = self.known.editors_of(subscription_ids)
-        return {alert: known.get(alert) or (self.asker_id,) for alert in subscription_ids}
+        editors = self.known.editors_of(subscription_ids)
+        return {alert: editors.get(alert) or (self.asker_id,) for alert in subscription_ids}
 
 
 @lru_cache(maxsize=4_096)
 def _reasons(text: str) -> _Reasons:
     """Return what the JSON text of reasons holds."""
-    found = orjson.loads(text)
-    kinds, alerts = (frozenset(one[key] for one in found) for key in ("kind", "subscriptionId"))
-    return _Reasons(len(found), kinds, alerts)
+    reasons = orjson.loads(text)
+    kinds, alerts = (frozenset(one[key] for one in reasons) for key in ("kind", "subscriptionId"))
+    return _Reasons(len(reasons), kinds, alerts)

@@ -72,9 +72,9 @@ def committed(checkpoint: Path) -> LogPosition | None:
 
 def mend(checkpoint: Path, clock: Clock) -> None:
     """Set a damaged checkpoint aside, so that its query begins anew where the store knows how far it was."""
-    found = damage(checkpoint)
-    if found is not None:
-        set_aside(checkpoint, found, clock)
+    reason = damage(checkpoint)
+    if reason is not None:
+        set_aside(checkpoint, reason, clock)
 
 
 def set_aside(checkpoint: Path, reason: str, clock: Clock) -> Path:

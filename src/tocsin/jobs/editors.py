@@ -58,14 +58,14 @@ def look(parts: EditorsParts) -> int:
         return 0
     alerts = {one.id: one for one in parts.alerts.list_all() if not one.is_of_tocsin}
     policies = parts.permission_cache.now()
-    told = sum(_tell(one, alerts[one.subscription_id], policies, parts) for one in _of(alerts, parts))
+    told_count = sum(_tell(one, alerts[one.subscription_id], policies, parts) for one in _of(alerts, parts))
     parts.seen = now
-    return told
+    return told_count
 
 
 def _of(alerts: Iterable[str], parts: EditorsParts) -> list[AlertEditor]:
-    known = set(alerts)
-    return [one for one in parts.editors.list_all() if one.subscription_id in known]
+    alert_ids = set(alerts)
+    return [one for one in parts.editors.list_all() if one.subscription_id in alert_ids]
 
 
 def _tell(editor: AlertEditor, alert: EventSubscription, policies: PolicySnapshot, parts: EditorsParts) -> bool:

@@ -52,9 +52,9 @@ class Job:
 def run_when_due(jobs: Sequence[Job], memory: Memory, clock: Clock, stopping: threading.Event) -> None:
     """Do each of ``jobs`` whenever it is due until ``stopping`` is set."""
     started_ms = clock.now_ms()
-    wanted = [job for job in jobs if job.every_s > 0]
-    while wanted and not stopping.wait(_LOOK_EVERY_S):
-        for job in wanted:
+    active_jobs = [job for job in jobs if job.every_s > 0]
+    while active_jobs and not stopping.wait(_LOOK_EVERY_S):
+        for job in active_jobs:
             try:
                 _do_if_due(job, memory, clock, stopping, started_ms=started_ms)
             except FAILURES as error:  # the store is away: nobody knows when it was last done

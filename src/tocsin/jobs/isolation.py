@@ -99,15 +99,15 @@ def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T,
     aside: list[SetAside] = []
     is_limited = True
     while True:
-        left = index.changed([one.subscription_id for one in aside], ())
+        remaining = index.changed([one.subscription_id for one in aside], ())
         try:
-            return _in_time(batch, left, limit_s) if is_limited else batch.work(left), aside
+            return _in_time(batch, remaining, limit_s) if is_limited else batch.work(remaining), aside
         except TimeLimitExceeded:
-            _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(left.subscription_ids()))
-            aside += _too_slow(batch, left, limit_s)
+            _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(remaining.subscription_ids()))
+            aside += _too_slow(batch, remaining, limit_s)
             is_limited = False  # what is left takes as long as it does: many recipients, or a busy machine
         except STOPPED as error:
-            failing = [] if _INTERRUPTION in str(error) else _failing(batch, left, limit_s)
+            failing = [] if _INTERRUPTION in str(error) else _failing(batch, remaining, limit_s)
             if not failing:
                 raise
             _LOG.warning("matching_failed", reason=brief(str(error)), alerts=len(failing))
@@ -138,9 +138,9 @@ def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsi
     def is_fast(part: Sequence[str]) -> bool:
         return _passes_within(batch, patience_s, _only(index, part))
 
-    def is_fast_again(one: str) -> bool:
+    def is_fast_again(subscription_id: str) -> bool:
         # The machine may have been busy for a moment.
-        return _passes_within(batch, _patience_s(batch, index, limit_s), _only(index, [one]))
+        return _passes_within(batch, _patience_s(batch, index, limit_s), _only(index, [subscription_id]))
 
     slow = [one for one in _alone(asking, is_fast) if not (one in batch.own or is_fast_again(one))]
     if slow or _passes_within(batch, _TOGETHER_TIMES * patience_s, index):
@@ -223,9 +223,9 @@ class _Trials:
         return [SetAside(one, FindingKind.FAILING, reasons[one]) for one in _alone(index.subscription_ids(), passes)]
 
 
-def _alone(some: Sequence[str], passes: Callable[[Sequence[str]], bool]) -> list[str]:
-    """Return those among ``some`` that do not pass alone; they are tried in halves."""
-    parts, failing = [some] if some else [], list[str]()
+def _alone(subscription_ids: Sequence[str], passes: Callable[[Sequence[str]], bool]) -> list[str]:
+    """Return those among ``subscription_ids`` that do not pass alone; they are tried in halves."""
+    parts, failing = [subscription_ids] if subscription_ids else [], list[str]()
     while parts:
         part = parts.pop()
         if not passes(part):
@@ -236,10 +236,10 @@ def _alone(some: Sequence[str], passes: Callable[[Sequence[str]], bool]) -> list
 
 
 def _costliest(
-    batch: Processing[T], some: Sequence[str], passes_without: Callable[[Sequence[str]], bool]
+    batch: Processing[T], subscription_ids: Sequence[str], passes_without: Callable[[Sequence[str]], bool]
 ) -> list[SetAside]:
-    """Return about as few of ``some`` as possible, the costliest first, without which the others pass."""
-    ordered = sorted(set(some) - batch.own, key=lambda one: (-batch.costs.get(one, 0), one))
+    """Return about as few of ``subscription_ids`` as possible, the costliest first, without which the others pass."""
+    ordered = sorted(set(subscription_ids) - batch.own, key=lambda one: (-batch.costs.get(one, 0), one))
     least, enough = 0, len(ordered)
     while enough - least > 1:
         middle = (least + enough) // 2
@@ -287,15 +287,15 @@ def _cancelling(
     session: SparkSession, tag: str, limit_s: float, unless: Callable[[], bool]
 ) -> Iterator[Callable[[], bool]]:
     """Cancel the jobs with ``tag`` once ``limit_s`` have passed, and those that are submitted late, until it ends."""
-    done, late = threading.Event(), threading.Event()
+    is_over, late = threading.Event(), threading.Event()
 
     def cancel() -> None:
-        if done.wait(limit_s) or unless() or done.is_set():
+        if is_over.wait(limit_s) or unless() or is_over.is_set():
             return
         late.set()
         while True:
             session.sparkContext.cancelJobsWithTag(tag)
-            if done.wait(_AGAIN_AFTER_S):
+            if is_over.wait(_AGAIN_AFTER_S):
                 return
 
     thread = threading.Thread(target=cancel, name=tag, daemon=True)
@@ -303,5 +303,5 @@ def _cancelling(
     try:
         yield late.is_set
     finally:
-        done.set()
+        is_over.set()
         thread.join()

@@ -70,14 +70,14 @@ class LakeParts:
 
     def happened(self, window: Window) -> tuple[Extent, int]:
         """Return the extent of the history in ``window``, and the number of events in it."""
-        whole = self.extent()
-        met = [one for one in whole.segments if window.meets(one)]
+        extent = self.extent()
+        met = [one for one in extent.segments if window.meets(one)]
         partly = [one for one in met if not window.covers(one)]
-        count, last = self.log.count_happened(window, after=whole.lake_end, through=whole.log_end)
+        count, last = self.log.count_happened(window, after=extent.lake_end, through=extent.log_end)
         count += sum(one.event_count for one in met if one not in partly)
         if partly:
             count += kept(self.session, self.place, partly, window).count()
-        return replace(whole, log_end=max(whole.lake_end, last)), count
+        return replace(extent, log_end=max(extent.lake_end, last)), count
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ class Grown:
 
 def build(settings: Settings, session: SparkSession, engine: Engine) -> LakeParts:
     """Build the lake from ``settings``, in its own session, separate from other work of ``session``."""
-    own = session.newSession()
-    register_source(own, LogSource)
+    lake_session = session.newSession()
+    register_source(lake_session, LogSource)
     place = HistoryLocation(str(settings.lake_folder()), settings.store_url())
-    return LakeParts(own, EventLog(engine), Lake(engine), place, SystemClock())
+    return LakeParts(lake_session, EventLog(engine), Lake(engine), place, SystemClock())
 
 
 @contextmanager

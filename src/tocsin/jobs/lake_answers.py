@@ -86,10 +86,10 @@ def _collected(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]:  
     limited = frame.limit(bounds.rows + 1)
     texts = limited.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
     with _cancelled_after(frame.sparkSession, bounds.seconds):
-        rows = texts.collect()
-    if len(rows) > bounds.rows:
+        answers = texts.collect()
+    if len(answers) > bounds.rows:
         raise TooLarge(f"The answer has more than {bounds.rows:,} rows; add LIMIT or select less.")
-    return [json.loads(row["row"]) for row in rows]
+    return [json.loads(row["row"]) for row in answers]
 
 
 @contextmanager

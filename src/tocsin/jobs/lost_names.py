@@ -47,17 +47,17 @@ def build(engine: Engine) -> LostNamesParts:
 
 def report_lost_names(parts: LostNamesParts) -> int:
     """Report every lost name once on its alert; return how many were new."""
-    named = {
+    names_by_alert = {
         alert.id: [*receiver_names(document), *condition_names(document)]
         for alert in parts.alerts.list_enabled()
         for document in (alert.to_wire(),)
     }
-    lost = _lost(parts.names, [name for many in named.values() for name in many])
+    lost_types = _lost(parts.names, [name for many in names_by_alert.values() for name in many])
     findings = (
-        AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert_id, f"{lost[key]} {name.text}")
-        for alert_id, many in named.items()
+        AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert_id, f"{lost_types[key]} {name.text}")
+        for alert_id, many in names_by_alert.items()
         for key, name in {_key(name): name for name in many}.items()
-        if key in lost
+        if key in lost_types
     )
     count = sum(_is_new(parts.findings, finding) for finding in findings)
     if count:
@@ -72,21 +72,23 @@ def _key(name: EntityName) -> _Key:
     return (name.types, name.comparing, name.text)
 
 
-def _lost(names: Names, given: list[EntityName]) -> dict[_Key, str]:
+def _lost(names: Names, names_in_use: list[EntityName]) -> dict[_Key, str]:
     """Return the types of what had these names, of those that nothing has any more."""
     exact: dict[Types, set[str]] = defaultdict(set)
-    for name in given:
+    for name in names_in_use:
         if name.comparing is Comparing.EXACT:
             exact[name.types].add(name.text)
-    found: dict[_Key, str] = {}
+    types_by_key: dict[_Key, str] = {}
     for types, texts in exact.items():
         remembered = REMEMBERED & set(types)
-        found |= {(types, Comparing.EXACT, text): kind for text, kind in names.lost_names(remembered, texts).items()}
-    return found | dict(_lost_beginnings(names, given))
+        types_by_key |= {
+            (types, Comparing.EXACT, text): kind for text, kind in names.lost_names(remembered, texts).items()
+        }
+    return types_by_key | dict(_lost_beginnings(names, names_in_use))
 
 
-def _lost_beginnings(names: Names, given: list[EntityName]) -> Iterator[tuple[_Key, str]]:
-    for key, name in {_key(name): name for name in given}.items():
+def _lost_beginnings(names: Names, names_in_use: list[EntityName]) -> Iterator[tuple[_Key, str]]:
+    for key, name in {_key(name): name for name in names_in_use}.items():
         if name.comparing is not Comparing.EXACT and name.beginning:
             kind = names.lost_below(REMEMBERED & set(name.types), name.beginning)
             if kind is not None:

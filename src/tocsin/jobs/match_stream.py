@@ -138,8 +138,8 @@ def _report(alerts: Alerts, aside: Sequence[SetAside], events: DataFrame, parts:
 
 def _without_values(reason: str) -> str:
     """Return the class of an error: its text may repeat values of an asset that the alert's readers may not view."""
-    named = _ERROR_CLASS.search(reason)
-    return f"{named[0] if named else 'An error'}: the pipeline's log says more (alert_set_aside)."
+    error_class = _ERROR_CLASS.search(reason)
+    return f"{error_class[0] if error_class else 'An error'}: the pipeline's log says more (alert_set_aside)."
 
 
 def warm_up(parts: MatchStreamParts) -> None:
@@ -181,8 +181,8 @@ def supervised(parts: MatchStreamParts) -> Supervised:
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 
 
-def _start(parts: MatchStreamParts, done: int) -> StreamingQuery:
-    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
+def _start(parts: MatchStreamParts, done_offset: int) -> StreamingQuery:
+    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done_offset)).load()
 
     def process(batch: DataFrame, batch_id: int) -> None:
         count = notify(batch, parts)

@@ -118,9 +118,9 @@ def following_the_log(
     register_source(session, LogSource)
     mend(Path(reported.checkpoint), reported.clock)
     _leave_another_log(reported)
-    done = _done(reported)
-    with reporting(session, reported, done):
-        query = begun(lambda: start(done.offset))
+    position = _done(reported)
+    with reporting(session, reported, position):
+        query = begun(lambda: start(position.offset))
         try:
             yield query
         finally:
@@ -183,9 +183,9 @@ def _brief(reason: str) -> str:
 
 
 @contextmanager
-def reporting(session: SparkSession, reported: MonitoredQuery, done: LogPosition) -> Iterator[None]:
-    """Report the query, which ``session`` runs and which is done up to ``done``, until the block ends."""
-    reporter = _Reporter(reported, done)
+def reporting(session: SparkSession, reported: MonitoredQuery, position: LogPosition) -> Iterator[None]:
+    """Report the query, which ``session`` runs and which is done up to ``position``, until the block ends."""
+    reporter = _Reporter(reported, position)
     session.streams.addListener(reporter)
     try:
         yield
@@ -206,8 +206,8 @@ def unless_spark_has_ended() -> Iterator[None]:
 class _Reporter(StreamingQueryListener):
     """Listener to all queries of its session; reports its own."""
 
-    def __init__(self, reported: MonitoredQuery, done: LogPosition) -> None:
-        self._reported, self._done = reported, done
+    def __init__(self, reported: MonitoredQuery, position: LogPosition) -> None:
+        self._reported, self._done = reported, position
         self._is_said = False
         self._run_id: object = None
 

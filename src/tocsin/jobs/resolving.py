@@ -136,12 +136,12 @@ def resolving_of(engine: Engine) -> Resolving:
 
 
 @contextmanager
-def disposing(asked: Resolving) -> Iterator[None]:
+def disposing(resolving: Resolving) -> Iterator[None]:
     """Close the connections to the store after a task: nobody knows when its process has another, or ends."""
     try:
         yield
     finally:
-        asked.engine.dispose()
+        resolving.engine.dispose()
 
 
 class _Rehearsed(Exception):  # a signal, never an error
@@ -166,51 +166,51 @@ class Notify:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
-        asked, matched, notified = self.resolving(), 0, 0
-        with disposing(asked):
-            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
-                matched += sum(len(one.asked.keys() - {RECOVERY}) for one in some)
+        resolving, matched, notified = self.resolving(), 0, 0
+        with disposing(resolving):
+            for events in chunked(matched_events(batches), EVENTS_AT_ONCE):
+                matched += sum(len(one.asked.keys() - {RECOVERY}) for one in events)
                 with _tuned_interpreter():
-                    notified += self._store(some, asked)
+                    notified += self._store(events, resolving)
         yield pa.RecordBatch.from_pylist([{"matched": matched, "notified": notified}])
 
     def resolving(self) -> Resolving:
         """Return what this process asks of the store."""
         return opened(self.store)
 
-    def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
+    def _store(self, events: Sequence[MatchedEvent], resolving: Resolving) -> int:
         """Store what these events give in one transaction; return how many notifications that is."""
         last = max((one.head.offset, one.head.event_id) for one in events)
-        sight = _Sight.of_now(asked)
+        sight = _Sight.of_now(resolving)
         hidden = self._withheld(_by_offset(events), sight)
         events, work = self._incidents(without(events, hidden))
-        events, triggered, barred = self._cascaded(events, sight)
+        events, triggered, barred = self._cascade(events, sight)
         hidden |= barred
         pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
         if self.alerts.value.reads_incidents:  # of these events too: they come first
             if not (self.are_incidents_settled or self.is_rehearsal):
-                _settle(work, LogPosition(*last), asked)
+                _settle(work, LogPosition(*last), resolving)
             work = NO_WORK
         counts = MatchCounts(pairs)
-        parts = _prefetched(self._parts(events, asked, sight))
+        parts = _prefetched(self._parts(events, resolving, sight))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
-        with suppress(_Rehearsed), asked.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
-            for rows in chain([first], parts):
-                counts.add(rows)
-                under_way.add(rows)
+        with suppress(_Rehearsed), resolving.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
+            for notifications in chain([first], parts):
+                counts.add(notifications)
+                under_way.add(notifications)
             results = counts.results(now_ms=self.now_ms, triggered=triggered, withheld=hidden)
             under_way.finish(results, work)
             if self.is_rehearsal:
                 raise _Rehearsed
         return counts.row_count
 
-    def settle(self, events: Sequence[MatchedEvent], asked: Resolving) -> None:
+    def settle(self, events: Sequence[MatchedEvent], resolving: Resolving) -> None:
         """Open and resolve the incidents that these events mean; doing it again changes nothing."""
         last = max((one.head.offset, one.head.event_id) for one in events)
-        hidden = self._withheld(_by_offset(events), _Sight.of_now(asked))
+        hidden = self._withheld(_by_offset(events), _Sight.of_now(resolving))
         _, work = self._incidents(without(events, hidden))
-        _settle(work, LogPosition(*last), asked)
+        _settle(work, LogPosition(*last), resolving)
 
     def _withheld(
         self, matched: Mapping[int, Collection[str]], sight: _Sight, reads: Reads | None = None
@@ -231,42 +231,45 @@ class Notify:
         matched = [one._replace(asked=of_alerts) for one, of_alerts in asked if of_alerts]
         return matched, IncidentWork(tuple(failing), recovering, self.now_ms)
 
-    def _cascaded(
+    def _cascade(
         self, events: Sequence[MatchedEvent], sight: _Sight
     ) -> tuple[Sequence[MatchedEvent], dict[Pair, str], dict[Pair, str]]:
         """Return the events with the alerts that are triggered, whose match triggered each, and which are withheld."""
         barred = dict[Pair, str]()
         while True:
-            found, triggered = self._triggered(events, _offsets_of(barred))
+            cascaded, triggered = self._trigger(events, _offsets_of(barred))
             reads = reads_of_triggered(triggered, self.alerts.value.reads)
-            more = self._withheld(_offsets_of(triggered), sight, reads) if triggered else {}
-            if not more:
-                return found, triggered, barred
-            barred |= more  # what they alone trigger is not triggered, and what others trigger as well, by those
+            newly_barred = self._withheld(_offsets_of(triggered), sight, reads) if triggered else {}
+            if not newly_barred:
+                return cascaded, triggered, barred
+            # what they alone trigger is not triggered, and what others trigger as well, by those
+            barred |= newly_barred
 
-    def _triggered(
+    def _trigger(
         self, events: Sequence[MatchedEvent], barred: Mapping[int, Collection[str]]
     ) -> tuple[Sequence[MatchedEvent], dict[Pair, str]]:
         """Return the events with the alerts that are triggered, unless they are barred; and whose match did it."""
-        cascades, found, triggered = self.alerts.value.cascades, list[MatchedEvent](), dict[Pair, str]()
+        cascades, all_events, triggered = self.alerts.value.cascades, list[MatchedEvent](), dict[Pair, str]()
         if not cascades:
             return events, triggered
-        for one in events:
-            offset = one.head.offset
-            asked, by = with_triggered(one.asked, offset, cascades, barred.get(offset, ()))
-            found.append(one._replace(asked=asked))
+        for event in events:
+            offset = event.head.offset
+            ways_by_alert, by = with_triggered(event.asked, offset, cascades, barred.get(offset, ()))
+            all_events.append(event._replace(asked=ways_by_alert))
             triggered |= {(offset, alert): other for alert, other in by.items()}
-        return found, triggered
+        return all_events, triggered
 
-    def _held_back(self, events: Sequence[MatchedEvent], asked: Resolving, sight: _Sight) -> dict[Pair, HeldBack]:
+    def _find_held_back(
+        self, events: Sequence[MatchedEvent], resolving: Resolving, sight: _Sight
+    ) -> dict[Pair, HeldBack]:
         """Return which matches incidents of other alerts hold back."""
         depending = self.alerts.value.depending
         waiting = [
-            Waiting(one.head.offset, one.head.entity_id, alert, depending[alert])
-            for one in events
-            for alert in depending.keys() & one.asked.keys()
+            Waiting(event.head.offset, event.head.entity_id, alert, depending[alert])
+            for event in events
+            for alert in depending.keys() & event.asked.keys()
         ]
-        return asked.holding.of(waiting, is_new=True, hidden=self._hidden(sight)) if waiting else {}
+        return resolving.holding.of(waiting, is_new=True, hidden=self._hidden(sight)) if waiting else {}
 
     def _hidden(self, sight: _Sight) -> Hidden:
         """Return what says which assets are hidden from alerts; from Tocsin's own, none."""
@@ -277,30 +280,32 @@ class Notify:
         """Return the matches of alerts that group by lineage root."""
         timings = self.alerts.value.timings
         return [
-            Matched(one.head.offset, one.head.entity_id, alert)
-            for one in events
-            for alert in by_root(one.asked, timings)
+            Matched(event.head.offset, event.head.entity_id, alert)
+            for event in events
+            for alert in by_root(event.asked, timings)
         ]
 
     def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
         return [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
 
     def _parts(
-        self, events: Sequence[MatchedEvent], asked: Resolving, sight: _Sight
+        self, events: Sequence[MatchedEvent], resolving: Resolving, sight: _Sight
     ) -> Iterator[list[NotificationRow]]:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = self._young(events)
         rules, timings, *_ = self.alerts.value
-        held = self._held_back(young, asked, sight)
-        free = without_held(young, held) if held else young
-        found = resolve_events(free, rules, asked.directory, ahead=_prefetched) if free else iter(())
-        found = naming(found, held) if held else found
-        roots = asked.roots.of(self._by_root(free), self._hidden(sight))
-        found = naming_roots(found, roots) if roots else found
-        for rows in visible_parts(recipient_rows(found, roots), *sight):
-            preferred = asked.preferences.among(rows)
+        held_back = self._find_held_back(young, resolving, sight)
+        free = without_held(young, held_back) if held_back else young
+        resolved_events = resolve_events(free, rules, resolving.directory, ahead=_prefetched) if free else iter(())
+        resolved_events = naming(resolved_events, held_back) if held_back else resolved_events
+        roots = resolving.roots.of(self._by_root(free), self._hidden(sight))
+        resolved_events = naming_roots(resolved_events, roots) if roots else resolved_events
+        for recipients in visible_parts(recipient_rows(resolved_events, roots), *sight):
+            preferred = resolving.preferences.among(recipients)
             yield list(
-                scheduled_notifications(rows, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred)
+                scheduled_notifications(
+                    recipients, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred
+                )
             )
 
 
@@ -311,8 +316,8 @@ class _Sight(NamedTuple):
     events: RememberedEvents
 
     @classmethod
-    def of_now(cls, asked: Resolving) -> _Sight:
-        return cls(asked.permission_cache.now(), RememberedEvents(asked.events))
+    def of_now(cls, resolving: Resolving) -> _Sight:
+        return cls(resolving.permission_cache.now(), RememberedEvents(resolving.events))
 
 
 @dataclass(frozen=True)
@@ -323,16 +328,16 @@ class SettleIncidents:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take the matches that ``notify`` takes, and yield one row of ``COUNTS``: zeros."""
-        asked = self.notify.resolving()
-        with disposing(asked):
-            for some in chunked(matched_events(batches), EVENTS_AT_ONCE):
-                self.notify.settle(some, asked)
+        resolving = self.notify.resolving()
+        with disposing(resolving):
+            for events in chunked(matched_events(batches), EVENTS_AT_ONCE):
+                self.notify.settle(events, resolving)
         yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
 
 
-def _settle(work: IncidentWork, last: LogPosition, asked: Resolving) -> None:
+def _settle(work: IncidentWork, last: LogPosition, resolving: Resolving) -> None:
     if work.failing or work.recovering:
-        with asked.notifications.storing([], last=last) as under_way:
+        with resolving.notifications.storing([], last=last) as under_way:
             under_way.finish([], work)
 
 
@@ -344,16 +349,16 @@ def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
     AssertionError : the rows of an event do not follow each other
     """
     columns = ("log_offset", *OF_EVENT, "subscription_id", "asked")
-    rows = (row for batch in batches for row in zip(*(batch[name].to_pylist() for name in columns), strict=True))
-    seen: set[int] = set()
-    for head, many in groupby(rows, itemgetter(0, 1, 2, 3, 4)):
-        if head[0] in seen:
+    match_rows = (row for batch in batches for row in zip(*(batch[name].to_pylist() for name in columns), strict=True))
+    seen_offsets: set[int] = set()
+    for head, many in groupby(match_rows, itemgetter(0, 1, 2, 3, 4)):
+        if head[0] in seen_offsets:
             raise AssertionError(f"matches of event {head[0]} do not follow each other")
-        seen.add(head[0])
-        asked: dict[str, int] = {}
+        seen_offsets.add(head[0])
+        ways_by_alert: dict[str, int] = {}
         for row in many:
-            asked[row[5]] = asked.get(row[5], 0) + row[6]
-        yield MatchedEvent(EventHead(*head), asked)
+            ways_by_alert[row[5]] = ways_by_alert.get(row[5], 0) + row[6]
+        yield MatchedEvent(EventHead(*head), ways_by_alert)
 
 
 def _by_offset(events: Iterable[MatchedEvent]) -> dict[int, Collection[str]]:
@@ -361,10 +366,10 @@ def _by_offset(events: Iterable[MatchedEvent]) -> dict[int, Collection[str]]:
 
 
 def _offsets_of(pairs: Iterable[Pair]) -> dict[int, Collection[str]]:
-    found: dict[int, list[str]] = {}
+    alerts_by_offset: dict[int, list[str]] = {}
     for offset, alert in pairs:
-        found.setdefault(offset, []).append(alert)
-    return dict(found)
+        alerts_by_offset.setdefault(offset, []).append(alert)
+    return dict(alerts_by_offset)
 
 
 def without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> Sequence[MatchedEvent]:
@@ -372,47 +377,57 @@ def without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> Sequence
     if not pairs:
         return events
     return [
-        one._replace(asked={alert: ways for alert, ways in one.asked.items() if (one.head.offset, alert) not in pairs})
-        for one in events
+        event._replace(
+            asked={alert: ways for alert, ways in event.asked.items() if (event.head.offset, alert) not in pairs}
+        )
+        for event in events
     ]
 
 
-def without_held(events: Sequence[MatchedEvent], held: Mapping[Pair, HeldBack]) -> Sequence[MatchedEvent]:
+def without_held(events: Sequence[MatchedEvent], held_back: Mapping[Pair, HeldBack]) -> Sequence[MatchedEvent]:
     """Return the events with the alerts that may notify of them; those that are held back are left out."""
-    return without(events, {pair for pair, by in held.items() if not by.passes})
+    return without(events, {pair for pair, by in held_back.items() if not by.passes})
 
 
-def naming(found: Iterable[ResolvedEvent], held: Mapping[Pair, HeldBack]) -> Iterator[ResolvedEvent]:
+def naming(events: Iterable[ResolvedEvent], held_back: Mapping[Pair, HeldBack]) -> Iterator[ResolvedEvent]:
     """Yield the recipients; reasons of an alert that is held back from now on name what holds it back."""
-    for one in found:
-        named = {alert: by.incident for (offset, alert), by in held.items() if offset == one.head.offset}
-        yield one if not named else one._replace(recipients=[_naming(each, named) for each in one.recipients])
+    for event in events:
+        incident_by_alert = {
+            alert: by.incident for (offset, alert), by in held_back.items() if offset == event.head.offset
+        }
+        yield (
+            event
+            if not incident_by_alert
+            else event._replace(recipients=[_naming(each, incident_by_alert) for each in event.recipients])
+        )
 
 
-def _naming(recipient: Recipient, named: Mapping[str, str]) -> Recipient:
+def _naming(recipient: Recipient, incident_by_alert: Mapping[str, str]) -> Recipient:
     reasons = (
-        one.model_copy(update={"held_by": named[one.subscription_id]}) if one.subscription_id in named else one
-        for one in recipient.reasons
+        reason.model_copy(update={"held_by": incident_by_alert[reason.subscription_id]})
+        if reason.subscription_id in incident_by_alert
+        else reason
+        for reason in recipient.reasons
     )
     return recipient._replace(reasons=tuple(reasons))
 
 
-def naming_roots(found: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts]) -> Iterator[ResolvedEvent]:
+def naming_roots(events: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts]) -> Iterator[ResolvedEvent]:
     """Yield the recipients; reasons of an alert that groups by lineage root name the asset that failed upstream."""
-    for one in found:
-        of_alerts = roots.get(one.head.offset)
+    for event in events:
+        of_alerts = roots.get(event.head.offset)
         if of_alerts is None:
-            yield one
+            yield event
         else:
-            named = [each._replace(reasons=naming_root(each.reasons, of_alerts)) for each in one.recipients]
-            yield one._replace(recipients=named)
+            recipients = [each._replace(reasons=naming_root(each.reasons, of_alerts)) for each in event.recipients]
+            yield event._replace(recipients=recipients)
 
 
 def recipient_rows(
-    found: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts] = MappingProxyType({})
+    events: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts] = MappingProxyType({})
 ) -> Iterator[dict[str, Any]]:  # Any: a column's value
     """Yield the recipients as rows to be scheduled, one per (event, channel, key)."""
-    for head, recipients in found:
+    for head, recipients in events:
         grouped = {"roots": assets_by_key(roots[head.offset])} if head.offset in roots else {}
         for channel, key, target, user_id, reasons in recipients:
             text, destination_ids = _reasons(reasons)
@@ -435,21 +450,21 @@ def recipient_rows(
 
 
 def visible_parts(
-    rows: Iterator[dict[str, Any]],  # Any: a column's value
+    recipients: Iterator[dict[str, Any]],  # Any: a column's value
     policies: PolicySnapshot,
     events: Events,
 ) -> Iterator[list[NotificationRow]]:
     """Yield those of the rows that may be stored, a bounded number at a time."""
-    for some in chunked(rows, ROWS_AT_ONCE):
-        yield only_visible(some, policies, events)
+    for recipients_part in chunked(recipients, ROWS_AT_ONCE):
+        yield only_visible(recipients_part, policies, events)
 
 
 def _prefetched(parts: Iterator[T]) -> Iterator[T]:
     """Yield the parts, each worked out while the one before it is used."""
-    with ThreadPoolExecutor(1) as other:
-        coming = other.submit(next, parts, None)
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, parts, None)
         while (part := coming.result()) is not None:
-            coming = other.submit(next, parts, None)
+            coming = thread.submit(next, parts, None)
             yield part
 
 

@@ -47,15 +47,15 @@ def main(settings: Settings, engine: Engine, report: Callable[[int, int], None])
 
 def rebuild(session: SparkSession, engine: Engine, url: str, report: Callable[[int, int], None]) -> Rebuilt:
     """Make the index anew; ``url`` is the store's address as executors open it."""
-    own, writes = interpreting(session), SearchWrites(engine)
-    register_source(own, CatalogueSource)
+    rebuild_session, writes = interpreting(session), SearchWrites(engine)
+    register_source(rebuild_session, CatalogueSource)
     as_of = EventLog(engine).readable_end()
     writes.forget_gone(as_of)
     steps, written = list(_steps(writes.id_cuts(ENTITIES_PER_TASK))), 0
     for number, ranges in enumerate(steps):
         report(number, len(steps))
         options = {"url": url, "ranges": json.dumps(ranges), "logOffset": str(as_of)}
-        frame = own.read.format(CATALOGUE_FORMAT).options(**options).load()
+        frame = rebuild_session.read.format(CATALOGUE_FORMAT).options(**options).load()
         written += writes.renew(entries(stored(frame)).toArrow().to_pylist())
     removed = writes.sweep(as_of)
     report(1, 1)

@@ -89,23 +89,23 @@ def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
     return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
-def _start(parts: SearchParts, done: int) -> StreamingQuery:
-    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
+def _start(parts: SearchParts, done_offset: int) -> StreamingQuery:
+    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done_offset)).load()
     register_source(parts.session, CatalogueSource)
-    carriers = _Carriers(parts, done)
+    carriers = _Carriers(parts, done_offset)
 
-    def indexed(batch: DataFrame, batch_id: int) -> None:
-        rows = last_of(batch).toArrow().to_pylist()
+    def index_batch(batch: DataFrame, batch_id: int) -> None:
+        states = last_of(batch).toArrow().to_pylist()
         count = 0
-        if rows:
-            count = parts.entries.put(rows) + carriers.index(max(row["log_offset"] for row in rows))
+        if states:
+            count = parts.entries.put(states) + carriers.index(max(row["log_offset"] for row in states))
         _LOG.debug("batch_indexed", batch_id=batch_id, entries=count)
 
     return (
         entries(search_events(events))
         .writeStream.queryName(QUERY_NAME)
         .trigger(processingTime=f"{parts.every_s} seconds")
-        .foreachBatch(in_few_words(indexed))
+        .foreachBatch(in_few_words(index_batch))
         .option("checkpointLocation", parts.checkpoint)
         .start()
     )
@@ -114,8 +114,8 @@ def _start(parts: SearchParts, done: int) -> StreamingQuery:
 class _Carriers:
     """Index of what carries renamed labels; ``done`` is the offset through which every rename has reached it."""
 
-    def __init__(self, parts: SearchParts, done: int) -> None:
-        self._parts, self._done = parts, done
+    def __init__(self, parts: SearchParts, done_offset: int) -> None:
+        self._parts, self._done = parts, done_offset
 
     def index(self, through: int) -> int:
         """Index what the renames up to an offset gave new names of labels; return how many entries are new."""

@@ -48,11 +48,11 @@ class SilenceParts:
 
 def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceParts:
     """Build the check from ``settings``, in a session separate from ``session``."""
-    own, clock = interpreting(session), SystemClock()
+    silence_session, clock = interpreting(session), SystemClock()
     for key, value in STATE_CONF.items():
-        own.conf.set(key, value)
+        silence_session.conf.set(key, value)
     return SilenceParts(
-        session=own,
+        session=silence_session,
         alerts=CurrentAlerts("silences", Subscriptions(engine), at_reports),
         log=EventLog(engine),
         reports=Reports(engine),
@@ -65,13 +65,13 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceP
 def look(parts: SilenceParts) -> int:
     """Write an event for each silence that is new; return how many they are."""
     durations_ms = parts.alerts.read().durations_ms
-    kept = committed(Path(parts.checkpoint))
+    committed_position = committed(Path(parts.checkpoint))
     # Streaks that are made anew from the log lack what was reported last, and would take it for silence.
-    if not durations_ms or kept is None or kept.offset < parts.log.progress(QUERY_NAME):
+    if not durations_ms or committed_position is None or committed_position.offset < parts.log.progress(QUERY_NAME):
         return 0
-    found = {one.event_id: one for one in _silences(parts, durations_ms)}
-    reported = parts.reports.logged_ids(list(found))
-    new = [one for event_id, one in found.items() if event_id not in reported]
+    silences_by_event = {one.event_id: one for one in _silences(parts, durations_ms)}
+    reported = parts.reports.logged_ids(list(silences_by_event))
+    new = [one for event_id, one in silences_by_event.items() if event_id not in reported]
     types = parts.reports.live([one.entity_id for one in new])
     return sum(_add(parts, types[one.entity_id], one) for one in new if one.entity_id in types)
 
@@ -82,10 +82,10 @@ def _silences(parts: SilenceParts, durations_ms: Iterable[int]) -> Iterable[Sile
     durations = F.array(*(F.lit(duration_ms).cast("bigint") for duration_ms in sorted(durations_ms)))
     lasted_ms = F.lit(now_ms) - F.col("since_ms")
     crossed = F.filter(durations, lambda asked: (asked > F.col("without_ms")) & (asked <= lasted_ms))
-    rows = streaks(parts.session, parts.checkpoint).select(
+    late_streaks = streaks(parts.session, parts.checkpoint).select(
         "entity_id", "since_ms", F.array_max(crossed).alias("asked_ms")
     )
-    for row in rows.where("asked_ms IS NOT NULL").toArrow().to_pylist():
+    for row in late_streaks.where("asked_ms IS NOT NULL").toArrow().to_pylist():
         yield Silence(row["entity_id"], row["since_ms"], row["asked_ms"], now_ms)
 
 

@@ -60,16 +60,16 @@ def supervised(parts: MatchStreamParts) -> Supervised:
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 
 
-def _start(parts: MatchStreamParts, done: int) -> StreamingQuery:
-    """Start the query; without a checkpoint it reads all reports for their streaks, and notifies after ``done``."""
+def _start(parts: MatchStreamParts, done_offset: int) -> StreamingQuery:
+    """Start the query; without a checkpoint it reads all reports, and notifies after ``done_offset``."""
     for key, value in STATE_CONF.items():
         parts.session.conf.set(key, value)
     reports = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, only="reports").load()
 
     def process(batch: DataFrame, batch_id: int) -> None:
         # Asked for once: whoever looked a second time would advance the streaks a second time.
-        rows = batch.toArrow().filter(pc.field("log_offset") > done)
-        count = notify(parts.session.createDataFrame(rows, EVENTS), parts) if rows.num_rows else 0
+        reports = batch.toArrow().filter(pc.field("log_offset") > done_offset)
+        count = notify(parts.session.createDataFrame(reports, EVENTS), parts) if reports.num_rows else 0
         _LOG.debug("batch_notified", query=QUERY_NAME, batch_id=batch_id, notifications=count)
 
     return (

@@ -198,9 +198,9 @@ class _Watch:
             self._has_worked = query.lastProgress is not None or query.status["message"] in _IDLE
         if self._has_worked and not self._is_clear:
             self._works.set()
-            self._is_clear = self._cleared()
+            self._is_clear = self._clear_wait()
 
-    def _cleared(self) -> bool:
+    def _clear_wait(self) -> bool:
         try:
             self._ground.waits.end(self._query.name)
         except FAILURES as error:  # said again at the next look

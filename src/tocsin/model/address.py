@@ -75,15 +75,15 @@ def masked_url(address: str, *, with_path: bool) -> str:
     return _joined(parts, _masked_path(parts.path) if with_path else _without_parameters(parts.path))
 
 
-def kept_url(given: str, known: object, *, with_path: bool) -> str | None:
-    """Return the URL that ``given``, which contains masks, was made of; None if it is not ``known``."""
-    if not isinstance(known, str):
+def kept_url(masked: str, stored: object, *, with_path: bool) -> str | None:
+    """Return the URL that ``masked``, which contains masks, was made of; None if it is not ``stored``."""
+    if not isinstance(stored, str):
         return None
-    shown = masked_url(known, with_path=with_path)
-    if given == shown or masked_origin(given) is None:
-        return known if given == shown else None
-    same = masked_origin(given) == masked_origin(shown) and _after_host(given) == _after_host(shown)
-    return known if same else None
+    masked_stored = masked_url(stored, with_path=with_path)
+    if masked == masked_stored or masked_origin(masked) is None:
+        return stored if masked == masked_stored else None
+    same = masked_origin(masked) == masked_origin(masked_stored) and _after_host(masked) == _after_host(masked_stored)
+    return stored if same else None
 
 
 def without_masks(address: str) -> str:
@@ -122,8 +122,8 @@ def _joined(parts: SplitResult, path: str) -> str:
 
 def _without_parameters(path: str) -> str:
     """Return a path without the parameters that JDBC writes into it: ``/db;password=…``."""
-    found = re.search(r"[;=]", path)
-    return path[: found.start() + 1] + MASK if found else path
+    separator = re.search(r"[;=]", path)
+    return path[: separator.start() + 1] + MASK if separator else path
 
 
 def _masked_path(path: str) -> str:

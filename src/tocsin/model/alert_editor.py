@@ -18,10 +18,10 @@ class ViewExtent(StrEnum):
     DELETED = "deleted"
     """The editor is not there any more."""
 
-    def is_less_than(self, other: ViewExtent) -> bool:
-        """Return whether somebody who may view this may view less than ``other``."""
+    def is_less_than(self, other_extent: ViewExtent) -> bool:
+        """Return whether somebody who may view this may view less than ``other_extent``."""
         extents = list(ViewExtent)
-        return extents.index(self) > extents.index(other)
+        return extents.index(self) > extents.index(other_extent)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class AlertEditor:
 
         Of the creator they know what it was when the alert was new.
         """
-        known = self.told_extent or (extent if self.is_creator else ViewExtent.EVERYTHING)
+        known_extent = self.told_extent or (extent if self.is_creator else ViewExtent.EVERYTHING)
         if self.told_extent is None and extent is ViewExtent.DELETED:
             return True
-        return extent.is_less_than(known)
+        return extent.is_less_than(known_extent)

@@ -112,5 +112,5 @@ def name_of(number: int) -> str:
 
 def number_in(name: str) -> int | None:
     """Return the number in a name such as ``INC-7``; None if it is no such name."""
-    found = _NAME.fullmatch(name)
-    return int(found[1]) if found else None
+    name_match = _NAME.fullmatch(name)
+    return int(name_match[1]) if name_match else None

@@ -25,10 +25,10 @@ COLUMN_LISTS: dict[str, tuple[Path, ...]] = {
 
 def column_fqns(entity_type: str, fqn: str, document: Document) -> set[str]:
     """Return the FQN of every column of an asset, nested ones included; none for a type without columns."""
-    found: set[str] = set()
+    fqns: set[str] = set()
     for path in COLUMN_LISTS.get(entity_type, ()):
-        found.update(_below(fqn, value_at(document, path)))
-    return found
+        fqns.update(_below(fqn, value_at(document, path)))
+    return fqns
 
 
 def column_paths(entity_type: str, fqn: str, document: Document) -> dict[str, str]:
@@ -40,20 +40,20 @@ def column_paths(entity_type: str, fqn: str, document: Document) -> dict[str, st
     return {".".join(names.split(path)): path for path in paths} | {path: path for path in paths}
 
 
-def missing_column(fqn: str, column: object, known: Iterable[str], *, field: str) -> InvalidInput:
+def missing_column(fqn: str, column: object, names: Iterable[str], *, field: str) -> InvalidInput:
     """Return the refusal of a column that an asset has not, with the nearest of those it has."""
-    return InvalidInput(f"{fqn} has no column {column}{hint(column, known)}", field=field)
+    return InvalidInput(f"{fqn} has no column {column}{hint(column, names)}", field=field)
 
 
 def changed_columns(entity_type: str, fqn: str, paths: Iterable[tuple[str, object]]) -> set[str]:
     """Return the FQNs of the columns that field changes, each a path with its values, are about."""
-    found: set[str] = set()
+    fqns: set[str] = set()
     for path, value in paths:
         for columns in COLUMN_LISTS.get(entity_type, ()):
             parts = names.split(path)
             if tuple(parts[: len(columns)]) == columns:
-                found.update(_named(fqn, parts[len(columns) :], value))
-    return found
+                fqns.update(_named(fqn, parts[len(columns) :], value))
+    return fqns
 
 
 def _below(fqn: str, columns: object) -> Iterator[str]:

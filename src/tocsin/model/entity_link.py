@@ -35,10 +35,10 @@ def parse_link(text: object, field: str) -> EntityLink:
     """
     if not isinstance(text, str) or len(text) > _LONGEST or not (text.startswith(_OPEN) and text.endswith(_CLOSE)):
         raise InvalidInput("must be a link such as <#E::table::shop.public.orders>", field=field)
-    entity_type, *rest = text.removeprefix(_OPEN).removesuffix(_CLOSE).split(_BETWEEN)
-    if not entity_type or not rest or not all(rest) or len(rest) > _MOST_STEPS + 1:
+    entity_type, *steps = text.removeprefix(_OPEN).removesuffix(_CLOSE).split(_BETWEEN)
+    if not entity_type or not steps or not all(steps) or len(steps) > _MOST_STEPS + 1:
         raise InvalidInput("must be <#E::type::fqn> or <#E::type::fqn::field::member::field>", field=field)
-    return EntityLink(entity_type, rest[0], tuple(rest[1:]))
+    return EntityLink(entity_type, steps[0], tuple(steps[1:]))
 
 
 def joined(steps: tuple[str, ...]) -> str:

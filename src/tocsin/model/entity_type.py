@@ -112,14 +112,14 @@ class EntityType:
     def member_lists(self, document: Document) -> Iterator[list[Document]]:
         """Yield every list of members that ``document`` holds."""
         for path in self.member_paths():
-            found = value_at(document, path)
-            if isinstance(found, list):
-                yield found
+            members = value_at(document, path)
+            if isinstance(members, list):
+                yield members
 
 
 def value_at(document: Document, path: Path) -> object:
     """Return the value at ``path``, None where there is nothing."""
-    found: object = document
+    value: object = document
     for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

@@ -19,11 +19,11 @@ BY_COLLECTION: dict[str, EntityType] = {row.collection: row for row in ENTITY_TY
 
 def types_below(entity_type: str) -> tuple[str, ...]:
     """Return every type that may be a descendant of this type."""
-    found: dict[str, None] = {}
+    types: dict[str, None] = {}
     open_types = [entity_type]
     while open_types:
         parent = open_types.pop()
         below = [row.name for row in ENTITY_TYPES.values() if any(parent in place.types for place in row.places)]
-        open_types += [name for name in below if name not in found]
-        found |= dict.fromkeys(below)
-    return tuple(found)
+        open_types += [name for name in below if name not in types]
+        types |= dict.fromkeys(below)
+    return tuple(types)

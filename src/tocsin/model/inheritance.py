@@ -34,12 +34,14 @@ BY_REFERENCE = {"dataProduct": ("domains", "domain")}
 def types_above(entity_type: str) -> tuple[str, ...]:
     """Return every type that an entity of this type may have as an ancestor."""
     places = ENTITY_TYPES[entity_type].places
-    nearest = {one for place in places for one in place.types} | ({"table"} if entity_type in _UNDER_A_TABLE else set())
+    nearest = {parent_type for place in places for parent_type in place.types} | (
+        {"table"} if entity_type in _UNDER_A_TABLE else set()
+    )
     nearest |= {BY_REFERENCE[entity_type][1]} if entity_type in BY_REFERENCE else set()
-    found = set(nearest)
-    for one in nearest - {entity_type}:
-        found |= set(types_above(one))
-    return tuple(sorted(found))
+    types = set(nearest)
+    for parent_type in nearest - {entity_type}:
+        types |= set(types_above(parent_type))
+    return tuple(sorted(types))
 
 
 def ancestors(entry: Entry) -> Iterator[str]:
@@ -64,13 +66,13 @@ def place_of(entity_type: str, document: Document) -> Entry:
     return entity_type, fqn
 
 
-def nearest(entry: Entry, known: Mapping[str, Heritage]) -> Heritage:
-    """Return what an entity inherits; ``known`` holds the values of each ancestor by FQN."""
-    found: Heritage = {}
+def nearest(entry: Entry, values_by_fqn: Mapping[str, Heritage]) -> Heritage:
+    """Return what an entity inherits; ``values_by_fqn`` holds the values of each ancestor by FQN."""
+    heritage: Heritage = {}
     for above in ancestors(entry):
-        for key, held in known.get(above, {}).items():
-            found.setdefault(key, held)
-    return found
+        for key, values in values_by_fqn.get(above, {}).items():
+            heritage.setdefault(key, values)
+    return heritage
 
 
 def with_inherited(kind: EntityType, document: Document, heritage: Heritage) -> Document:
@@ -107,6 +109,6 @@ def inherits_owners(event: ChangeEvent) -> bool:
 
 def is_inherited(key: str, event: ChangeEvent) -> bool:
     """Return whether all that an event's entity has under a key is inherited."""
-    held = (event.entity or {}).get(key) if key in INHERITED_KEYS else None
-    is_some = isinstance(held, list) and bool(held)
-    return is_some and all(isinstance(one, dict) and one.get("inherited") is True for one in held or ())
+    references = (event.entity or {}).get(key) if key in INHERITED_KEYS else None
+    is_some = isinstance(references, list) and bool(references)
+    return is_some and all(isinstance(one, dict) and one.get("inherited") is True for one in references or ())

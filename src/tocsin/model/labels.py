@@ -42,21 +42,21 @@ def labels_of(value: Value) -> Iterator[Document]:
         for member in value:
             yield from labels_of(member)
     elif isinstance(value, dict):
-        for key, held in value.items():
-            if type(held) not in _NESTING or key in _NOT_LABELS:
+        for key, inner in value.items():
+            if type(inner) not in _NESTING or key in _NOT_LABELS:
                 continue
-            if key == "tags" and type(held) is list:
-                yield from (label for label in held if isinstance(label, dict) and "tagFQN" in label)
-            elif key == CERTIFICATION and _certifies(held):
-                yield held["tagLabel"]
+            if key == "tags" and type(inner) is list:
+                yield from (label for label in inner if isinstance(label, dict) and "tagFQN" in label)
+            elif key == CERTIFICATION and _certifies(inner):
+                yield inner["tagLabel"]
             else:
-                yield from labels_of(held)
+                yield from labels_of(inner)
 
 
 def certifying(document: Document) -> Document | None:
     """Return the label that certifies an asset; None if none does."""
-    held: Value = document.get(CERTIFICATION)
-    return held["tagLabel"] if _certifies(held) else None
+    value: Value = document.get(CERTIFICATION)
+    return value["tagLabel"] if _certifies(value) else None
 
 
 def label_lists(value: Value) -> Iterator[list[Document]]:
@@ -65,13 +65,13 @@ def label_lists(value: Value) -> Iterator[list[Document]]:
         for member in value:
             yield from label_lists(member)
     elif isinstance(value, dict):
-        for key, held in value.items():
-            if type(held) not in _NESTING or key in _NOT_LABELS:
+        for key, inner in value.items():
+            if type(inner) not in _NESTING or key in _NOT_LABELS:
                 continue
-            if key == "tags" and type(held) is list:
-                yield held
+            if key == "tags" and type(inner) is list:
+                yield inner
             else:
-                yield from label_lists(held)
+                yield from label_lists(inner)
 
 
 def relabelled(value: Value, relabel: Relabel) -> Value:
@@ -80,8 +80,8 @@ def relabelled(value: Value, relabel: Relabel) -> Value:
         return [relabelled(member, relabel) for member in value]
     if not isinstance(value, dict):
         return value
-    made = {key: _under(key, held, relabel) for key, held in value.items()}
-    return {key: held for key, held in made.items() if key != CERTIFICATION or held is not None}
+    new_values = {key: _under(key, held, relabel) for key, held in value.items()}
+    return {key: held for key, held in new_values.items() if key != CERTIFICATION or held is not None}
 
 
 def renamed(document: Document, new_names: LabelNames) -> Document:
@@ -93,23 +93,23 @@ def renamed(document: Document, new_names: LabelNames) -> Document:
             return label
         return label | {"tagFQN": fqn} | ({"name": names.split(fqn)[-1]} if "name" in label else {})
 
-    made: Document = relabelled(document, relabel)
-    return made
+    relabelled_document: Document = relabelled(document, relabel)
+    return relabelled_document
 
 
-def _under(key: str, held: Value, relabel: Relabel) -> Value:
-    if key == "tags" and isinstance(held, list):
-        return _labels(held, relabel)
-    if key == CERTIFICATION and _certifies(held):
-        label = relabel(held["tagLabel"])
-        return None if label is None else held | {"tagLabel": label}
-    return held if key in _NOT_LABELS else relabelled(held, relabel)
+def _under(key: str, value: Value, relabel: Relabel) -> Value:
+    if key == "tags" and isinstance(value, list):
+        return _labels(value, relabel)
+    if key == CERTIFICATION and _certifies(value):
+        label = relabel(value["tagLabel"])
+        return None if label is None else value | {"tagLabel": label}
+    return value if key in _NOT_LABELS else relabelled(value, relabel)
 
 
-def _certifies(held: Value) -> bool:
-    return isinstance(held, dict) and isinstance(held.get("tagLabel"), dict) and "tagFQN" in held["tagLabel"]
+def _certifies(value: Value) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("tagLabel"), dict) and "tagFQN" in value["tagLabel"]
 
 
-def _labels(held: list[Value], relabel: Relabel) -> list[Value]:
-    made = [relabel(label) if isinstance(label, dict) and "tagFQN" in label else label for label in held]
-    return [label for label in made if label is not None]
+def _labels(values: list[Value], relabel: Relabel) -> list[Value]:
+    new_values = [relabel(label) if isinstance(label, dict) and "tagFQN" in label else label for label in values]
+    return [label for label in new_values if label is not None]

@@ -45,10 +45,10 @@ class MatchCounts:
         self._counts: Counter[Pair] = Counter()
         self.row_count = 0
 
-    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:  # Any: a column of a notification
+    def add(self, notifications: Sequence[Mapping[str, Any]]) -> None:  # Any: a column of a notification
         """Count notifications."""
-        self.row_count += len(rows)
-        alike = Counter((row["log_offset"], tuple(row["subscription_ids"])) for row in rows)
+        self.row_count += len(notifications)
+        alike = Counter((row["log_offset"], tuple(row["subscription_ids"])) for row in notifications)
         for (offset, subscription_ids), count in alike.items():
             for subscription_id in subscription_ids:
                 self._counts[offset, subscription_id] += count
@@ -64,20 +64,22 @@ class MatchCounts:
 
         ``triggered`` says which alert triggered each of those that only that gives, ``withheld`` for which editor.
         """
-        given = [MatchResult(*pair, self._counts[pair], now_ms, triggered.get(pair)) for pair in self._pairs]
+        counted_results = [MatchResult(*pair, self._counts[pair], now_ms, triggered.get(pair)) for pair in self._pairs]
         left_out = sorted(withheld.items())
-        return given + [MatchResult(*pair, 0, now_ms, triggered.get(pair), editor) for pair, editor in left_out]
+        return counted_results + [
+            MatchResult(*pair, 0, now_ms, triggered.get(pair), editor) for pair, editor in left_out
+        ]
 
 
 def match_results_of(
     pairs: Iterable[Pair],
-    rows: Sequence[Mapping[str, Any]],
+    notifications: Sequence[Mapping[str, Any]],
     *,
     now_ms: int,  # Any: columns of a notification
 ) -> list[MatchResult]:
-    """Return the match result of each of ``pairs``, when ``rows`` are all the notifications written for them."""
+    """Return the match result of each of ``pairs``, when ``notifications`` are all that were written for them."""
     counts = MatchCounts(pairs)
-    counts.add(rows)
+    counts.add(notifications)
     return counts.results(now_ms=now_ms)
 
 

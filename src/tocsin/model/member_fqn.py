@@ -25,14 +25,14 @@ def with_member_names(row: EntityType, document: Document) -> Document:
     name = document.get("fullyQualifiedName")
     if not isinstance(name, str):
         return document
-    named: Document = {}
+    lists: Document = {}
     for path in row.member_paths():
         members = value_at(document, path)
         if isinstance(members, list):
             above = fqn.child(name, path[0]) if len(row.members) >= _ONE_OF_SEVERAL else name
             listed = _named(above, members, counted=path[-1] == "columns")
-            named[path[0]] = listed if len(path) == 1 else {**document[path[0]], path[1]: listed}
-    return document | named
+            lists[path[0]] = listed if len(path) == 1 else {**document[path[0]], path[1]: listed}
+    return document | lists
 
 
 def _named(above: str, members: list[Document], *, counted: bool) -> list[Document]:
@@ -40,10 +40,10 @@ def _named(above: str, members: list[Document], *, counted: bool) -> list[Docume
 
 
 def _shown(above: str, member: Document, place: int | None) -> Document:
-    own = fqn.child(above, str(member.get("name")))
-    shown = {"tags": [], **member, "fullyQualifiedName": own}
+    member_fqn = fqn.child(above, str(member.get("name")))
+    named_member = {"tags": [], **member, "fullyQualifiedName": member_fqn}
     if place is not None:
-        shown["ordinalPosition"] = place
+        named_member["ordinalPosition"] = place
     if isinstance(member.get("children"), list):
-        shown["children"] = _named(own, member["children"], counted=place is not None)
-    return shown
+        named_member["children"] = _named(member_fqn, member["children"], counted=place is not None)
+    return named_member

@@ -38,8 +38,8 @@ class Mention:
 
 def mentions_in(*texts: object) -> tuple[Mention, ...]:
     """Return the people and teams that the texts mention, each once, in their order; other values mention nobody."""
-    found = (_mention(match) for text in texts if isinstance(text, str) for match in _MENTION.finditer(text))
-    return tuple(dict.fromkeys(found))
+    mentions = (_mention(match) for text in texts if isinstance(text, str) for match in _MENTION.finditer(text))
+    return tuple(dict.fromkeys(mentions))
 
 
 def texts_of(document: dict[str, object]) -> Iterator[object]:
@@ -53,11 +53,11 @@ def texts_of(document: dict[str, object]) -> Iterator[object]:
 
 def plain(text: str) -> str:
     """Return a message as people read it: ``@ann`` for a mention, a link's words for a link, no markup."""
-    said = _MENTION.sub(lambda match: f"@{_mention(match).name}", text)
-    said = _LINK.sub(lambda match: _bare(match["name"].rpartition("::")[2]), said)
-    said = _MARKDOWN_LINK.sub(lambda match: match["label"], said)
-    said = _MARKUP.sub(" ", _MARKS.sub("", said))
-    return " ".join(html.unescape(said).split())
+    words = _MENTION.sub(lambda match: f"@{_mention(match).name}", text)
+    words = _LINK.sub(lambda match: _bare(match["name"].rpartition("::")[2]), words)
+    words = _MARKDOWN_LINK.sub(lambda match: match["label"], words)
+    words = _MARKUP.sub(" ", _MARKS.sub("", words))
+    return " ".join(html.unescape(words).split())
 
 
 def _mention(match: re.Match[str]) -> Mention:

@@ -55,9 +55,9 @@ class Mute:
         """Return what it says: ``muted this alert until …``."""
         if self.unsubscribed:
             return "unsubscribed from this alert by a link in a mail"
-        what = "this alert" if self.kind is MuteKind.ALERT else "the asset"
-        over = f" over {self.channel}" if self.channel else ""
+        subject = "this alert" if self.kind is MuteKind.ALERT else "the asset"
+        channel = f" over {self.channel}" if self.channel else ""
         end = (
             "permanently" if self.until_ms >= FOR_GOOD_MS else f"until {to_datetime(self.until_ms):%Y-%m-%d %H:%M UTC}"
         )
-        return f"muted {what}{over} {end}"
+        return f"muted {subject}{channel} {end}"

@@ -70,10 +70,10 @@ class Reason(WireModel):
 
     def sentence(self, name: str | None = None, *, is_inherited: bool = False) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``."""
-        held = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
+        until = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
         upstream = self.downstream_of or "an asset upstream"
         after = "" if self.downstream_of is None else f"; {upstream} failed first"
-        return f"{self.because(name, is_inherited=is_inherited)} (alert {self.subscription_name}{after}{held})"
+        return f"{self.because(name, is_inherited=is_inherited)} (alert {self.subscription_name}{after}{until})"
 
     def because(self, name: str | None = None, *, is_inherited: bool = False) -> str:
         """Return the reason without its alert: ``ana owns it``.

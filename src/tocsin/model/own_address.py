@@ -39,5 +39,5 @@ def own_address_of(target: str) -> OwnAddress | None:
 
 def shown_target(target: str) -> str:
     """Return a target as people read it: of an own address, whose it is."""
-    own = own_address_of(target)
-    return target if own is None else f"{own.holder_type} {own.holder_id}"
+    own_address = own_address_of(target)
+    return target if own_address is None else f"{own_address.holder_type} {own_address.holder_id}"

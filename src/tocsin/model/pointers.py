@@ -65,28 +65,28 @@ def _table_of(name: str) -> str:
         return name
 
 
-def lies_in(reference: Document, whole: Document) -> bool:
+def lies_in(reference: Document, document: Document) -> bool:
     """Return whether a document is a descendant of the referenced entity, by FQN."""
-    fqn = whole.get("fullyQualifiedName")
+    fqn = document.get("fullyQualifiedName")
     return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")
 
 
-def without(value: Json, hidden: AbstractSet[str], whole: Document) -> Json:
+def without(value: Json, hidden: AbstractSet[str], document: Document) -> Json:
     """Return a JSON value without references to hidden entities, and without edges to them.
 
-    References to ancestors of ``whole`` stay, as far as its own FQN contains their names.
+    References to ancestors of ``document`` stay, as far as its own FQN contains their names.
     """
     if isinstance(value, list):
-        return [without(one, hidden, whole) for one in value if not is_hidden(one, hidden)]
+        return [without(one, hidden, document) for one in value if not is_hidden(one, hidden)]
     if not isinstance(value, dict):
         return value
-    kept: Document = {}
+    visible: Document = {}
     for key, inner in value.items():
         if not is_hidden(inner, hidden):
-            kept[key] = without(inner, hidden, whole) if type(inner) is dict or type(inner) is list else inner
-        elif is_reference(inner) and lies_in(inner, whole):
-            kept[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
-    return kept
+            visible[key] = without(inner, hidden, document) if type(inner) is dict or type(inner) is list else inner
+        elif is_reference(inner) and lies_in(inner, document):
+            visible[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
+    return visible
 
 
 def is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:

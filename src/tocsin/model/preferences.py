@@ -55,5 +55,5 @@ class Preferences(WireModel):
 
     def frequency_of(self, categories: Iterable[str]) -> Frequency:
         """Return how often changes of these categories are notified: of several the soonest."""
-        found = [self.categories.get(one, self.frequency) for one in categories]
-        return min(found, key=_SOONEST_FIRST.__getitem__, default=self.frequency)
+        frequencies = [self.categories.get(one, self.frequency) for one in categories]
+        return min(frequencies, key=_SOONEST_FIRST.__getitem__, default=self.frequency)

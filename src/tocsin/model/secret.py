@@ -143,17 +143,17 @@ def shown_text(steps: Steps, text: str) -> str:
         return MASK
     if not _ADDRESS.search(_name(steps)):
         return text
-    login, at, rest = text.rpartition("@")
-    found = re.search(r"[?;#=&]", rest)
-    return (f"{MASK}@" if at and login else "") + (rest[: found.start() + 1] + MASK if found else rest)
+    login, at, place = text.rpartition("@")
+    separator = re.search(r"[?;#=&]", place)
+    return (f"{MASK}@" if at and login else "") + (place[: separator.start() + 1] + MASK if separator else place)
 
 
-def kept_text(steps: Steps, given: str, known: object) -> str | None:
-    """Return the text that ``given``, which contains masks, was made of; None if it is not ``known``."""
-    if not isinstance(known, str):
+def kept_text(steps: Steps, masked: str, stored: object) -> str | None:
+    """Return the text that ``masked``, which contains masks, was made of; None if it is not ``stored``."""
+    if not isinstance(stored, str):
         return None
-    is_same = shown_text(steps, known) == given
-    return known if is_same else kept_url(given, known, with_path=steps[0] == PROFILE)
+    is_same = shown_text(steps, stored) == masked
+    return stored if is_same else kept_url(masked, stored, with_path=steps[0] == PROFILE)
 
 
 def spelled(text: str) -> object:
@@ -170,10 +170,10 @@ def without_secrets(document: Document) -> Document:
     removed as a whole.
     """
     open_keys = document.keys() - ({_FREE_CONFIG} if DESTINATIONS in document else set())
-    shown = {
+    visible = {
         key: _without(value, (key,)) if key in SEALED else value for key, value in document.items() if key in open_keys
     }
-    return shown | {key: change_without_secrets(shown[key]) for key in _DESCRIPTIONS if shown.get(key)}
+    return visible | {key: change_without_secrets(visible[key]) for key in _DESCRIPTIONS if visible.get(key)}
 
 
 def change_without_secrets(change: Document) -> Document:
@@ -213,10 +213,10 @@ def _without(value: Value, steps: Steps) -> Value:
 
 def _map_without(value: Document, steps: Steps) -> Value:
     inner = {key: _without(held, (*steps, key)) for key, held in value.items()}
-    left = {key: held for key, held in inner.items() if held is not _GONE}
-    has_lost = len(left) < len(inner)
-    is_hollow = not left or (steps[0] == DESTINATIONS and left.keys() <= {"type"})
-    return _GONE if has_lost and is_hollow and len(steps) > 1 else left
+    visible = {key: held for key, held in inner.items() if held is not _GONE}
+    has_lost = len(visible) < len(inner)
+    is_hollow = not visible or (steps[0] == DESTINATIONS and visible.keys() <= {"type"})
+    return _GONE if has_lost and is_hollow and len(steps) > 1 else visible
 
 
 def _name(steps: Steps) -> str:

@@ -101,10 +101,10 @@ def enumeration(entity_type: str, key: str) -> tuple[str, ...]:
 
 @cache
 def _contents() -> Document:
-    found: Document = orjson.loads((Path(__file__).parent / "shapes.json").read_bytes())
+    contents: Document = orjson.loads((Path(__file__).parent / "shapes.json").read_bytes())
     for name, values in _LATER.items():
-        found["shapes"][name]["enum"] += values
-    return found
+        contents["shapes"][name]["enum"] += values
+    return contents
 
 
 @cache
@@ -155,8 +155,8 @@ def _schema(shape: Shape, used: dict[str, CoreSchema]) -> CoreSchema:
 def _used(name: str, used: dict[str, CoreSchema]) -> CoreSchema:
     if name not in used:
         used[name] = core_schema.any_schema()  # so that a shape that holds itself ends
-        made: Any = _schema(named_shape(name), used)  # Any: whichever of pydantic-core's kinds it is
-        used[name] = {**made, "ref": name}
+        schema: Any = _schema(named_shape(name), used)  # Any: whichever of pydantic-core's kinds it is
+        used[name] = {**schema, "ref": name}
     return core_schema.definition_reference_schema(name)
 
 

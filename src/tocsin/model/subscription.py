@@ -258,11 +258,11 @@ def with_destination_defaults(alert: Document) -> Document:
 
 def without_defaults(destination: Document, stored: Document | None = None) -> Document:
     """Return a destination without the defaults that it is shown with, unless they are ``stored``."""
-    kept = stored or {}
+    stored_keys = stored or {}
     return {
         key: value
         for key, value in destination.items()
-        if key in kept or key not in DESTINATION_DEFAULTS or value != DESTINATION_DEFAULTS[key]
+        if key in stored_keys or key not in DESTINATION_DEFAULTS or value != DESTINATION_DEFAULTS[key]
     }
 
 

@@ -56,29 +56,29 @@ def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:
         return f"unknown key{hint(finding['loc'][-1], keys) or '; remove it'}"
     if kind in ("literal_error", "enum"):
         there_are = str(limits["expected"])
-        words, given = _QUOTED.findall(there_are), finding.get("input")
-        return f"must be {there_are}{hint(given, words) or _begun(given, words)}"
+        words, value = _QUOTED.findall(there_are), finding.get("input")
+        return f"must be {there_are}{hint(value, words) or _begun(value, words)}"
     if kind in _LIMITS:
         return _LIMITS[kind](limits)
-    wanted = _EXPECTED.get(kind.split("_")[0])
-    if wanted is not None and kind != "value_error":
-        return f"must be {wanted}"
+    expectation = _EXPECTED.get(kind.split("_")[0])
+    if expectation is not None and kind != "value_error":
+        return f"must be {expectation}"
     return str(finding["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)
 
 
-def _begun(given: object, words: Sequence[str]) -> str:
-    """Return ``; did you mean …?`` with the one word that begins as ``given`` does: ``Notify``, ``Notification``."""
-    start = str(given)[:_BEGINNING].lower()
-    found = [word for word in words if len(start) == _BEGINNING and word.lower().startswith(start)]
-    return f"; did you mean {found[0]}?" if len(found) == 1 else ""
+def _begun(value: object, words: Sequence[str]) -> str:
+    """Return ``; did you mean …?`` with the one word that begins as ``value`` does: ``Notify``, ``Notification``."""
+    start = str(value)[:_BEGINNING].lower()
+    matching = [word for word in words if len(start) == _BEGINNING and word.lower().startswith(start)]
+    return f"; did you mean {matching[0]}?" if len(matching) == 1 else ""
 
 
 def keys_at(model: type[BaseModel] | None, path: Sequence[str | int]) -> frozenset[str]:
     """Return the keys allowed at ``path`` of a ``model``; none where nothing is defined."""
     for step in path:
-        found = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
+        fields = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
         if isinstance(step, str):
-            model = _model_in(found[step].annotation) if step in found else None
+            model = _model_in(fields[step].annotation) if step in fields else None
     return frozenset(field.alias or name for name, field in model.model_fields.items()) if model else frozenset()
 
 

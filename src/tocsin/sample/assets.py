@@ -125,8 +125,8 @@ def _in_warehouse(name: str) -> str:
 def _writer(path: str, pipelines: list[rows.PipelineRow]) -> str | None:
     """Return the FQN of the pipeline that writes a table of the warehouse (``schema.table``)."""
     writers = (row.name for row in pipelines if any(fnmatchcase(path, pattern) for pattern in row.writes))
-    found = next(writers, None)
-    return None if found is None else f"{PIPELINES}.{found}"
+    name = next(writers, None)
+    return None if name is None else f"{PIPELINES}.{name}"
 
 
 def _table(row: rows.TableRow, fqn: str, *, pipelines: list[rows.PipelineRow] | None = None) -> Asset:
@@ -154,8 +154,8 @@ def _copy(row: rows.TableRow, path: str, original: str, pipelines: list[rows.Pip
     tier = min(row.tier + 1, 5) if row.tier else 0
     columns = (*row.columns, "loaded_at")
     copied = rows.TableRow(path, tier, row.domain, None, described, columns)
-    made = _table(copied, f"{WAREHOUSE}.{path}", pipelines=pipelines)
-    return Asset(made.entity_type, made.fqn, made.layer, made.domain, made.request, (original,), made.made_by)
+    table = _table(copied, f"{WAREHOUSE}.{path}", pipelines=pipelines)
+    return Asset(table.entity_type, table.fqn, table.layer, table.domain, table.request, (original,), table.made_by)
 
 
 def _mart(row: rows.TableRow, pipelines: list[rows.PipelineRow]) -> Asset:

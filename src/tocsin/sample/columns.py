@@ -47,9 +47,9 @@ def type_of(name: str) -> Document:
     return dict(next((kind for ending, kind in _BY_ENDING if name.endswith(ending)), _WORDS))
 
 
-def wider(of: Document) -> Document | None:
+def wider(column: Document) -> Document | None:
     """Return the type one would change this column to when it gets too small, None if it cannot."""
-    match of:
+    match column:
         case {"dataType": "INT"}:
             return {"dataType": "BIGINT"}
         case {"dataType": "VARCHAR", "dataLength": int(length)} if length < 1000:

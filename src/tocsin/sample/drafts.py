@@ -108,10 +108,10 @@ def retype_column(draft: AssetDraft, name: str, kind: Document) -> Operations:
     place = draft.column_at(name)
     if place is None or kind.items() <= draft.columns[place].items():
         return ()
-    kept = {
+    other_fields = {
         key: value for key, value in draft.columns[place].items() if key not in ("dataLength", "precision", "scale")
     }
-    draft.columns[place] = {**kept, **kind}
+    draft.columns[place] = {**other_fields, **kind}
     return ({"op": "replace", "path": f"/columns/{place}", "value": copy.deepcopy(draft.columns[place])},)
 
 

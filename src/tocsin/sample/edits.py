@@ -77,19 +77,19 @@ def edit(draft: AssetDraft, rng: Random, *, governs: bool) -> Operations:
 
 
 def _describe_column(draft: AssetDraft, rng: Random) -> Operations:
-    known = _column_descriptions()
-    silent = [one["name"] for one in draft.columns if one["name"] in known and "description" not in one]
+    descriptions = _column_descriptions()
+    silent = [one["name"] for one in draft.columns if one["name"] in descriptions and "description" not in one]
     if not silent:
         return ()
     name = rng.choice(silent)
-    return drafts.describe_column(draft, name, known[name])
+    return drafts.describe_column(draft, name, descriptions[name])
 
 
 def _describe_columns(draft: AssetDraft, rng: Random) -> Operations:
     """Describe all columns without a description in one edit."""
-    known = _column_descriptions()
-    silent = [one["name"] for one in draft.columns if one["name"] in known and "description" not in one]
-    return tuple(operation for name in silent for operation in drafts.describe_column(draft, name, known[name]))
+    descriptions = _column_descriptions()
+    silent = [one["name"] for one in draft.columns if one["name"] in descriptions and "description" not in one]
+    return tuple(operation for name in silent for operation in drafts.describe_column(draft, name, descriptions[name]))
 
 
 def _add_note(draft: AssetDraft, rng: Random) -> Operations:
@@ -108,16 +108,16 @@ def _add_tag(draft: AssetDraft, rng: Random) -> Operations:
     if tag in draft.tags or (tag == DEPRECATED and "Tier.Tier1" in draft.tags):
         return ()
     classification = tag.partition(".")[0]
-    others = [one for one in draft.tags if one.partition(".")[0] != classification]
-    return drafts.retag(draft, [*others, tag])
+    other_tags = [one for one in draft.tags if one.partition(".")[0] != classification]
+    return drafts.retag(draft, [*other_tags, tag])
 
 
 def _remove_tag(draft: AssetDraft, rng: Random) -> Operations:
     removable = [tag for tag in draft.tags if not tag.startswith("Tier.")]
     if not removable:
         return ()
-    gone = rng.choice(removable)
-    return drafts.retag(draft, [tag for tag in draft.tags if tag != gone])
+    tag_to_remove = rng.choice(removable)
+    return drafts.retag(draft, [tag for tag in draft.tags if tag != tag_to_remove])
 
 
 def _tag_column(draft: AssetDraft, rng: Random) -> Operations:
@@ -131,8 +131,8 @@ def _retier(draft: AssetDraft, rng: Random) -> Operations:
     if rated == "Tier.Tier1":
         return ()
     tier = rng.randint(3, 5) if rated is None else min(max(int(rated[-1]) + rng.choice((-1, 1)), 2), 5)
-    others = [tag for tag in draft.tags if tag != rated]
-    return () if rated == f"Tier.Tier{tier}" else drafts.retag(draft, [f"Tier.Tier{tier}", *others])
+    other_tags = [tag for tag in draft.tags if tag != rated]
+    return () if rated == f"Tier.Tier{tier}" else drafts.retag(draft, [f"Tier.Tier{tier}", *other_tags])
 
 
 def _hand_over(draft: AssetDraft, rng: Random) -> Operations:
@@ -158,9 +158,9 @@ def _drop_column(draft: AssetDraft, rng: Random) -> Operations:
 
 
 def _widen_column(draft: AssetDraft, rng: Random) -> Operations:
-    one = rng.choice(draft.columns)
-    kind = wider(one)
-    return drafts.retype_column(draft, one["name"], kind) if kind else ()
+    column = rng.choice(draft.columns)
+    kind = wider(column)
+    return drafts.retype_column(draft, column["name"], kind) if kind else ()
 
 
 def _rename(draft: AssetDraft, rng: Random) -> Operations:

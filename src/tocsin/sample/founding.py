@@ -51,13 +51,13 @@ def births(assets: Sequence[Asset], calendar: Calendar, rng: Random) -> dict[str
 
 def arrivals(assets: Sequence[Asset], born: dict[str, int]) -> Iterator[SampleStep]:
     """Yield the steps that catalogue each asset and connect it with its inputs."""
-    known = {asset.fqn: asset for asset in assets}
+    assets_by_fqn = {asset.fqn: asset for asset in assets}
     for asset in assets:
         at_ms, actor = born[asset.fqn], _entered_by(asset)
         yield SampleStep(at_ms, actor, Create(asset.entity_type, asset.request))
         for place, fqn in enumerate(asset.inputs, start=1):
-            copied = tuple(name for name in _columns(asset) if name in _columns(known[fqn]))
-            edge = Connect(known[fqn].entity_type, fqn, asset.entity_type, asset.fqn, asset.made_by, copied)
+            copied = tuple(name for name in _columns(asset) if name in _columns(assets_by_fqn[fqn]))
+            edge = Connect(assets_by_fqn[fqn].entity_type, fqn, asset.entity_type, asset.fqn, asset.made_by, copied)
             yield SampleStep(at_ms + place * 1_000, actor, edge)
 
 

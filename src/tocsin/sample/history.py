@@ -36,7 +36,7 @@ class Drift:
     kind: str
     column: str
 
-    def applied_to(self, draft: AssetDraft) -> Operations:
+    def apply_to(self, draft: AssetDraft) -> Operations:
         """Change the draft and return the operations; none where the copy has gone its own way."""
         match self.kind:
             case "add":
@@ -56,11 +56,11 @@ def drifts(
     copies = {asset.inputs[0]: asset for asset in assets if asset.layer in ("raw", "staging") and asset.inputs}
     for source in rng.choices(sources, [_restlessness(one) for one in sources], k=_DRIFTS):
         kind = rng.choices(("add", "drop", "widen"), (6, 2, 3))[0]
-        chosen = _column(source, kind, tested, rng)
+        column_name = _column(source, kind, tested, rng)
         day = rng.randint(15, 355)
-        if chosen is not None:
-            yield Drift(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, chosen)
-            yield from _followers(Drift(0, CATALOGUER, source.fqn, kind, chosen), copies, (day, calendar), rng)
+        if column_name is not None:
+            yield Drift(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
+            yield from _followers(Drift(0, CATALOGUER, source.fqn, kind, column_name), copies, (day, calendar), rng)
 
 
 def _followers(drift: Drift, copies: dict[str, Asset], since: tuple[int, Calendar], rng: Random) -> Iterator[Drift]:
@@ -157,7 +157,7 @@ def _moment_steps(
         case EditingSession():
             yield from _session_steps(moment, list(present.values()), at_ms, rng)
         case Drift(fqn=fqn) if fqn in present:
-            operations = moment.applied_to(present[fqn])
+            operations = moment.apply_to(present[fqn])
             if operations:
                 yield SampleStep(at_ms, moment.actor, ChangeStep("table", fqn, operations))
 
@@ -193,10 +193,10 @@ def _chosen(present: list[AssetDraft], person: PersonRow, rng: Random) -> AssetD
 
 def _pull(draft: AssetDraft, person: PersonRow) -> int:
     owners = {one["name"] for one in draft.owners}
-    own = 8 if person.name in owners else 4 if person.team in owners else 1
+    closeness = 8 if person.name in owners else 4 if person.team in owners else 1
     matters = 3 if "Tier.Tier1" in draft.tags else 1
-    known = 5 if draft.asset.fqn in DEMO_FOLLOWS else 1  # what everybody looks at first has something to show
-    return own * matters * known * _LAYER_WEIGHTS.get(draft.asset.layer, _SOURCE_WEIGHT)
+    fame = 5 if draft.asset.fqn in DEMO_FOLLOWS else 1  # what everybody looks at first has something to show
+    return closeness * matters * fame * _LAYER_WEIGHTS.get(draft.asset.layer, _SOURCE_WEIGHT)
 
 
 def _follows(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
@@ -264,8 +264,8 @@ def _result(at_ms: int, *, failed: bool) -> Document:
 
 def _run(row: PipelineRow, at_ms: int, failed_at: int | None) -> Document:
     """Return the state of a run whose task number ``failed_at`` failed, or of one in which all went well."""
-    done = len(row.tasks) if failed_at is None else failed_at
-    outcomes = ["Successful"] * done + ["Failed"] * (failed_at is not None)
+    done_count = len(row.tasks) if failed_at is None else failed_at
+    outcomes = ["Successful"] * done_count + ["Failed"] * (failed_at is not None)
     return {
         "timestamp": at_ms,
         "executionStatus": "Successful" if failed_at is None else "Failed",

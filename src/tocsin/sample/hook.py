@@ -38,8 +38,9 @@ def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
         return
     operations = [
         {"op": "replace", "path": f"/destinations/{number}/config/endpoint", "value": hook_url(port)}
-        for number, one in enumerate(document.get("destinations") or ())
-        if _HOME.fullmatch(endpoint := one.get("config", {}).get("endpoint") or "") and endpoint != hook_url(port)
+        for number, destination in enumerate(document.get("destinations") or ())
+        if _HOME.fullmatch(endpoint := destination.get("config", {}).get("endpoint") or "")
+        and endpoint != hook_url(port)
     ]
     if operations:
         moved = Writes(catalogue, clock).patch(ENTITY_TYPE, name, operations, actor=SYSTEM).document
@@ -48,12 +49,13 @@ def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
 
 def _take_secrets_along(subscriptions: Subscriptions, alert: Document) -> None:
     """Let the secrets of the moved destinations belong to their new address: it is the same development receiver."""
-    endpoints = {one["id"]: one["config"]["endpoint"] for one in alert["destinations"]}
-    known = subscriptions.secrets_of(alert["id"])
+    endpoints = {destination_id["id"]: destination_id["config"]["endpoint"] for destination_id in alert["destinations"]}
+    secrets_by_destination = subscriptions.secrets_of(alert["id"])
     subscriptions.keep_secrets(
         alert["id"],
         {
-            one: kept | ({"endpoint": endpoints[one]} if _HOME.fullmatch(endpoints.get(one, "")) else {})
-            for one, kept in known.items()
+            destination_id: secrets
+            | ({"endpoint": endpoints[destination_id]} if _HOME.fullmatch(endpoints.get(destination_id, "")) else {})
+            for destination_id, secrets in secrets_by_destination.items()
         },
     )

@@ -105,19 +105,20 @@ def _write_steps(
     # Alerts come last: events before an alert notify nobody.
     present = [SampleStep(now_ms, _STEWARD, Create(ENTITY_TYPE, alert)) for alert in alerts(home_url, ids.entity)]
     steps = [*past, *present]
-    for done, step in enumerate(steps, start=1):
+    for step_count, step in enumerate(steps, start=1):
         writer.write(step)
         if progress is not None:
-            progress(done, len(steps))
+            progress(step_count, len(steps))
 
 
 def _draw_webhook_secrets(subscriptions: Subscriptions) -> None:
     """Give every webhook of the sample that has none yet a key to sign with."""
     for subscription in subscriptions.list_enabled():
-        unsigned = [one for one in subscription.destinations if one.config.secret_key == MASK]
+        unsigned = [destination for destination in subscription.destinations if destination.config.secret_key == MASK]
         if unsigned and not subscriptions.secrets_of(subscription.id):
             drawn: dict[str, Document] = {
-                one.id: {"endpoint": one.config.endpoint, "secretKey": secrets.token_urlsafe(24)} for one in unsigned
+                destination.id: {"endpoint": destination.config.endpoint, "secretKey": secrets.token_urlsafe(24)}
+                for destination in unsigned
             }
             subscriptions.keep_secrets(subscription.id, drawn)
 

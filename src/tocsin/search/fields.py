@@ -163,12 +163,12 @@ def field_of(name: str) -> SearchField:
     ------
     InvalidInput : there is no such field; names the nearest one.
     """
-    found = FIELDS.get(name) or FIELDS.get(name.removesuffix(".keyword"))
-    if found is None:
+    field = FIELDS.get(name) or FIELDS.get(name.removesuffix(".keyword"))
+    if field is None:
         near = nearest(name, FIELDS)
         hint = f"did you mean {near}?" if near else f"valid fields: {', '.join(sorted(FIELDS))}"
         raise InvalidInput(f"cannot search by the field {name!r}; {hint}")
-    return found
+    return field
 
 
 def holds(name: str) -> Node:
@@ -189,10 +189,10 @@ def has_words(field: SearchField, text: str, *, is_prefix: bool = False) -> Node
     ------
     InvalidInput : there is no word in the text.
     """
-    found = words_of(text)
-    if not found:
+    words = words_of(text)
+    if not words:
         raise InvalidInput(f"{text[:100]!r} contains no letter or digit")
-    return Words(field.words, found, is_prefix)
+    return Words(field.words, words, is_prefix)
 
 
 def equals(name: str, value: str | int | bool) -> Node:
@@ -235,20 +235,20 @@ def resembles(name: str, pattern: str) -> Node:
 
 def has_wildcard(pattern: str) -> bool:
     """Return whether the pattern has an unescaped ``*`` or ``?``."""
-    rest = pattern.replace("\\\\", "").replace("\\*", "").replace("\\?", "")
-    return "*" in rest or "?" in rest
+    unescaped_signs = pattern.replace("\\\\", "").replace("\\*", "").replace("\\?", "")
+    return "*" in unescaped_signs or "?" in unescaped_signs
 
 
 def unescaped(text: str) -> str:
     """Return the text without the backslashes that protect a sign."""
-    kept, is_protected = [], False
+    signs, is_protected = [], False
     for sign in text:
         if sign == "\\" and not is_protected:
             is_protected = True
             continue
-        kept.append(sign)
+        signs.append(sign)
         is_protected = False
-    return "".join(kept)
+    return "".join(signs)
 
 
 def whole_number(value: object) -> int:

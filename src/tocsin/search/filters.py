@@ -81,13 +81,13 @@ class _Reader:
         ((kind, inside),) = body.items()
         if kind not in self._known:
             _refuse(place, f"unsupported clause {kind!r}; valid clauses: {', '.join(sorted(self._known))}")
-        here = f"{place}.{kind}"
+        inner_place = f"{place}.{kind}"
         try:
-            return self._known[kind](inside, here)
+            return self._known[kind](inside, inner_place)
         except InvalidInput as error:
             if error.field == "query_filter":
                 raise
-            _refuse(here, error.message)
+            _refuse(inner_place, error.message)
 
     def _bool(self, body: Json, place: str) -> Node:
         if not isinstance(body, dict):
@@ -104,8 +104,8 @@ class _Reader:
 
     def _clauses(self, body: Json, key: str, place: str) -> Iterator[Node]:
         inside = body.get(key) or []
-        for number, one in enumerate(inside if isinstance(inside, list) else [inside]):
-            yield self.clause(one, f"{place}.{key}[{number}]")
+        for number, clause in enumerate(inside if isinstance(inside, list) else [inside]):
+            yield self.clause(clause, f"{place}.{key}[{number}]")
 
     def _term(self, body: Json, place: str) -> Node:
         name, value = _one(body, place)
@@ -154,8 +154,8 @@ class _Reader:
         unknown = sorted(bounds.keys() - _RANGE.keys() - _IGNORED)
         if unknown:
             _refuse(place, f"unsupported key {unknown[0]!r} in range; valid keys: {', '.join(_RANGE)}")
-        given = [key for key in _RANGE if bounds.get(key) is not None]
-        return conjoined(*(CompareColumn(column, _RANGE[key], whole_number(bounds[key])) for key in given))
+        limits = [key for key in _RANGE if bounds.get(key) is not None]
+        return conjoined(*(CompareColumn(column, _RANGE[key], whole_number(bounds[key])) for key in limits))
 
     def _query_string(self, body: Json, place: str) -> Node:
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):

@@ -52,14 +52,14 @@ def _numbers(fields: tuple[str, ...]) -> Column:
 
 def _numbers_of_sets(fields: tuple[str, ...], sets: Sequence[str], values: Mapping[str, Column]) -> Column:
     """Return the number of each choice of one member of each of ``sets``, beside the ``values`` of other fields."""
-    first, *others = sets
+    first, *other_sets = sets
 
-    def chosen(member: Column) -> Column:
-        known = {**values, first: member}
-        return _numbers_of_sets(fields, others, known) if others else _number(fields, known)
+    def choose(member: Column) -> Column:
+        all_values = {**values, first: member}
+        return _numbers_of_sets(fields, other_sets, all_values) if other_sets else _number(fields, all_values)
 
-    numbers = F.transform(_each_once(first), chosen)
-    return F.flatten(numbers) if others else numbers
+    numbers = F.transform(_each_once(first), choose)
+    return F.flatten(numbers) if other_sets else numbers
 
 
 def _number(fields: tuple[str, ...], values: Mapping[str, Column]) -> Column:

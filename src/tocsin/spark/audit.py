@@ -136,13 +136,15 @@ _NAMES = {
 }
 
 
-def lay_out(session: SparkSession, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:  # Any: a column's value
-    """Create the views of ``VIEWS``, which later queries compare, from ``rows`` in the order of their columns.
+def lay_out(
+    session: SparkSession, tuples_by_view: Mapping[str, Iterable[Sequence[Any]]]
+) -> None:  # Any: a column's value
+    """Create the views of ``VIEWS``, which later queries compare, from tuples in the order of their columns.
 
     One row per alert, match result, notification and message.
     """
     for view, columns in VIEWS.items():
-        session.createDataFrame(_table_of(rows[view], columns)).createOrReplaceTempView(view)
+        session.createDataFrame(_table_of(tuples_by_view[view], columns)).createOrReplaceTempView(view)
 
 
 def judged(session: SparkSession) -> DataFrame:
@@ -163,9 +165,9 @@ def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, ov
     return session.sql(_FINDINGS, args={**_NAMES, "overdue_ms": overdue_ms})
 
 
-def _table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
-    """Return ``rows`` (tuples in the order of ``columns``) as an Arrow table: one row per tuple."""
+def _table_of(tuples: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
+    """Return ``tuples`` (tuples in the order of ``columns``) as an Arrow table: one row per tuple."""
     arrow = to_arrow_schema(columns)
-    parts = list(zip(*rows, strict=True)) or [()] * len(columns)
+    parts = list(zip(*tuples, strict=True)) or [()] * len(columns)
     arrays = [pa.array(part, field.type) for part, field in zip(parts, arrow, strict=True)]
     return pa.Table.from_arrays(arrays, schema=arrow)

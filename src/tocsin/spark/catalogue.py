@@ -68,10 +68,10 @@ class CatalogueReader(DataSourceReader):
     """Reads ranges of ids on executors."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        given = {key.lower(): value for key, value in options.items()}
-        self._url, self._log_offset = given["url"], int(given["logoffset"])
-        self._relabelled = tuple(json.loads(given.get("relabelled", "[]")))
-        self._ranges = [IdRange(after, through) for after, through in json.loads(given["ranges"])]
+        lower_options = {key.lower(): value for key, value in options.items()}
+        self._url, self._log_offset = lower_options["url"], int(lower_options["logoffset"])
+        self._relabelled = tuple(json.loads(lower_options.get("relabelled", "[]")))
+        self._ranges = [IdRange(after, through) for after, through in json.loads(lower_options["ranges"])]
 
     def partitions(self) -> list[InputPartition]:
         """Return the ranges."""
@@ -79,17 +79,19 @@ class CatalogueReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the entities of one range."""
-        wanted = cast(IdRange, partition)
+        id_range = cast(IdRange, partition)
         statement = _RANGE + (_RELABELLED if self._relabelled else "")
         statement = statement.format(mark="?" if is_sqlite(self._url) else "%s")
         schema = to_arrow_schema(STORED)
         with closing(connect(self._url)) as connection:
-            cursor = connection.execute(statement, (self._log_offset, wanted.after, wanted.through, *self._relabelled))
-            while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
-                yield _to_arrow(rows, schema)
+            cursor = connection.execute(
+                statement, (self._log_offset, id_range.after, id_range.through, *self._relabelled)
+            )
+            while entities := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
+                yield _to_arrow(entities, schema)
 
 
-def _to_arrow(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:  # Any: a row's values
-    columns = zip(*rows, strict=True)
+def _to_arrow(entities: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:  # Any: a row's values
+    columns = zip(*entities, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

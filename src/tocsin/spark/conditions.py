@@ -97,9 +97,9 @@ def whole_pattern(pattern: str) -> str:
     return f"{_WHOLE_BEGINS}{backtracking(pattern)}{_WHOLE_ENDS}"
 
 
-def inner_pattern(whole: str) -> str:
+def inner_pattern(pattern: str) -> str:
     """Return what ``whole_pattern`` was made of."""
-    return whole.removeprefix(_WHOLE_BEGINS).removesuffix(_WHOLE_ENDS)
+    return pattern.removeprefix(_WHOLE_BEGINS).removesuffix(_WHOLE_ENDS)
 
 
 def any_of(columns: Iterable[Column]) -> Column:
@@ -162,8 +162,8 @@ class ConditionCompiler:
 
     def members(self, path: PathValue) -> Column:
         """Return the values at the path: each end, or the members of one that is a list; null among none."""
-        every = F.flatten(F.transform(self._ends(path), _elements))
-        return F.filter(every, lambda member: member.isNotNull() & ~_sure(F.is_variant_null(member)))
+        all_members = F.flatten(F.transform(self._ends(path), _elements))
+        return F.filter(all_members, lambda member: member.isNotNull() & ~_sure(F.is_variant_null(member)))
 
     def _literal(self, value: Scalar) -> Column:
         if isinstance(value, Placeholder):
@@ -184,7 +184,7 @@ class ConditionCompiler:
             case Present(value=value):
                 return self._count(value) > 0
             case Filled(value=value):
-                return self._filled(value)
+                return self._is_filled(value)
             case Personal():
                 return F.lit(False)  # of nobody; whoever asks it of somebody has answered it before
 
@@ -270,7 +270,7 @@ class ConditionCompiler:
             case Size():
                 return F.lit(1)
 
-    def _filled(self, value: Value) -> Column:
+    def _is_filled(self, value: Value) -> Column:
         """Return whether there is some value other than the empty text."""
         if isinstance(value, PathValue):
             return F.exists(self.members(value), lambda member: ~_sure(_as(member, Kind.TEXT) == ""))
@@ -297,7 +297,10 @@ class ConditionCompiler:
         """Return whether a text passes the test with one of ``texts``."""
         is_pattern = test is Test.MATCHES
         values = [
-            whole_pattern(wanted) if is_pattern and not isinstance(wanted, Placeholder) else wanted for wanted in texts
+            whole_pattern(text_or_pattern)
+            if is_pattern and not isinstance(text_or_pattern, Placeholder)
+            else text_or_pattern
+            for text_or_pattern in texts
         ]
         return self._some_constant(text, values, _TESTS[test])
 
@@ -308,14 +311,14 @@ class ConditionCompiler:
         if not isinstance(path, PathValue) or (is_lowered and members.kind is not Kind.TEXT):
             return F.lit(False)
 
-        def held(variant: Column) -> Column:
+        def cast_variant(variant: Column) -> Column:
             return F.lower(_as(variant, members.kind)) if is_lowered else _as(variant, members.kind)
 
         def equals(variant: Column) -> Column:
-            return self._some_constant(held(variant), members.values, operator.eq)
+            return self._some_constant(cast_variant(variant), members.values, operator.eq)
 
         def includes(variant: Column) -> Column:
-            return self._some_constant(held(variant), members.values, F.contains)
+            return self._some_constant(cast_variant(variant), members.values, F.contains)
 
         def passes(end: Column) -> Column:
             inner = F.try_variant_get(end, "$", "array<variant>")
@@ -331,8 +334,8 @@ class ConditionCompiler:
             raise AssertionError(f"{value} is no path")
 
         def text_of(variant: Column) -> Column:
-            held = _as(variant, Kind.TEXT)
-            return F.lower(held) if isinstance(value, Lowered) else held
+            as_text = _as(variant, Kind.TEXT)
+            return F.lower(as_text) if isinstance(value, Lowered) else as_text
 
         def container(end: Column) -> Column:
             members = F.try_variant_get(end, "$", "array<variant>")
@@ -365,9 +368,9 @@ class ConditionCompiler:
         if path.root is PathRoot.ENTITY:
             return F.array(self._at(self.document, entity_path(*path.steps[:1]))), path.steps[1:]
         changes = F.concat(*(self._changes(name) for name in _CHANGE_LISTS))
-        wanted = self._literal(path.change or "")
-        named = F.filter(changes, lambda change: _sure(change["name"] == wanted))
-        return F.transform(named, lambda change: change[path.root.value]), path.steps
+        path_name = self._literal(path.change or "")
+        named_changes = F.filter(changes, lambda change: _sure(change["name"] == path_name))
+        return F.transform(named_changes, lambda change: change[path.root.value]), path.steps
 
     def _changes(self, name: str) -> Column:
         described = _at(self.document, f"$.changeDescription.{name}", _CHANGES)
@@ -410,8 +413,8 @@ def _may_hold(value: Value, kind: Kind) -> bool:
         case Literals(kind=own):
             return own is kind
         case FieldValue(name=name):
-            own = kind_of(name)
-            return kind is (Kind.TEXT if own in (Kind.STATUS, Kind.TEXTS) else own)
+            field_kind = kind_of(name)
+            return kind is (Kind.TEXT if field_kind in (Kind.STATUS, Kind.TEXTS) else field_kind)
         case Lowered():
             return kind is Kind.TEXT
         case Size():
@@ -435,9 +438,9 @@ def _as(member: Column, kind: Kind) -> Column:
 
 
 def _is_kind(member: Column, kind: Kind) -> Column:
-    held = F.schema_of_variant(member)
+    type_name = F.schema_of_variant(member)
     is_number = kind is Kind.NUMBER
-    return F.rlike(held, F.lit("^(BIGINT|DOUBLE|DECIMAL)")) if is_number else held == _TYPES[kind].upper()
+    return F.rlike(type_name, F.lit("^(BIGINT|DOUBLE|DECIMAL)")) if is_number else type_name == _TYPES[kind].upper()
 
 
 def _compares_one(compared: Operator, value: Column, constants: Column) -> Column:

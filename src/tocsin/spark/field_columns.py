@@ -59,51 +59,51 @@ def no_texts() -> Column:
 
 def _closure(name: str) -> Column:
     """Return a name and its ancestors, its suffixes, or its ancestor at a depth (``conditions/paths.py``)."""
-    whole = column_of(CLOSURES[name])
+    full_name = column_of(CLOSURES[name])
     if name in DEPTHS:
-        return _ancestor(whole, DEPTHS[name])
+        return _ancestor(full_name, DEPTHS[name])
     dot = F.lit(".")
-    has_odd_parts = F.contains(whole, F.lit('"')) | F.contains(whole, F.lit(".."))
-    is_odd = has_odd_parts | F.startswith(whole, dot) | F.endswith(whole, dot)
-    count = F.length(whole) - F.length(F.replace(whole, dot, F.lit(""))) + 1
+    has_odd_parts = F.contains(full_name, F.lit('"')) | F.contains(full_name, F.lit(".."))
+    is_odd = has_odd_parts | F.startswith(full_name, dot) | F.endswith(full_name, dot)
+    count = F.length(full_name) - F.length(F.replace(full_name, dot, F.lit(""))) + 1
     sign = 1 if name == FQN_PATH else -1
 
     def cut(n: Column) -> Column:
-        return F.call_function("substring_index", whole, dot, n * sign)
+        return F.call_function("substring_index", full_name, dot, n * sign)
 
     plain = F.transform(F.sequence(F.lit(1), count), cut)
-    closed = F.when(is_odd, _closure_of_parts(name, whole)).otherwise(plain)
-    return F.when(whole != "", closed).otherwise(no_texts())
+    closed = F.when(is_odd, _closure_of_parts(name, full_name)).otherwise(plain)
+    return F.when(full_name != "", closed).otherwise(no_texts())
 
 
-def _closure_of_parts(name: str, whole: Column) -> Column:
+def _closure_of_parts(name: str, full_name: Column) -> Column:
     """Return the same for a name with quoted dots; several times as expensive."""
-    parts = _parts(whole)
+    parts = _parts(full_name)
 
     def cut(_: Column, at: Column) -> Column:
-        kept = F.slice(parts, 1, at + 1) if name == FQN_PATH else F.slice(parts, at + 1, F.size(parts))
-        return F.array_join(kept, ".")
+        kept_parts = F.slice(parts, 1, at + 1) if name == FQN_PATH else F.slice(parts, at + 1, F.size(parts))
+        return F.array_join(kept_parts, ".")
 
-    return F.array_distinct(F.concat(F.transform(parts, cut), F.array(whole)))
+    return F.array_distinct(F.concat(F.transform(parts, cut), F.array(full_name)))
 
 
-def _ancestor(whole: Column, depth: int) -> Column:
+def _ancestor(full_name: Column, depth: int) -> Column:
     """Return the plain and the full name of a name's ancestor at ``depth``; no name when it is not so deep."""
 
     def names(parts: Column) -> Column:
-        own, quote = F.element_at(parts, depth), F.lit('"')
-        is_quoted = (F.length(own) > 1) & F.startswith(own, quote) & F.endswith(own, quote)
-        inside = F.replace(F.substring(own, F.lit(2), F.length(own) - 2), F.lit('""'), quote)
-        plain = F.when(is_quoted, inside).otherwise(own)
+        part, quote = F.element_at(parts, depth), F.lit('"')
+        is_quoted = (F.length(part) > 1) & F.startswith(part, quote) & F.endswith(part, quote)
+        inside = F.replace(F.substring(part, F.lit(2), F.length(part) - 2), F.lit('""'), quote)
+        plain = F.when(is_quoted, inside).otherwise(part)
         return F.array_distinct(F.array(plain, F.array_join(F.slice(parts, 1, depth), ".")))
 
-    deep_enough = F.filter(F.array(_parts(whole)), lambda parts: F.size(parts) >= depth)
+    deep_enough = F.filter(F.array(_parts(full_name)), lambda parts: F.size(parts) >= depth)
     return F.flatten(F.transform(deep_enough, names))
 
 
-def _parts(whole: Column) -> Column:
+def _parts(full_name: Column) -> Column:
     """Return the parts of a name, quotes kept."""
-    return F.regexp_extract_all(whole, F.lit(PART_PATTERN), F.lit(0))
+    return F.regexp_extract_all(full_name, F.lit(PART_PATTERN), F.lit(0))
 
 
 def _changed_together() -> Column:
@@ -116,14 +116,14 @@ def _changed_together() -> Column:
 def _changes(places: tuple[int, ...]) -> Column:
     """Return the changes of an event reduced to some of their parts (``conditions/changes.py``)."""
 
-    def chosen(change: Column) -> list[Column]:
+    def choose_parts(change: Column) -> list[Column]:
         return [F.split_part(change, F.lit(SEPARATOR), F.lit(at + 1)) for at in places]
 
     def is_whole(change: Column) -> Column:
-        first, *others = (part != "" for part in chosen(change))
-        for other in others:
+        first, *other_parts = (part != "" for part in choose_parts(change))
+        for other in other_parts:
             first = first & other
         return first
 
     stored = F.coalesce(column_of(CHANGES), no_texts())
-    return F.transform(F.filter(stored, is_whole), lambda change: F.concat_ws(SEPARATOR, *chosen(change)))
+    return F.transform(F.filter(stored, is_whole), lambda change: F.concat_ws(SEPARATOR, *choose_parts(change)))

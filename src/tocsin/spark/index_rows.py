@@ -56,9 +56,11 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
     anchors = list(dict.fromkeys(anchor for way in alternatives for anchor in way.anchors))
     numbers = list(map(number_of, anchors))
     for at, anchor in enumerate(anchors):
-        left = [_residual(way, anchor) for way in alternatives if not set(way.anchors).isdisjoint(anchors[at:])]
-        needed, barred = _needed(left), _barred(left)
-        guard, condition = _guarded([_conditions(_without(way, needed, barred), shapes) for way in left], shapes)
+        remaining = [_residual(way, anchor) for way in alternatives if not set(way.anchors).isdisjoint(anchors[at:])]
+        needed_facts, barred = _needed(remaining), _barred(remaining)
+        guard, condition = _guarded(
+            [_conditions(_without(way, needed_facts, barred), shapes) for way in remaining], shapes
+        )
         if condition is NEVER:
             continue
         yield {
@@ -69,8 +71,8 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
             "created_at_ms": plan.created_at_ms,
             "since_offset": plan.since_offset,
             "earlier": numbers[:at],
-            "facts": SEPARATOR.join(sorted({fact.field for fact in needed | barred})),
-            "needed": _numbers(needed),
+            "facts": SEPARATOR.join(sorted({fact.field for fact in needed_facts | barred})),
+            "needed": _numbers(needed_facts),
             "barred": _numbers(barred),
             "guard_shape": UNGUARDED if guard is None else guard.shape,
             "guard": None if guard is None else shapes.guard_text(guard),
@@ -84,15 +86,18 @@ def _residual(way: Alternative, anchor: Anchor) -> Conjunction:
     return way.residual if anchor in way.anchors else way.condition
 
 
-def _needed(left: Sequence[Conjunction]) -> frozenset[Fact]:
+def _needed(conjunctions: Sequence[Conjunction]) -> frozenset[Fact]:
     """Return the facts without which none of these holds, of fields that are quick to read."""
-    lone = (frozenset(_stored(term for group in one.groups if len(group) == 1 for term in group)) for one in left)
+    lone = (
+        frozenset(_stored(term for group in conjunction.groups if len(group) == 1 for term in group))
+        for conjunction in conjunctions
+    )
     return frozenset.intersection(*lone)
 
 
-def _barred(left: Sequence[Conjunction]) -> frozenset[Fact]:
+def _barred(conjunctions: Sequence[Conjunction]) -> frozenset[Fact]:
     """Return the facts with which none of these holds, of fields that are quick to read."""
-    return frozenset.intersection(*(frozenset(_stored(one.forbidden)) for one in left))
+    return frozenset.intersection(*(frozenset(_stored(one.forbidden)) for one in conjunctions))
 
 
 def _stored(terms: Iterable[Term]) -> Iterator[Fact]:
@@ -103,9 +108,11 @@ def _numbers(facts: Iterable[Fact]) -> list[int]:
     return sorted(number_of(Anchor((fact.field,), (fact.value,))) for fact in facts)
 
 
-def _without(asked: Conjunction, needed: Collection[Fact], barred: frozenset[Fact]) -> Conjunction:
-    """Return what is left of ``asked`` once it is known that an event states what is needed, and nothing barred."""
-    return Conjunction(asked.groups - {frozenset({fact}) for fact in needed}, asked.forbidden - barred)
+def _without(conjunction: Conjunction, needed_facts: Collection[Fact], barred: frozenset[Fact]) -> Conjunction:
+    """Return what is left of ``conjunction`` for an event that states what is needed, and nothing barred."""
+    return Conjunction(
+        conjunction.groups - {frozenset({fact}) for fact in needed_facts}, conjunction.forbidden - barred
+    )
 
 
 def _guarded(ways: list[list[Condition]], shapes: Shapes) -> tuple[ConditionTest | None, Condition]:
@@ -118,8 +125,8 @@ def _guarded(ways: list[list[Condition]], shapes: Shapes) -> tuple[ConditionTest
     tests = [part for part in shared if isinstance(part, ConditionTest) and shapes.guard_text(part) is not None]
     guard = min(tests, key=lambda test: not shapes.decides(test.shape), default=None)
     is_asked = guard is not None and shapes.decides(guard.shape)
-    left = [[part for part in way if not (is_asked and part == guard)] for way in ways]
-    return guard, disjoined(*(conjoined(*way) for way in left))
+    remaining = [[part for part in way if not (is_asked and part == guard)] for way in ways]
+    return guard, disjoined(*(conjoined(*way) for way in remaining))
 
 
 def _conditions(way: Conjunction, shapes: Shapes) -> list[Condition]:

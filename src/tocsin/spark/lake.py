@@ -99,13 +99,13 @@ def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segme
     if not segments:
         return session.createDataFrame([], EVENTS)
     folders = [folder_of(place.root, segment.id) for segment in segments]
-    found = session.read.schema(_STORED).option("basePath", place.root).parquet(*folders)
+    events = session.read.schema(_STORED).option("basePath", place.root).parquet(*folders)
     day = F.col(_DATE)  # folders of other days are not even listed
     if window.since_ms is not None:
-        found = found.where(day >= F.lit(to_datetime(window.since_ms).date()))
+        events = events.where(day >= F.lit(to_datetime(window.since_ms).date()))
     if window.until_ms is not None:
-        found = found.where(day <= F.lit(to_datetime(window.until_ms).date()))
-    return _within(found.select(*EVENTS.names), window)
+        events = events.where(day <= F.lit(to_datetime(window.until_ms).date()))
+    return _within(events.select(*EVENTS.names), window)
 
 
 def logged(session: SparkSession, place: HistoryLocation, after: int, through: int) -> DataFrame:

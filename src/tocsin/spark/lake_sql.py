@@ -67,11 +67,11 @@ class LakeSql:
         if _class_of(parsed) == "DescribeRelation" and _name_of(parsed.relation()) == [VIEW]:
             return None
         self._check_parsed(parsed)
-        frame = self._analysed(sql)
+        frame = self._analyse(sql)
         self._check_analysed(frame._jdf.queryExecution().analyzed(), may_grow=may_grow)
         return frame
 
-    def _analysed(self, sql: str) -> DataFrame:
+    def _analyse(self, sql: str) -> DataFrame:
         try:
             return self.session.sql(sql)
         except Py4JJavaError as error:  # an error that PySpark does not know; nothing but the query has run yet

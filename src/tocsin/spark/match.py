@@ -63,27 +63,29 @@ class Index:
     _columns: dict[str, tuple[object, Column]] = field(default_factory=dict, repr=False, compare=False)
     _frames: list[DataFrame] = field(default_factory=list, repr=False, compare=False)
 
-    def changed(self, gone: Collection[str], plans: Iterable[Plan]) -> Index:
-        """Return the index without the subscriptions ``gone`` and with ``plans``; other rows stay as they are."""
+    def changed(self, removed_ids: Collection[str], plans: Iterable[Plan]) -> Index:
+        """Return the index without the subscriptions ``removed_ids`` and with ``plans``; other rows stay."""
         added = list(plans)
-        stale = pa.array([*gone, *(plan.subscription_id for plan in added)], pa.string())
-        kept = self.rows.filter(pc.invert(pc.is_in(self.rows["subscription_id"], value_set=stale)))
-        rows = pa.concat_tables([kept, _table(added, self.shapes, self.taken)]).combine_chunks()
-        return Index(rows, self.shapes, self.taken, self._columns)
+        stale = pa.array([*removed_ids, *(plan.subscription_id for plan in added)], pa.string())
+        kept_rows = self.rows.filter(pc.invert(pc.is_in(self.rows["subscription_id"], value_set=stale)))
+        index_rows = pa.concat_tables([kept_rows, _table(added, self.shapes, self.taken)]).combine_chunks()
+        return Index(index_rows, self.shapes, self.taken, self._columns)
 
     @property
     def keys(self) -> Column:
         """Return the numbers of the anchors that an event states, each once."""
-        known = sorted(pc.unique(self.rows["fields"]).to_pylist())
-        combinations = tuple(tuple(fields.split(SEPARATOR)) if fields else () for fields in known)
-        return self._kept("keys", combinations, lambda: stated(combinations))
+        combined_fields = sorted(pc.unique(self.rows["fields"]).to_pylist())
+        combinations = tuple(tuple(fields.split(SEPARATOR)) if fields else () for fields in combined_fields)
+        return self._keep("keys", combinations, lambda: stated(combinations))
 
     @property
     def facts(self) -> Column:
         """Return the numbers of the facts that an event states and that some row needs or bars."""
-        known = {field for row in pc.unique(self.rows["facts"]).to_pylist() for field in row.split(SEPARATOR) if field}
-        combinations = tuple((field,) for field in sorted(known))
-        return self._kept("facts", combinations, lambda: stated(combinations))
+        field_names = {
+            field for row in pc.unique(self.rows["facts"]).to_pylist() for field in row.split(SEPARATOR) if field
+        }
+        combinations = tuple((field,) for field in sorted(field_names))
+        return self._keep("facts", combinations, lambda: stated(combinations))
 
     @property
     def candidate(self) -> Column:
@@ -94,7 +96,7 @@ class Index:
             passes_guard = ~F.expr(_IS_GUARDED) | self.shapes.guard(numbers)
             return F.expr(_CANDIDATE) & passes_guard & F.expr(_IS_FIRST)
 
-        return self._kept("candidate", numbers, candidate)
+        return self._keep("candidate", numbers, candidate)
 
     @property
     def holds(self) -> Column:
@@ -106,17 +108,17 @@ class Index:
 
         def whole() -> Column:
             parses = self.reads_document and not self.taken.names
-            asked = F.exists(F.array(F.try_parse_json("event")), rest) if parses else rest(F.col(DOCUMENT))
-            return F.when((F.size("program") == 0) | F.expr(_APART), F.lit(True)).otherwise(asked)
+            condition = F.exists(F.array(F.try_parse_json("event")), rest) if parses else rest(F.col(DOCUMENT))
+            return F.when((F.size("program") == 0) | F.expr(_APART), F.lit(True)).otherwise(condition)
 
-        return self._kept("holds", (self.reads_document, bool(self.taken.names), numbers), whole)
+        return self._keep("holds", (self.reads_document, bool(self.taken.names), numbers), whole)
 
-    def _kept(self, name: str, made_of: object, column: Callable[[], Column]) -> Column:
+    def _keep(self, name: str, made_of: object, column: Callable[[], Column]) -> Column:
         """Return ``column()``, kept for indexes that come of this one and need the same: it takes many JVM calls."""
-        kept = self._columns.get(name)
-        if kept is None or kept[0] != made_of:
-            kept = self._columns[name] = (made_of, column())
-        return kept[1]
+        kept_column = self._columns.get(name)
+        if kept_column is None or kept_column[0] != made_of:
+            kept_column = self._columns[name] = (made_of, column())
+        return kept_column[1]
 
     @cached_property
     def reads_document(self) -> bool:
@@ -150,8 +152,8 @@ class Index:
 
 def index_of(plans: Sequence[Plan]) -> Index:
     """Return the index of ``plans``; disabled ones and those about no resource are left out."""
-    shapes, taken = Shapes(), TakenPaths()
-    return Index(_table(plans, shapes, taken), shapes, taken)
+    shapes, paths = Shapes(), TakenPaths()
+    return Index(_table(plans, shapes, paths), shapes, paths)
 
 
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
@@ -162,16 +164,16 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     wanted. No shuffle, since the index is broadcast: the matches of an event are in its partition and follow
     each other. Streaming-safe.
     """
-    kept = list(dict.fromkeys(("log_offset", *columns)))
-    known = _with_texts(events, index.taken)
-    stating = known.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
+    output_columns = list(dict.fromkeys(("log_offset", *columns)))
+    events_with_texts = _with_texts(events, index.taken)
+    stating = events_with_texts.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
     keyed = stating.select("*", F.explode("keys").alias("key"))
     subscriptions = F.broadcast(index.frame(events.sparkSession))
     candidates = keyed.join(subscriptions, index.candidate)
     if index.reads_document:  # what is not asked for is not carried along
         carried = DOCUMENT if index.taken.names else "event"
         candidates = candidates.withColumn(carried, F.when(F.col("reads_document"), F.col(carried)))
-    return candidates.where(index.holds).select(*kept, "subscription_id", "asked")
+    return candidates.where(index.holds).select(*output_columns, "subscription_id", "asked")
 
 
 def each_once(matched: pa.Table) -> pa.Table:
@@ -187,15 +189,15 @@ def each_once(matched: pa.Table) -> pa.Table:
     return together.rename_columns({"asked_sum": "asked"})
 
 
-def _with_texts(events: DataFrame, taken: TakenPaths) -> DataFrame:
+def _with_texts(events: DataFrame, paths: TakenPaths) -> DataFrame:
     """Return ``events`` with their document parsed, and the texts at the extracted paths, if any.
 
     If many alerts search those texts, their words are added.
     """
-    if not taken.names:
+    if not paths.names:
         return events
-    texts = [texts_at(path).alias(name) for path, name in taken.names.items()]
-    words = [_words_in(name).alias(words_of(name)) for name in sorted(taken.worded)]
+    texts = [texts_at(path).alias(name) for path, name in paths.names.items()]
+    words = [_words_in(name).alias(words_of(name)) for name in sorted(paths.worded)]
     return with_document(events).select("*", *texts).select("*", *words)
 
 
@@ -203,12 +205,12 @@ def _words_in(texts: str) -> Column:
     return F.flatten(F.transform(texts, lambda text: F.split(text, BETWEEN_WORDS)))
 
 
-def _table(plans: Sequence[Plan], shapes: Shapes, taken: TakenPaths) -> pa.Table:
-    taken.count(plans)
-    worded = taken.worded
-    cases = (_on_texts(case, taken) for plan in plans for case in plan.cases())
+def _table(plans: Sequence[Plan], shapes: Shapes, paths: TakenPaths) -> pa.Table:
+    paths.count(plans)
+    worded = paths.worded
+    cases = (_on_texts(case, paths) for plan in plans for case in plan.cases())
     return pa.Table.from_pylist([row for case in cases for row in rows_of(case, shapes, worded)], schema=ROWS)
 
 
-def _on_texts(case: Plan, taken: TakenPaths) -> Plan:
-    return replace(case, node=taken.rewritten(case.node)) if case.node is not None and taken.names else case
+def _on_texts(case: Plan, paths: TakenPaths) -> Plan:
+    return replace(case, node=paths.rewritten(case.node)) if case.node is not None and paths.names else case

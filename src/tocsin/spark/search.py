@@ -74,13 +74,15 @@ def entries(states: DataFrame) -> DataFrame:
     One row per row of ``states``, which needs ``log_offset``, ``entity_id``, ``entity_type``, ``is_gone`` and
     ``document``. No shuffle; streaming-safe.
     """
-    seen = states.select("*", _members().alias("members"), _tags(_at("tags")).alias("own_tags"))
-    seen = seen.withColumn("member_tags", F.flatten(F.transform("members", lambda one: _tags(one["tags"]))))
-    seen = seen.withColumn("tiers", F.filter("own_tags", lambda tag: tag.startswith("Tier.")))
+    described_states = states.select("*", _members().alias("members"), _tags(_at("tags")).alias("own_tags"))
+    described_states = described_states.withColumn(
+        "member_tags", F.flatten(F.transform("members", lambda one: _tags(one["tags"])))
+    )
+    described_states = described_states.withColumn("tiers", F.filter("own_tags", lambda tag: tag.startswith("Tier.")))
     name, display = _at("name"), _or_empty(_at("displayName"))
     fqn = F.coalesce(_at("fullyQualifiedName"), name)
     texts = F.concat_ws(" ", *(_or_empty(_at(key)) for key in ("description", "email", "query")))
-    return seen.select(
+    return described_states.select(
         "log_offset",
         "entity_id",
         "entity_type",
@@ -114,8 +116,8 @@ def words(text: Column) -> Column:
 
 def name_words(text: Column) -> Column:
     """Return the words under which a name is found, as ``search/words.names_of`` does."""
-    apart, whole = words(text), _apart(_plain(text))
-    return F.when(apart == whole, apart).otherwise(F.concat_ws(" ", apart, whole))
+    apart, together = words(text), _apart(_plain(text))
+    return F.when(apart == together, apart).otherwise(F.concat_ws(" ", apart, together))
 
 
 def _plain(text: Column) -> Column:
@@ -165,8 +167,8 @@ def _no_members(depth: int) -> Column:
     return F.array().cast(ArrayType(_member(depth)))
 
 
-def _of_members(keys: Sequence[str], made: Callable[[Column], Column]) -> Column:
-    texts = [F.transform(F.col(f"members.{key}"), lambda text: made(_or_empty(text))) for key in keys]
+def _of_members(keys: Sequence[str], make: Callable[[Column], Column]) -> Column:
+    texts = [F.transform(F.col(f"members.{key}"), lambda text: make(_or_empty(text))) for key in keys]
     return F.array_join(F.filter(F.concat(*texts), lambda text: text != ""), " ")
 
 
@@ -187,8 +189,8 @@ def _keys(fqn: Column, name: Column) -> Column:
     facts = [F.array(*(_fact(field, value) for field, value in once.items()))]
     facts += [F.transform(values, _fact_of(field)) for field, values in often.items()]
     facts += [_facts_of_references(key) for key in REFERENCES]
-    found = F.filter(F.concat(*facts), lambda fact: fact.isNotNull())
-    tokens = F.transform(found, lambda fact: F.substring(F.md5(fact), 1, TOKEN_LENGTH))
+    existing_facts = F.filter(F.concat(*facts), lambda fact: fact.isNotNull())
+    tokens = F.transform(existing_facts, lambda fact: F.substring(F.md5(fact), 1, TOKEN_LENGTH))
     return F.concat(F.array(F.lit(ANY_ENTRY)), tokens)
 
 
@@ -219,10 +221,10 @@ def _scalar(field: str) -> Column:
 
 def _held() -> list[Column]:
     """Return the names of the fields that hold something, null for the others."""
-    held = {field: _scalar(field).isNotNull() for field in SCALARS}
+    conditions = {field: _scalar(field).isNotNull() for field in SCALARS}
     for field in ONLY_EXISTS:
-        held[field] = _filled(_at(field)).isNotNull() if field in _TEXTS else F.size(_at_list(field)) > 0
-    return [F.when(holds, F.lit(field)) for field, holds in held.items()]
+        conditions[field] = _filled(_at(field)).isNotNull() if field in _TEXTS else F.size(_at_list(field)) > 0
+    return [F.when(holds, F.lit(field)) for field, holds in conditions.items()]
 
 
 def _at_list(field: str) -> Column:

@@ -161,10 +161,10 @@ def session_of(settings: Settings) -> SparkSession:
 
 def interpreting(session: SparkSession) -> SparkSession:
     """Return a session of the same Spark that runs large expressions as they are."""
-    own = session.newSession()
+    new_session = session.newSession()
     for key, value in _INTERPRETED.items():
-        own.conf.set(key, value)
-    return own
+        new_session.conf.set(key, value)
+    return new_session
 
 
 def with_fast_checkpoints(session: SparkSession) -> SparkSession:
@@ -173,10 +173,10 @@ def with_fast_checkpoints(session: SparkSession) -> SparkSession:
     By default, Hadoop starts a ``chmod`` process for each file and for its checksum. A query that keeps state needs
     those checksums; the checkpoint of one that keeps none is checked against the log (``jobs/checkpoint.py``).
     """
-    own = session.newSession()
+    new_session = session.newSession()
     for key, value in _FAST_CHECKPOINTS.items():
-        own.conf.set(key, value)
-    return own
+        new_session.conf.set(key, value)
+    return new_session
 
 
 def work_in_background(session: SparkSession, group: str) -> None:

@@ -142,10 +142,10 @@ class ConditionSignature:
 
     def guard_text(self, text: str) -> str | None:
         """Return what ``guard`` is for a test with ``text``; None when nothing can be asked of every event."""
-        asked = literal_inside(inner_pattern(text)) if self._is_pattern() else text
+        literal = literal_inside(inner_pattern(text)) if self._is_pattern() else text
         if self._reads_text():
-            return asked if _AS_JSON.fullmatch(asked) else None
-        return asked or (None if self._is_pattern() else asked)
+            return literal if _AS_JSON.fullmatch(literal) else None
+        return literal or (None if self._is_pattern() else literal)
 
     def reads_document(self) -> bool:
         """Return whether a test of this signature reads the document."""
@@ -199,9 +199,9 @@ class Shapes:
                 alike.setdefault((part.shape, part.paths), []).append(part)
         many = [tests[1:] for tests in alike.values() if len(tests) > MANY_ALIKE]  # the first may be a guard
         apart = set(parts).difference(test for tests in many for test in tests)
-        return [*(part for part in parts if part in apart), *map(self._joined, many)]
+        return [*(part for part in parts if part in apart), *map(self._join, many)]
 
-    def _joined(self, tests: Sequence[ConditionTest]) -> ConditionTest:
+    def _join(self, tests: Sequence[ConditionTest]) -> ConditionTest:
         shape = replace(self._shapes[tests[0].shape], is_joined=True)
         return ConditionTest(self._number(shape), paths=tests[0].paths, every=tuple(test.texts for test in tests))
 
@@ -301,8 +301,8 @@ def _stepless(value: Value, paths: list[str]) -> Value:
         case PathValue(root=root, steps=steps, change=change):
             starts = 1 if root is PathRoot.ENTITY else 0
             written = [*map(entity_path, steps[:starts]), *map(step_path, steps[starts:])]
-            kept = tuple(map(placeholder, steps, written))
-            return PathValue(root, kept, None if change is None else placeholder(change, change))
+            placeholders = tuple(map(placeholder, steps, written))
+            return PathValue(root, placeholders, None if change is None else placeholder(change, change))
         case _:
             return value
 

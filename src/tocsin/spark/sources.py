@@ -131,7 +131,7 @@ class LogReader(DataSourceStreamReader):
 
     def initialOffset(self) -> Offset:  # noqa: N802  # Spark's name
         """Begin where a query without a checkpoint does: ``after`` what it is done with already."""
-        return self._reached({"offset": 0}, self._after)
+        return self._position_at({"offset": 0}, self._after)
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802  # Spark's name
         """Return how far the next micro-batch may read; ``start`` if nothing has come within ``waitMs``.
@@ -141,9 +141,9 @@ class LogReader(DataSourceStreamReader):
         LogDiverged : what was read up to ``start`` is not what the log holds there now
         """
         self._check(start)
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        max_count = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         until_s = time.monotonic() + self._wait_s
-        while (end := self._following(start, most)) == start and time.monotonic() < until_s:
+        while (end := self._following(start, max_count)) == start and time.monotonic() < until_s:
             time.sleep(_LOOK_EVERY_S)
         return end
 
@@ -165,19 +165,19 @@ class LogReader(DataSourceStreamReader):
         end = self._readable_end()
         if most is not None:
             end = self._affordable(start["offset"], min(end, start["offset"] + most))
-        return self._reached(start, end)
+        return self._position_at(start, end)
 
     def _affordable(self, after: int, through: int) -> int:
         """Return how far events of ``maxBytesPerBatch`` bytes reach, at least one event, at most ``through``."""
         if through <= after:
             return through
-        most = _Most(rows=through - after, size=self._most_bytes)
-        return next(_cuts(self._opened(), self._url, OffsetRange(after, through), self._statement(), most))
+        limits = _Most(rows=through - after, size=self._most_bytes)
+        return next(_cuts(self._open(), self._url, OffsetRange(after, through), self._statement(), limits))
 
     def _cut(self, after: int, through: int) -> list[OffsetRange]:
         return _ranges(after, through, self._share)
 
-    def _reached(self, start: Offset, end: int) -> Offset:
+    def _position_at(self, start: Offset, end: int) -> Offset:
         """Return the position at ``end``; ``start`` as it is when that is no further."""
         return start if end <= start["offset"] else LogPosition(end, self._last_event(end)).to_json()
 
@@ -204,17 +204,17 @@ class LogReader(DataSourceStreamReader):
         return _RANGE
 
     def _readable_end(self) -> int:
-        return self._asked(_SQLITE_END if is_sqlite(self._url) else POSTGRESQL_END)
+        return self._number_of(_SQLITE_END if is_sqlite(self._url) else POSTGRESQL_END)
 
-    def _asked(self, statement: str, *values: int) -> int:
+    def _number_of(self, statement: str, *values: int) -> int:
         """Return the number that a query of the driver's gives."""
         row = self._row(statement, *values)
         return 0 if row is None else int(row[0])
 
     def _row(self, statement: str, *values: int) -> tuple[Any, ...] | None:  # Any: a column's value
-        return cast("tuple[Any, ...] | None", self._opened().execute(statement, values).fetchone())
+        return cast("tuple[Any, ...] | None", self._open().execute(statement, values).fetchone())
 
-    def _opened(self) -> Any:  # Any: a DB-API connection of whichever driver
+    def _open(self) -> Any:  # Any: a DB-API connection of whichever driver
         if self._connection is None:
             self._connection = connect(self._url)
         return self._connection
@@ -228,12 +228,12 @@ class ReportReader(LogReader):
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802  # Spark's name
         """Return the offset of the last report."""
-        return {"offset": self._asked(_marked(_LAST_REPORT, self._url), self._readable_end())}
+        return {"offset": self._number_of(_marked(_LAST_REPORT, self._url), self._readable_end())}
 
     def _following(self, start: Offset, most: int | None) -> Offset:
         following, after = _marked(_REPORTS_END, self._url), start["offset"]
-        end = self._asked(following, after, self._readable_end(), self._most if most is None else most)
-        return self._reached(start, self._affordable(after, end))
+        end = self._number_of(following, after, self._readable_end(), self._most if most is None else most)
+        return self._position_at(start, self._affordable(after, end))
 
     def _cut(self, after: int, through: int) -> list[OffsetRange]:
         """Read a micro-batch's reports in one go: they are few, however far apart."""
@@ -276,14 +276,14 @@ def _ranges(after: int, through: int, share: int) -> list[OffsetRange]:
     return [OffsetRange(one, another) for one, another in pairwise(cuts)]
 
 
-def _read(url: str, wanted: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
+def _read(url: str, offset_range: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
     """Yield the events of a range a few megabytes at a time, however large they are."""
-    marked, after = _marked(statement, url), wanted.after
+    marked, after = _marked(statement, url), offset_range.after
     with closing(connect(url)) as connection:
         texts = _texts(connection, url)
-        for through in _cuts(connection, url, wanted, statement, _ARROW_BATCH):
-            if rows := connection.execute(marked, (after, through)).fetchall():
-                yield to_arrow([_whole(row, texts) for row in rows])
+        for through in _cuts(connection, url, offset_range, statement, _ARROW_BATCH):
+            if events := connection.execute(marked, (after, through)).fetchall():
+                yield to_arrow([_whole(row, texts) for row in events])
             after = through
 
 
@@ -316,16 +316,16 @@ _ARROW_BATCH = _Most(rows=2_000, size=4 * 2**20)
 
 
 def _cuts(
-    connection: Any, url: str, wanted: OffsetRange, statement: str, most: _Most
+    connection: Any, url: str, offset_range: OffsetRange, statement: str, limits: _Most
 ) -> Iterator[int]:  # Any: as above
     """Yield the last offset of each part of a range that may be taken together."""
-    before, count, total = wanted.after, 0, 0
-    for offset, size in connection.execute(_sizes(statement, url), (wanted.after, wanted.through)):
-        if count and (total + size > most.size or count == most.rows):
+    before, count, total = offset_range.after, 0, 0
+    for offset, size in connection.execute(_sizes(statement, url), (offset_range.after, offset_range.through)):
+        if count and (total + size > limits.size or count == limits.rows):
             yield before
             count, total = 0, 0
         before, count, total = offset, count + 1, total + size
-    yield wanted.through
+    yield offset_range.through
 
 
 def _sizes(statement: str, url: str) -> str:
@@ -334,17 +334,17 @@ def _sizes(statement: str, url: str) -> str:
     return _marked(statement.replace(_CONTENT, f"coalesce(document_bytes, {length}(document))"), url)
 
 
-def to_arrow(rows: list[tuple[int, str, str]]) -> pa.RecordBatch:
+def to_arrow(log_rows: list[tuple[int, str, str]]) -> pa.RecordBatch:
     """Return rows of the log (offset, event, derived fields) as an Arrow batch of ``EVENTS``: one row per event."""
-    events, derived = [orjson.loads(row[1]) for row in rows], [orjson.loads(row[2]) for row in rows]
+    events, derived = [orjson.loads(row[1]) for row in log_rows], [orjson.loads(row[2]) for row in log_rows]
     columns: dict[str, list[object]] = {
-        "log_offset": [row[0] for row in rows],
+        "log_offset": [row[0] for row in log_rows],
         "event_id": [event["id"] for event in events],
-        "event": [row[1] for row in rows],
+        "event": [row[1] for row in log_rows],
     }
     for field in STORED.values():
-        found = events if field.provenance is Provenance.EVENT else derived
-        columns[field.column] = [_value(field, one.get(field.name)) for one in found]
+        sources = events if field.provenance is Provenance.EVENT else derived
+        columns[field.column] = [_value(field, one.get(field.name)) for one in sources]
     schema = to_arrow_schema(EVENTS)
     arrays = [pa.array(columns[field.name], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -125,15 +125,15 @@ class _Keeper(StatefulProcessor):
 def _reported(rows: pa.Table) -> pa.Table:
     """Return the rows of one entity in the order of the log, with their facts."""
     ordered = rows.take(pc.sort_indices(rows["log_offset"]))
-    found: list[Facts] = []
+    facts_of_reports: list[Facts] = []
     streak: Streak | None = None
     for columns in ordered.select([*(COLUMNS[name] for name in _SPOKEN), "timestamp_ms"]).to_pylist():
         streak, facts = advance(streak, _report(columns))
-        found.append(facts)
+        facts_of_reports.append(facts)
     for name, column in _FACTS.items():
         at = ordered.schema.get_field_index(column)
         field = ordered.schema.field(at)
-        ordered = ordered.set_column(at, field, pa.array([one.get(name) for one in found], field.type))
+        ordered = ordered.set_column(at, field, pa.array([one.get(name) for one in facts_of_reports], field.type))
     return ordered
 
 
@@ -162,7 +162,7 @@ def with_state(frame: DataFrame, key: str, keeper: StatefulProcessor, columns: S
     run = TransformWithStateInPandasUdfUtils(keeper, _NO_TIMERS).transformWithStateUDF
     wrapped = vectorized_udf(run, columns, PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)
     session = frame.sparkSession
-    made = frame.groupBy(key)._jgd.transformWithStateInPySpark(
+    keyed = frame.groupBy(key)._jgd.transformWithStateInPySpark(
         wrapped(*(frame[name] for name in frame.columns))._jc,
         session._jsparkSession.parseDataType(columns.json()),
         _APPEND,
@@ -170,7 +170,7 @@ def with_state(frame: DataFrame, key: str, keeper: StatefulProcessor, columns: S
         None,
         "",
     )
-    return DataFrame(made, session)
+    return DataFrame(keyed, session)
 
 
 def in_arrow(frame: DataFrame, key: str, function: Callable[[pa.Table], pa.Table], columns: StructType) -> DataFrame:
@@ -180,5 +180,5 @@ def in_arrow(frame: DataFrame, key: str, function: Callable[[pa.Table], pa.Table
     Source: ``GroupedData.applyInArrow`` of PySpark 4.3.
     """
     wrapped = vectorized_udf(function, columns, PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF)
-    made = frame.groupBy(key)._jgd.flatMapGroupsInArrow(wrapped(*(frame[name] for name in frame.columns))._jc)
-    return DataFrame(made, frame.sparkSession)
+    grouped = frame.groupBy(key)._jgd.flatMapGroupsInArrow(wrapped(*(frame[name] for name in frame.columns))._jc)
+    return DataFrame(grouped, frame.sparkSession)

@@ -112,6 +112,19 @@ def test_a_sound_history_gives_nothing_even_while_the_pipeline_notifies(
     assert findings_in(parts.log) == []
 
 
+def test_what_is_withheld_is_not_judged_and_its_condition_is_not_evaluated(
+    company: SmallCompany, parts: AuditParts
+) -> None:
+    """Where a condition fails on what editors may not view, the pipeline knows only that the facts match."""
+    notified_events(company)
+    change(company.engine, _notified_without_match(company))
+    row = match_result.c
+    is_of_mail = row.subscription_id == company.ids["mail"]
+    change(company.engine, update(match_result).where(is_of_mail).values(withheld_for="ana", notified_count=0))
+    change(company.engine, delete(notification).where(notification.c.channel.in_(["Email", "Webhook"])))
+    assert audit(parts).findings == ()
+
+
 def test_what_no_consumer_claims_is_no_finding(company: SmallCompany, parts: AuditParts) -> None:
     queue = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}
     company.alert("queue", [queue], "fieldChanged == 'description'", resources=("table",))

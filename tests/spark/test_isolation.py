@@ -12,8 +12,10 @@ from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine, select, update
-from tests.company import SmallCompany
+from tests.company import SmallCompany, destination_id
 from tests.spark.test_match_stream import FOLLOWERS_BELL, caught_up, parts_of, stored
+from tests.store.catalogues import add_tags
+from tests.store.test_resolving import restricted
 from tests.waiting import until
 
 from tocsin.conditions.check import parse_and_check
@@ -25,10 +27,12 @@ from tocsin.jobs.match_stream import streaming, warm_up
 from tocsin.jobs.resolving import Notify, Resolving
 from tocsin.model.audit_finding import FindingKind
 from tocsin.model.change import EventType
+from tocsin.model.people import SYSTEM
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
 from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.tables import match_result
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import change_event, entity
 
@@ -301,6 +305,72 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
     notified = list(stored(sqlite_engine).values())
     assert len(notified) == 4
     assert all("good" in str(row[4]) and "bad" not in str(row[4]) for row in notified)
+
+
+class FailingWhereHidden(Notify):
+    """Work that fails at what one alert matches of a table that its editor may not view."""
+
+    def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
+        _refuse(self, events, asked)
+        return super()._store(events, asked)
+
+
+def _refuse(work: Notify, events: Sequence[MatchedEvent], asked: Resolving) -> None:
+    hidden = {
+        name
+        for name, table in asked.events.entities({one.head.entity_id for one in events}).items()
+        if table[1].get("name") == "revenue"
+    }
+    for event in events:
+        for subscription_id in event.asked:
+            rules = work.alerts.value.rules.get(subscription_id, ())
+            if event.head.entity_id in hidden and any(rule.subscription_name == "hers" for rule in rules):
+                raise ValueError("this text of a hidden table cannot be evaluated")
+
+
+@pytest.mark.timeout(600)
+def test_an_alert_that_fails_only_on_what_its_editor_may_not_view_goes_on(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.writes.follow("table", company.ids["revenue"], company.ids["cem"], actor=company.actor("cem"))
+    no_revenue = {"resources": ["table"], "effect": "deny", "operations": ["ViewAll"]}
+    add_tags(company.writes, "Secret.Yes")
+    tag = {"tagFQN": "Secret.Yes", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    company.writes.patch(
+        "table", company.key("revenue"), [{"op": "add", "path": "/tags", "value": [tag]}], actor=SYSTEM
+    )
+    restricted(company, "ana", {"name": "No", "condition": "matchAnyTag('Secret.Yes')", **no_revenue})
+    condition = "entity.description matches '.*text.*'"
+    hers = _alert_by(company, "hers", "ana", condition)
+    others = company.alert("others", [FOLLOWERS_BELL], condition)
+    register_pickle_by_value(sys.modules[__name__])
+    parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), work=FailingWhereHidden)
+    with streaming(parts):
+        for number in range(2):
+            company.describe("revenue", f"text {number}")
+            company.describe("orders", f"text {number}")
+            company.describe("revenue", f"without {number}")
+            until(lambda: caught_up(sqlite_engine), within_s=300)
+    assert _findings(sqlite_engine) == []
+    assert hers in {alert.id for alert in Subscriptions(sqlite_engine).list_enabled()}
+    assert parts.unevaluated.among(parts.alerts.read()) == {hers}
+    reasons = [{reason["subscriptionName"] for reason in row[4]} for row in stored(sqlite_engine).values()]
+    assert sorted(map(sorted, reasons)) == [["hers", "others"], ["hers", "others"], ["others"], ["others"]]
+    with sqlite_engine.connect() as connection:
+        results = connection.execute(select(match_result)).all()
+    withheld = [row for row in results if row.withheld_for is not None]
+    assert {(row.subscription_id, row.withheld_for) for row in withheld} == {(hers, company.ids["ana"])}
+    assert len(withheld) >= 2, "administrators learn of what is withheld"
+    assert len([row for row in results if row.subscription_id == others]) == 4
+
+
+def _alert_by(company: SmallCompany, name: str, who: str, condition: str) -> str:
+    rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": condition}]}
+    destinations = [{"id": destination_id(name), **FOLLOWERS_BELL}]
+    request = {"name": name, "alertType": "Notification", "destinations": destinations, "filteringRules": rules}
+    company.clock.advance(1_000)
+    return str(company.writes.create("eventsubscription", request, actor=company.actor(who)).document["id"])
 
 
 def test_the_slow_pattern_is_one_that_is_taken() -> None:

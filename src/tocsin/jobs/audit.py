@@ -24,6 +24,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
 from tocsin.jobs.lake import LakeParts
+from tocsin.jobs.withheld_pairs import without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
@@ -180,7 +181,8 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         },
     )
     events = between(session, history.place, history.extent(), *span)
-    matched = matches(events, subject.index, columns=("event_id",)).select(*MATCHED.names)
+    evaluated = without_pairs(events, parts.rows.withheld(*span))
+    matched = matches(evaluated, subject.index, columns=("event_id",)).select(*MATCHED.names)
     if subject.at_reports is not None:
         of_reports = session.createDataFrame(subject.at_reports).select(*MATCHED.names)
         matched = matched.union(of_reports.where(is_between(*span)))

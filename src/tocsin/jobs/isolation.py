@@ -76,6 +76,8 @@ class Processing(Generic[T]):
     rehearse : does what ``work`` does, takes it back, and returns the number of matches
     costs : the cost of each alert, for those that are too costly only together (``flow/match/plan_cost.py``)
     own : Tocsin's own alerts, which are never set aside: nobody but us is to blame for them
+    narrow : returns the same without the matches that are withheld, which its ``work`` takes by themselves; None if
+        none are. It is asked before an alert is blamed, which thus depends on nothing that its editors may not view.
     """
 
     session: SparkSession
@@ -84,6 +86,7 @@ class Processing(Generic[T]):
     rehearse: Callable[[Index], int]
     costs: Mapping[str, int]
     own: frozenset[str] = frozenset()
+    narrow: Callable[[Index], Processing[T] | None] = lambda _index: None
 
 
 def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T, list[SetAside]]:
@@ -103,11 +106,18 @@ def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T,
         try:
             return _in_time(batch, remaining, limit_s) if is_limited else batch.work(remaining), aside
         except TimeLimitExceeded:
+            if narrowed := batch.narrow(remaining):
+                batch = narrowed
+                continue
             _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(remaining.subscription_ids()))
             aside += _too_slow(batch, remaining, limit_s)
             is_limited = False  # what is left takes as long as it does: many recipients, or a busy machine
         except STOPPED as error:
-            failing = [] if _INTERRUPTION in str(error) else _failing(batch, remaining, limit_s)
+            is_interrupted = _INTERRUPTION in str(error)
+            if not is_interrupted and (narrowed := batch.narrow(remaining)):
+                batch = narrowed
+                continue
+            failing = [] if is_interrupted else _failing(batch, remaining, limit_s)
             if not failing:
                 raise
             _LOG.warning("matching_failed", reason=brief(str(error)), alerts=len(failing))
@@ -136,11 +146,11 @@ def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsi
     patience_s = _patience_s(batch, index, limit_s)
 
     def is_fast(part: Sequence[str]) -> bool:
-        return _passes_within(batch, patience_s, _only(index, part))
+        return _passes_within(batch, patience_s, index.only(part))
 
     def is_fast_again(subscription_id: str) -> bool:
         # The machine may have been busy for a moment.
-        return _passes_within(batch, _patience_s(batch, index, limit_s), _only(index, [subscription_id]))
+        return _passes_within(batch, _patience_s(batch, index, limit_s), index.only([subscription_id]))
 
     slow = [one for one in _alone(asking, is_fast) if not (one in batch.own or is_fast_again(one))]
     if slow or _passes_within(batch, _TOGETHER_TIMES * patience_s, index):
@@ -157,7 +167,7 @@ def _patience_s(batch: Processing[T], index: Index, limit_s: float) -> float:
 
 def _failing(batch: Processing[T], index: Index, limit_s: float) -> list[SetAside]:
     """Return the alerts that are to blame for a failure; none if all pass now, or something else is."""
-    nothing = _only(index, ())
+    nothing = index.only(())
     for trial in (batch.match, batch.rehearse):
         trials = _Trials(batch.session, trial, limit_s)
         if trials.reason(nothing) is not None:
@@ -215,7 +225,7 @@ class _Trials:
         reasons: dict[str, str] = {}
 
         def passes(part: Sequence[str]) -> bool:
-            reason = None if self.met_fault else self.reason(_only(index, part))
+            reason = None if self.met_fault else self.reason(index.only(part))
             if reason is not None:
                 reasons[part[0]] = reason
             return reason is None
@@ -245,11 +255,6 @@ def _costliest(
         middle = (least + enough) // 2
         least, enough = (least, middle) if passes_without(ordered[:middle]) else (middle, enough)
     return [SetAside(one, FindingKind.TOO_COSTLY) for one in ordered[:enough]]
-
-
-def _only(index: Index, part: Sequence[str]) -> Index:
-    """Return the index with these alerts alone."""
-    return index.changed(set(index.subscription_ids()).difference(part), ())
 
 
 def within(

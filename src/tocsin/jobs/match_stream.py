@@ -8,9 +8,9 @@ every row it writes has a deterministic id.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
@@ -28,7 +28,9 @@ from tocsin.jobs.isolation import Processing, SetAside, isolating
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
 from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, SettleIncidents, Shared, StoreAddress
 from tocsin.jobs.supervision import Supervised
+from tocsin.jobs.withheld_pairs import Unevaluated, only_pairs, record_withheld, withheld_pairs, without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
+from tocsin.model.match_result import Pair
 from tocsin.settings import Settings
 from tocsin.spark import schema
 from tocsin.spark.match import Index, matches
@@ -67,6 +69,7 @@ class MatchStreamParts:
     match_limit_s: float = 60.0
     max_event_age_ms: int | None = None
     work: Callable[[StoreAddress, Shared, int, int | None], Notify] = Notify
+    unevaluated: Unevaluated = field(default_factory=Unevaluated)
 
 
 def build(settings: Settings) -> MatchStreamParts:
@@ -98,13 +101,59 @@ def finding_log(engine: Engine) -> FindingLog:
 def notify(events: DataFrame, parts: MatchStreamParts) -> int:
     """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications."""
     alerts = parts.alerts.read()
-    counts, aside = isolating(_processing(events, alerts, parts), alerts.index, limit_s=parts.match_limit_s)
+    batch = _MicroBatch(events, alerts, parts, _work(alerts, parts))
+    count, aside = isolating(batch.processing(), alerts.index, limit_s=parts.match_limit_s)
     _report(alerts, aside, events, parts)
-    return counts
+    return count
 
 
-def _processing(events: DataFrame, alerts: Alerts, parts: MatchStreamParts) -> Processing[int]:
-    work = _work(alerts, parts)
+@dataclass(frozen=True)
+class _MicroBatch:
+    """A micro-batch, with the alerts and the work as they are at its beginning."""
+
+    events: DataFrame
+    alerts: Alerts
+    parts: MatchStreamParts
+    work: Notify
+
+    def processing(self) -> Processing[int]:
+        """Return its processing. What is withheld from alerts that are not evaluated there is recorded first."""
+        unevaluated = self.parts.unevaluated.among(self.alerts)
+        withheld = withheld_pairs(self.events, self.alerts.index.only(unevaluated), self.work) if unevaluated else {}
+        record_withheld(self.events, withheld, self.work)
+        batch = _processing(without_pairs(self.events, withheld), self.alerts, self.work)
+        return replace(batch, narrow=lambda index: self._narrowed(index, withheld))
+
+    def _narrowed(self, index: Index, before: Collection[Pair]) -> Processing[int] | None:
+        """Return the processing of what is withheld from nobody, and then of the rest; None if there is no rest."""
+        withheld = withheld_pairs(without_pairs(self.events, before), index.only(index.asking()), self.work)
+        if not withheld:
+            return None
+        visible = _processing(without_pairs(self.events, {*before, *withheld}), self.alerts, self.work)
+
+        def work(left: Index) -> int:
+            return visible.work(left) + self._process_withheld(withheld, left)
+
+        return replace(visible, work=work)
+
+    def _process_withheld(self, withheld: Mapping[Pair, str], index: Index) -> int:
+        """Match and store what is withheld. Alerts that fail or are slow there lose nothing but this evaluation."""
+        concerned = index.only({alert for _, alert in withheld})
+        batch = _processing(only_pairs(self.events, withheld), self.alerts, self.work)
+        count, aside = isolating(batch, concerned, limit_s=self.parts.match_limit_s)
+        unevaluated = {alert.subscription_id for alert in aside}
+        self.parts.unevaluated.add(unevaluated, self.alerts)
+        record_withheld(
+            self.events, {pair: editor for pair, editor in withheld.items() if pair[1] in unevaluated}, self.work
+        )
+        for subscription_id, kind, reason in aside:
+            _LOG.warning(
+                "alert_not_evaluated_where_withheld", subscription_id=subscription_id, kind=kind, reason=reason
+            )
+        return count
+
+
+def _processing(events: DataFrame, alerts: Alerts, work: Notify) -> Processing[int]:
     rehearsal = replace(work, is_rehearsal=True)
 
     def match(index: Index) -> None:

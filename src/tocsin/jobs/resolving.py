@@ -208,9 +208,13 @@ class Notify:
     def settle(self, events: Sequence[MatchedEvent], resolving: Resolving) -> None:
         """Open and resolve the incidents that these events mean; doing it again changes nothing."""
         last = max((one.head.offset, one.head.event_id) for one in events)
-        hidden = self._withheld(_by_offset(events), _Sight.of_now(resolving))
+        hidden = self.withheld(events, resolving)
         _, work = self._incidents(without(events, hidden))
         _settle(work, LogPosition(*last), resolving)
+
+    def withheld(self, events: Sequence[MatchedEvent], resolving: Resolving) -> dict[Pair, str]:
+        """Return which of these matches are withheld, and because of which editor, as rights are now."""
+        return self._withheld(_by_offset(events), _Sight.of_now(resolving))
 
     def _withheld(
         self, matched: Mapping[int, Collection[str]], sight: _Sight, reads: Reads | None = None

@@ -8,7 +8,7 @@ Next: ``jobs/resolving.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from tocsin.conditions.relations import ANYBODY
 from tocsin.flow.match.extracted_paths import TakenPaths
@@ -37,6 +38,10 @@ _IS_GUARDED = "guard_shape >= 0"
 _IS_FIRST = "size(earlier) = 0 OR NOT arrays_overlap(earlier, keys)"
 """Whether no earlier anchor of the subscription has found the event already."""
 
+SKIPPED = "skipped"
+"""The column of events with the alerts that they are not matched with (``skipping``); without it, each is."""
+
+_SKIPPED = StructType([StructField("log_offset", LongType()), StructField(SKIPPED, ArrayType(StringType()))])
 _APART = "size(array_sort(array(spark_partition_id()), (a, b) -> 0)) < 1"
 """Never true, and twice in the way of Spark's optimiser: the number of a partition keeps the residual conditions out of
 the join, a comparator keeps them out of the method that is compiled for a whole stage. By themselves they are compiled
@@ -125,6 +130,20 @@ class Index:
         """Return whether any condition reads the document."""
         return bool(self.taken.names) or bool(pc.any(self.rows["reads_document"]).as_py())
 
+    def only(self, subscription_ids: Collection[str]) -> Index:
+        """Return the index with these subscriptions alone."""
+        return self.changed(set(self.subscription_ids()).difference(subscription_ids), ())
+
+    def by_facts(self) -> Index:
+        """Return the index without residual conditions: what may match by its facts does. No condition is evaluated."""
+        unconditional = {
+            "guard_shape": pa.repeat(pa.scalar(UNGUARDED, pa.int32()), self.rows.num_rows),
+            "program": pa.array([[]] * self.rows.num_rows, ROWS.field("program").type),
+            "reads_document": pa.repeat(pa.scalar(False), self.rows.num_rows),
+        }
+        columns = [unconditional.get(name, self.rows[name]) for name in ROWS.names]
+        return Index(pa.table(columns, schema=ROWS), self.shapes, self.taken)
+
     def subscription_ids(self) -> list[str]:
         """Return the subscriptions that have rows, in order."""
         return sorted(pc.unique(self.rows["subscription_id"]).to_pylist())
@@ -169,11 +188,24 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     stating = events_with_texts.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
     keyed = stating.select("*", F.explode("keys").alias("key"))
     subscriptions = F.broadcast(index.frame(events.sparkSession))
-    candidates = keyed.join(subscriptions, index.candidate)
+    is_candidate = index.candidate
+    if SKIPPED in events.columns:
+        is_candidate = ~F.coalesce(F.array_contains(SKIPPED, F.col("subscription_id")), F.lit(False)) & is_candidate
+    candidates = keyed.join(subscriptions, is_candidate)
     if index.reads_document:  # what is not asked for is not carried along
         carried = DOCUMENT if index.taken.names else "event"
         candidates = candidates.withColumn(carried, F.when(F.col("reads_document"), F.col(carried)))
     return candidates.where(index.holds).select(*output_columns, "subscription_id", "asked")
+
+
+def skipping(events: DataFrame, skipped: Mapping[int, Collection[str]], *, others: bool = True) -> DataFrame:
+    """Return events with the column ``SKIPPED``, from the alerts to skip by offset, whose conditions are not evaluated.
+
+    One row per event as before, or, without ``others``, per event that is named. No shuffle.
+    """
+    rows = [(offset, sorted(alerts)) for offset, alerts in skipped.items()]
+    named = F.broadcast(events.sparkSession.createDataFrame(rows, _SKIPPED))
+    return events.join(named, "log_offset", "left" if others else "inner")
 
 
 def each_once(matched: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Engine, and_, case, exists, func, select
 
 from tocsin.model.change import EventType
+from tocsin.model.match_result import Pair
 from tocsin.model.message import Delivered
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.alerts.tables import match_result
@@ -63,6 +64,7 @@ class AuditRows:
     def match_results(self, after: int, through: int) -> Rows:
         """Return (offset, alert, count, relations, missing, trigger) of every processed match between two offsets.
 
+        What was withheld is left out (``withheld``).
         Of a hard delete, ``relations`` is how many relations the entity had, ``missing`` how many were gone by then.
         """
         row = match_result.c
@@ -71,7 +73,15 @@ class AuditRows:
             row.log_offset, row.subscription_id, row.notified_count, expected, row.missing_count, row.triggered_by
         )
         query = query.outerjoin(tombstone, tombstone.c.log_offset == row.log_offset)
+        query = query.where(row.withheld_for.is_(None))
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
+
+    def withheld(self, after: int, through: int) -> list[Pair]:
+        """Return what was withheld between two offsets, which need not have matched."""
+        row = match_result.c
+        query = select(row.log_offset, row.subscription_id).where(row.withheld_for.is_not(None))
+        query = query.where(row.log_offset > after, row.log_offset <= through)
+        return [(offset, alert) for offset, alert in self._rows(query)]
 
     def notifications(self, after: int, through: int) -> Rows:
         """Return (id, offset, event, channel, recipient, reasons, message) of notifications between two offsets."""

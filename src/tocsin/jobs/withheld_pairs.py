@@ -1,0 +1,124 @@
+"""Pairs of an event and an alert that are withheld before the condition is evaluated, where a micro-batch fails.
+
+Otherwise conditions come first and rights later (``jobs/resolving.py``). But whether an alert is set aside must not
+tell what its editors may not view, so an alert that fails or is slow there is only ``Unevaluated``: on events that are
+withheld from it its facts decide alone (``docs/decisions/0107-blame-follows-rights.md``).
+Next: ``jobs/match_stream.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from tocsin.jobs.alerts import Alerts
+from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, disposing, matched_events
+from tocsin.model.match_result import MatchCounts, Pair
+from tocsin.spark.match import Index, matches, skipping
+from tocsin.spark.tasks import in_tasks
+from tocsin.store.chunks import chunked
+
+_AT_ONCE = 1_000
+
+WITHHELD = StructType(
+    [
+        StructField("log_offset", LongType(), nullable=False),
+        StructField("subscription_id", StringType(), nullable=False),
+        StructField("editor_id", StringType(), nullable=False),
+    ]
+)
+"""One row per pair: ``editor_id`` is who may not view the event."""
+
+
+@dataclass
+class Unevaluated:
+    """Alerts whose conditions are not evaluated on what is withheld, until they change; forgotten at a restart."""
+
+    marks: dict[str, int] = field(default_factory=dict)
+
+    def add(self, subscription_ids: Collection[str], alerts: Alerts) -> None:
+        """Remember these alerts as they are in ``alerts``."""
+        self.marks |= {alert: alerts.marks[alert] for alert in subscription_ids}
+
+    def among(self, alerts: Alerts) -> frozenset[str]:
+        """Return those of ``alerts`` that are remembered and have not changed."""
+        return frozenset(alert for alert, mark in self.marks.items() if alerts.marks.get(alert) == mark)
+
+
+def withheld_pairs(events: DataFrame, index: Index, work: Notify) -> dict[Pair, str]:
+    """Return which events are withheld from which alerts of ``index``, and for which editor, as rights are now.
+
+    Pairs that do not match by the facts are left out; no condition is evaluated.
+    """
+    candidates = matches(events, index.by_facts(), columns=OF_EVENT)
+    rows = in_tasks(candidates, FindWithheld(work), WITHHELD).toArrow()
+    columns = (rows[name].to_pylist() for name in WITHHELD.names)
+    return {(offset, alert): editor_id for offset, alert, editor_id in zip(*columns, strict=True)}
+
+
+def record_withheld(events: DataFrame, withheld: Mapping[Pair, str], work: Notify) -> None:
+    """Store that these pairs are withheld; doing it again changes nothing."""
+    if withheld:
+        rows = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
+        frame = events.sparkSession.createDataFrame(rows, WITHHELD)
+        in_tasks(frame, RecordWithheld(work), COUNTS).toArrow()
+
+
+def without_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
+    """Return the events, to be matched without these pairs."""
+    return skipping(events, _by_offset(pairs)) if pairs else events
+
+
+def only_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
+    """Return the events of these pairs, to be matched with the alerts of these pairs alone."""
+    alerts = {alert for _, alert in pairs}
+    skipped = {offset: alerts.difference(named) for offset, named in _by_offset(pairs).items()}
+    return skipping(events, skipped, others=False)
+
+
+@dataclass(frozen=True)
+class FindWithheld:
+    """The work of a task that asks which of its matches are withheld."""
+
+    notify: Notify
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield rows of ``WITHHELD``."""
+        resolving = self.notify.resolving()
+        with disposing(resolving):
+            for events in chunked(matched_events(batches), _AT_ONCE):
+                withheld = self.notify.withheld(events, resolving)
+                rows = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
+                columns = zip(*rows, strict=True) if rows else ([], [], [])
+                types = (pa.int64(), pa.string(), pa.string())
+                arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, WITHHELD.names)
+
+
+@dataclass(frozen=True)
+class RecordWithheld:
+    """The work of a task that stores which pairs are withheld."""
+
+    notify: Notify
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take rows of ``WITHHELD``, and yield one row of ``COUNTS``: zeros."""
+        resolving = self.notify.resolving()
+        with disposing(resolving):
+            for batch in batches:
+                withheld = {(row["log_offset"], row["subscription_id"]): row["editor_id"] for row in batch.to_pylist()}
+                results = MatchCounts(()).results(now_ms=self.notify.now_ms, withheld=withheld)
+                with resolving.notifications.storing([]) as under_way:
+                    under_way.finish(results)
+        yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
+
+
+def _by_offset(pairs: Collection[Pair]) -> dict[int, set[str]]:
+    alerts_by_offset = dict[int, set[str]]()
+    for offset, alert in pairs:
+        alerts_by_offset.setdefault(offset, set()).add(alert)
+    return alerts_by_offset

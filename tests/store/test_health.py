@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 from tests.company import STARTED_MS, SmallCompany
+from tests.waiting import until
 
+from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.readers import MATCH_STREAM
+from tocsin.jobs.heartbeat import beating
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.outages import Waits
 from tocsin.store.health import LATE_AFTER_MS, PIPELINE, Health
@@ -52,6 +56,19 @@ def test_processes_that_do_not_run_are_problems(store_engine: Engine, tmp_path: 
     assert _names(health, now_ms=NOW_MS + LATE_AFTER_MS + 1) == ["pipelineStopped"]
     Sessions(store_engine).end("worker")
     assert _names(health) == ["workerStopped"]
+
+
+def test_a_pipeline_that_starts_again_is_a_problem_until_this_run_has_read_the_log(
+    store_engine: Engine, tmp_path: Path
+) -> None:
+    health, jobs, works = _health(store_engine, tmp_path), ScheduledJobs(store_engine), threading.Event()
+    _all_run(store_engine)
+    assert _names(health) == []
+    with beating(jobs, FixedClock(NOW_MS), works, every_s=0.01):
+        until(lambda: _names(health) == ["pipelineStopped"], within_s=30)
+        works.set()
+        until(lambda: _names(health) == [], within_s=30)
+    assert _names(health) == ["pipelineStopped"], "it has ended"
 
 
 def test_a_pipeline_that_runs_and_gets_nowhere_is_a_problem(store_engine: Engine, tmp_path: Path) -> None:

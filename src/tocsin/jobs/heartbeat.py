@@ -15,6 +15,7 @@ from tocsin.store.health import PIPELINE
 
 BEAT_EVERY_S = 5.0
 _LOOK_EVERY_S = 0.5
+_NEVER_MS = 0
 
 _LOG = structlog.get_logger(__name__)
 
@@ -32,21 +33,22 @@ def beating(
 ) -> Iterator[None]:
     """Report every few seconds that the pipeline works, until the block ends; what the store refuses is passed over.
 
-    Nothing is reported before ``works`` is set: a pipeline that has not read the log yet may never do so. The threads
-    of the queries do not report: one that is busy for minutes is late, and has not ended.
+    Nothing is reported before ``works`` is set: a pipeline that has not read the log yet may never do so, so the last
+    heartbeat of an earlier run is taken back (``take_back``), at the end too. The threads of the queries do not report:
+    one that is busy for minutes is late, and has not ended.
     """
     ending = threading.Event()
 
     def beat() -> None:
+        is_taken_back = take_back(heartbeats)
         while not works.wait(_LOOK_EVERY_S):
+            is_taken_back = is_taken_back or take_back(heartbeats)
             if ending.is_set():
                 return
         while True:
-            try:
-                heartbeats.record_heartbeat(PIPELINE, now_ms=clock.now_ms())
-            except FAILURES as error:
-                _LOG.debug("heartbeat_not_noted", reason=str(error).splitlines()[0])
+            _record(heartbeats, clock.now_ms())
             if ending.wait(every_s):
+                take_back(heartbeats)
                 return
 
     thread = threading.Thread(target=beat, name="tocsin-heartbeat", daemon=True)
@@ -56,3 +58,17 @@ def beating(
     finally:
         ending.set()
         thread.join(max(every_s, _LOOK_EVERY_S))
+
+
+def take_back(heartbeats: Heartbeats) -> bool:
+    """Report that no pipeline has read the log; return whether the store took it."""
+    return _record(heartbeats, _NEVER_MS)
+
+
+def _record(heartbeats: Heartbeats, at_ms: int) -> bool:
+    try:
+        heartbeats.record_heartbeat(PIPELINE, now_ms=at_ms)
+    except FAILURES as error:
+        _LOG.debug("heartbeat_not_noted", reason=str(error).splitlines()[0])
+        return False
+    return True

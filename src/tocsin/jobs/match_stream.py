@@ -24,6 +24,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
+from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, isolating
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
 from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, SettleIncidents, Shared, StoreAddress
@@ -42,6 +43,7 @@ from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.high_water_marks import check_and_warn
+from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.schema import migrate
 from tocsin.store.vault import use_vault
@@ -78,6 +80,7 @@ def build(settings: Settings) -> MatchStreamParts:
     check_and_warn(engine, settings)
     use_vault(engine, settings)
     migrate(engine)
+    take_back(ScheduledJobs(engine))  # before Spark starts, which takes its time
     return MatchStreamParts(
         session=with_fast_checkpoints(session_of(settings)),
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),

@@ -24,6 +24,7 @@ from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
 from tocsin.store.alerts.sealing import seal_alerts
 from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.job_runs import ScheduledJobs
 from tocsin.store.people.identities import People, ensure_administrator
 from tocsin.store.people.own_addresses import seal_own_addresses
 from tocsin.store.schema import migrate
@@ -151,6 +152,10 @@ BROKEN_ALERTS: Document = {
 """The default alert about alerts: its channels are others than those that fail."""
 
 
+POLICY_NAMES = "policy names"
+"""The job that settles the names in policies of earlier releases: done once for a store."""
+
+
 def first_start(engine: Engine, settings: Settings) -> str | None:
     """Bring the store to the newest schema and make what a server cannot do without.
 
@@ -182,13 +187,21 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     for alert in (ACTIVITY_FEED_ALERT, BROKEN_ALERTS):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))
     establish(writes)
-    writes.on_entity("team", Key.by_name(ROOT_TEAM["name"]), _settle_policies, actor=SYSTEM)
+    _settle_policies_once(engine, writes)
     return password
 
 
 def _create_once(writes: Writes, entity_type: str, request: Document) -> None:
     with contextlib.suppress(Conflict):  # made by an earlier start, or by another process just now
         writes.create(entity_type, request, actor=SYSTEM)
+
+
+def _settle_policies_once(engine: Engine, writes: Writes) -> None:
+    """Settle the names in policies of earlier releases, at the first start of this one."""
+    jobs = ScheduledJobs(engine)
+    if not jobs.ran_at_ms(POLICY_NAMES):
+        writes.on_entity("team", Key.by_name(ROOT_TEAM["name"]), _settle_policies, actor=SYSTEM)
+        jobs.ran(POLICY_NAMES, now_ms=SystemClock().now_ms())
 
 
 def _settle_policies(record: Record, root: Stored) -> Written:

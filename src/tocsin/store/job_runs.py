@@ -1,4 +1,7 @@
-"""Last heartbeat and last run of each scheduled job of the pipeline. Next: ``jobs/background.py``."""
+"""Last heartbeat and last run of each scheduled job of the pipeline, and of what a store needs once.
+
+Next: ``jobs/background.py``, ``server/bootstrap.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from tocsin.store.eventlog.tables import scheduled_job
 
 
 class ScheduledJobs:
-    """Background jobs of the pipeline in one store."""
+    """Background jobs in one store."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -31,7 +31,7 @@ scheduled_job = Table(
     Column("seen_at_ms", BigInteger, nullable=False, default=0),
     Column("ran_at_ms", BigInteger, nullable=False, default=0),
 )
-"""One row per background job of the pipeline: its last heartbeat and its last run."""
+"""One row per background job, or job that is done once: its last heartbeat and its last run."""
 
 status_report = Table(
     "status_report",

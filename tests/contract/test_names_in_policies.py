@@ -115,6 +115,29 @@ def test_a_rollback_does_not_hand_the_rights_to_a_later_team(administrator: http
     assert _condition(administrator, policy) == f"inAnyTeam('sales (removed {team['id']})')"
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_rollback_does_not_hand_the_rights_of_a_tag_to_the_one_after_the_next(
+    administrator: httpx.Client, *, is_there: bool
+) -> None:
+    classification = made(administrator, "/classifications", name="Kind", description="x")["name"]
+    _short_lived(administrator, classification)
+    meant = made(administrator, "/tags", classification=classification, name="open", description="x")
+    policy = _policy(administrator, "matchAnyTag('Kind.open')")
+    before = administrator.get(f"/policies/{policy['id']}").json()["version"]
+    _delete(administrator, f"/tags/{meant['id']}")
+    for _ in range(2):
+        _short_lived(administrator, classification)
+    if is_there:
+        made(administrator, "/tags", classification=classification, name="open", description="x")
+    assert administrator.post(f"/policies/{policy['id']}/rollback", json={"version": before}).is_success
+    assert _condition(administrator, policy) == f"matchAnyTag('Kind.open (removed {meant['id']})')"
+
+
+def _short_lived(administrator: httpx.Client, classification: str) -> None:
+    tag = made(administrator, "/tags", classification=classification, name="open", description="x")
+    _delete(administrator, f"/tags/{tag['id']}")
+
+
 def test_a_deletion_for_which_a_condition_has_no_room_is_refused(administrator: httpx.Client) -> None:
     team = made(administrator, "/teams", name="sales", teamType="Group")
     label = "x" * (4_090 - len("inAnyTeam('sales') || matchAnyTag('')"))

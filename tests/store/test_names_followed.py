@@ -10,7 +10,7 @@ from tests.store.catalogues import JANE, Company, add_tags, company
 
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.entities.names import Names
+from tocsin.store.entities.names import Names, holder_at, holders
 from tocsin.store.fsck.inspection import inspect
 
 
@@ -54,6 +54,40 @@ def test_a_former_name_means_the_last_to_have_it(store_engine: Engine) -> None:
     shop.writes.delete("team", Key.by_id(second), actor=SYSTEM, hard=True)
     assert names.formerly(["team"], ["sales", "deals"]) == {}
     assert names.lost_names(["team"], ["sales", "deals", "revenue", "never"]) == {"sales": "team", "deals": "team"}
+
+
+def test_a_name_that_was_taken_again_and_again_is_known_for_every_holder(store_engine: Engine) -> None:
+    """A policy of a time in which the first one had it must not grant to the third."""
+    shop, ids, times = company(store_engine), list[str](), list[int]()
+    for _ in range(3):
+        ids.append(shop.writes.create("team", {"name": "rotating", "teamType": "Group"}, actor=SYSTEM).document["id"])
+        shop.clock.advance(1_000)
+        times.append(shop.clock.now_ms())
+        shop.clock.advance(1_000)
+        shop.writes.delete("team", Key.by_id(ids[-1]), actor=SYSTEM, hard=True)
+    with store_engine.connect() as connection:
+        known = holders(connection, ["team"], "rotating")
+    assert [holder_at(known, at_ms) for at_ms in times] == ids
+    assert inspect(store_engine, deep=True).counts == {}
+
+
+def test_a_name_that_an_entity_takes_back_is_its_own_again(store_engine: Engine) -> None:
+    shop = company(store_engine)
+    first = shop.get("team", "sales")["id"]
+    shop.clock.advance(1_000)
+    shop.patch(("replace", "/name", "revenue"), fqn="sales", entity_type="team")
+    shop.clock.advance(1_000)
+    second = shop.writes.create("team", {"name": "sales", "teamType": "Group"}, actor=SYSTEM).document["id"]
+    shop.clock.advance(1_000)
+    between_ms = shop.clock.now_ms()
+    shop.clock.advance(1_000)
+    shop.patch(("replace", "/name", "deals"), fqn="sales", entity_type="team")
+    shop.clock.advance(1_000)
+    shop.patch(("replace", "/name", "sales"), fqn="revenue", entity_type="team")
+    shop.clock.advance(1_000)
+    with store_engine.connect() as connection:
+        known = holders(connection, ["team"], "sales")
+    assert (holder_at(known, between_ms), holder_at(known, shop.clock.now_ms())) == (second, first)
 
 
 def test_of_several_receivers_only_the_one_that_is_gone_is_removed(store_engine: Engine) -> None:

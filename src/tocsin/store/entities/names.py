@@ -5,7 +5,7 @@ Next: ``server/alerts/former_names.py``, ``jobs/lost_names.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +15,17 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import REFERENCE, from_text, reference_of
-from tocsin.store.engine import reading
-from tocsin.store.entities.tables import former_name
+from tocsin.store.engine import inserting, reading
+from tocsin.store.entities.tables import earlier_holder, former_name
 from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.tables import entity, entity_version
 
-_ENTITY, _FORMER, _VERSION = entity.c, former_name.c, entity_version.c
+_ENTITY, _FORMER, _EARLIER, _VERSION = entity.c, former_name.c, earlier_holder.c, entity_version.c
 
 
 @dataclass(frozen=True)
 class Holder:
-    """An entity that has, or had, a name since a time."""
+    """An entity that has, or had, a name since a time; it may have had it several times."""
 
     entity_id: str
     since_ms: int
@@ -84,15 +84,15 @@ def current(connection: Connection, types: Collection[str], text: str) -> Docume
 
 
 def holders(connection: Connection, types: Collection[str], text: str) -> list[Holder]:
-    """Return who has a name now and who had it last, each since when, in the order of these times."""
+    """Return who has a name now and who had it, each since when, in the order of these times."""
     written = _texts_by_fqn([text])
     ids = set[str]()
-    for table, column in ((_ENTITY, _ENTITY.id), (_FORMER, _FORMER.entity_id)):
+    for table, column in ((_ENTITY, _ENTITY.id), (_FORMER, _FORMER.entity_id), (_EARLIER, _EARLIER.entity_id)):
         query = select(column).where(table.entity_type.in_(sorted(types)), table.fqn.in_(sorted(written)))
         ids.update(connection.execute(query).scalars())
     texts = Texts(connection)
-    candidates = (_first_called(connection, texts, entity_id, written) for entity_id in ids)
-    return sorted((holder for holder in candidates if holder), key=lambda holder: holder.since_ms)
+    candidates = (holder for entity_id in ids for holder in _times_called(connection, texts, entity_id, written))
+    return sorted(candidates, key=lambda holder: holder.since_ms)
 
 
 def holder_at(candidates: Sequence[Holder], at_ms: int) -> str | None:
@@ -106,19 +106,25 @@ def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> N
     for chunk in chunked(names):
         for entity_type, former, _ in chunk:
             same = _FORMER.entity_type == entity_type, _FORMER.fqn == former
-            connection.execute(delete(former_name).where(*same))
+            holder = connection.execute(select(former_name).where(*same)).one_or_none()
+            if holder is not None:
+                earlier = inserting(connection, earlier_holder).on_conflict_do_nothing()
+                connection.execute(earlier, [dict(holder._mapping)])
+                connection.execute(delete(former_name).where(*same))
         former_rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in chunk]
         connection.execute(insert(former_name), former_rows)
 
 
-def _first_called(connection: Connection, texts: Texts, entity_id: str, written: Collection[str]) -> Holder | None:
-    """Return since when an entity is called so, by its versions."""
+def _times_called(connection: Connection, texts: Texts, entity_id: str, written: Collection[str]) -> Iterator[Holder]:
+    """Yield each time since when an entity was called so, by its versions."""
     query = select(*VERSION_TEXT).where(_VERSION.entity_id == entity_id).order_by(_VERSION.version_tenths)
+    was_called = False
     for row in connection.execute(query):
         document = from_text(texts.of(row))
-        if document.get("fullyQualifiedName") in written:
-            return Holder(entity_id, int(document["updatedAt"]))
-    return None
+        is_called = document.get("fullyQualifiedName") in written
+        if is_called and not was_called:
+            yield Holder(entity_id, int(document["updatedAt"]))
+        was_called = is_called
 
 
 def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:

@@ -32,6 +32,15 @@ former_name = Table(
 Of what is deleted, only the types that conditions name (``conditions/entity_names.REMEMBERED``).
 """
 
+earlier_holder = Table(
+    "earlier_holder",
+    METADATA,
+    Column("entity_type", String(40), primary_key=True),
+    Column("fqn", Text().with_variant(Text(collation="C"), "postgresql"), primary_key=True),
+    Column("entity_id", String(36), primary_key=True),
+)
+"""One row per (FQN of ``former_name``, entity that had it before the one there)."""
+
 relabelling = Table(
     "relabelling",
     METADATA,

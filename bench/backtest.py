@@ -26,7 +26,7 @@ from tocsin.jobs.backtest import backtest, build
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.entity import Document
-from tocsin.spark.lake import dated, folder_of, history, write_segment
+from tocsin.spark.lake import dated_events, folder_of, history, write_segment
 from tocsin.store.people.identities import People
 
 EVENT_COUNT, COPIES, DAYS, FOLLOW_COUNT = 1_000_000, 10, 90, 10_000
@@ -44,7 +44,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     count = scaled(EVENT_COUNT // COPIES, scale, least=500)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, _password), lake.opened(settings, engine) as parts:
+        with opened(settings) as (engine, _password), lake.open_lake(settings, engine) as parts:
             build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
             append_events(engine, count, report)
             first = next(iter(ALERTS.items()))
@@ -103,7 +103,7 @@ def _multiply(parts: LakeParts, *, days: int) -> None:
             f"timestamp_ms - {back_ms} AS timestamp_ms",
         ).select(*events.columns)
         segment_id = parts.lake.stage(after, through, now_ms=1)
-        write_segment(dated(moved), folder_of(parts.place.root, segment_id))
+        write_segment(dated_events(moved), folder_of(parts.place.root, segment_id))
         count = sum(one.event_count for one in first.segments)
         kept = Segment(segment_id, after, through, count, 0, 2**53)
         if not parts.lake.keep(kept, now_ms=1):

@@ -1,7 +1,7 @@
 """Boolean formulas over the leaves of a language: alert conditions, policy conditions and search queries.
 
-``conjoined``, ``disjoined`` and ``negated`` simplify what they build: a constant stands alone, no operand is of its
-parent's kind or repeated, and nothing is negated twice. A leaf is true or false; each language says when.
+``conjunction_of``, ``disjunction_of`` and ``negation_of`` simplify what they build: a constant stands alone, no operand
+is of its parent's kind or repeated, and nothing is negated twice. A leaf is true or false; each language says when.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ ALWAYS = Constant(True)
 NEVER = Constant(False)
 
 
-def conjoined(*operands: Formula[Leaf]) -> Formula[Leaf]:
+def conjunction_of(*operands: Formula[Leaf]) -> Formula[Leaf]:
     """Return the operands joined by "and"; the object ``ALWAYS`` or ``NEVER`` where that is certain."""
-    return _joined(operands, And, neutral=ALWAYS, decisive=NEVER)
+    return _join(operands, And, neutral=ALWAYS, decisive=NEVER)
 
 
-def disjoined(*operands: Formula[Leaf]) -> Formula[Leaf]:
+def disjunction_of(*operands: Formula[Leaf]) -> Formula[Leaf]:
     """Return the operands joined by "or"; the object ``ALWAYS`` or ``NEVER`` where that is certain."""
-    return _joined(operands, Or, neutral=NEVER, decisive=ALWAYS)
+    return _join(operands, Or, neutral=NEVER, decisive=ALWAYS)
 
 
-def _joined(
+def _join(
     operands: Iterable[Formula[Leaf]], kind: type[And[Leaf] | Or[Leaf]], *, neutral: Constant, decisive: Constant
 ) -> Formula[Leaf]:
     parts = dict.fromkeys(part for operand in operands for part in operands_of(operand, kind))
@@ -80,7 +80,7 @@ def operands_of(formula: Formula[Leaf], kind: type[And[Leaf] | Or[Leaf]]) -> tup
     return formula.operands if isinstance(formula, kind) else (formula,)
 
 
-def negated(operand: Formula[Leaf]) -> Formula[Leaf]:
+def negation_of(operand: Formula[Leaf]) -> Formula[Leaf]:
     """Return the negation of ``operand``."""
     match operand:
         case Constant(holds=holds):
@@ -134,30 +134,30 @@ class Algebra(Generic[Result]):
     disjunction: Callable[[Iterable[Result]], Result]
 
 
-def folded(formula: Formula[Leaf], algebra: Algebra[Result], leaf: Callable[[Leaf], Result]) -> Result:
+def fold(formula: Formula[Leaf], algebra: Algebra[Result], leaf: Callable[[Leaf], Result]) -> Result:
     """Return ``formula`` in ``algebra``, each leaf as what ``leaf`` makes of it."""
 
-    def fold(part: Formula[Leaf]) -> Result:
+    def evaluate(part: Formula[Leaf]) -> Result:
         match part:
             case Constant(holds=holds):
                 return algebra.constant(holds)
             case Not(operand=operand):
-                return algebra.negation(fold(operand))
+                return algebra.negation(evaluate(operand))
             case And(operands=operands):
-                return algebra.conjunction(map(fold, operands))
+                return algebra.conjunction(map(evaluate, operands))
             case Or(operands=operands):
-                return algebra.disjunction(map(fold, operands))
+                return algebra.disjunction(map(evaluate, operands))
             case _:
                 return leaf(part)  # type: ignore[arg-type]  # as above
 
-    return fold(formula)
+    return evaluate(formula)
 
 
 _FORMULAS: Algebra[Any] = Algebra(  # Any: formulas over whatever leaves
-    Constant, negated, lambda parts: conjoined(*parts), lambda parts: disjoined(*parts)
+    Constant, negation_of, lambda parts: conjunction_of(*parts), lambda parts: disjunction_of(*parts)
 )
 
 
-def replaced(formula: Formula[Leaf], by: Callable[[Leaf], Formula[NewLeaf]]) -> Formula[NewLeaf]:
+def replace_leaves(formula: Formula[Leaf], by: Callable[[Leaf], Formula[NewLeaf]]) -> Formula[NewLeaf]:
     """Return ``formula``, simplified, with every leaf replaced by what ``by`` makes of it."""
-    return folded(formula, _FORMULAS, by)
+    return fold(formula, _FORMULAS, by)

@@ -12,7 +12,7 @@ from tests.parity.logged import logged
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.normal_form import MAX_TERMS
-from tocsin.logic import conjoined, disjoined, negated
+from tocsin.logic import conjunction_of, disjunction_of, negation_of
 from tocsin.model.change import LoggedEvent
 from tocsin.spark.index_rows import rows_of
 from tocsin.spark.signatures import Shapes
@@ -54,10 +54,13 @@ def test_one_of_many_constants_is_enough_on_both_engines(spark: SparkSession) ->
     asked = [_asked(text, _NUMBERS) for text in _OF_NUMBERS] + [_asked(text, _TEXTS) for text in _OF_TEXTS]
     drawn = [rng.sample(tests, rng.randrange(1, len(tests) + 1)) for tests in asked for _ in range(3)]
     nodes = [
-        *(disjoined(*tests) for tests in drawn),
-        *(disjoined(*tests, *_many()) for tests in drawn[::3]),
-        *(conjoined(negated(disjoined(*tests)), disjoined(*_many(), *tests[:1])) for tests in drawn[1::3]),
-        *(negated(disjoined(*tests, *_many())) for tests in drawn[2::3]),
+        *(disjunction_of(*tests) for tests in drawn),
+        *(disjunction_of(*tests, *_many()) for tests in drawn[::3]),
+        *(
+            conjunction_of(negation_of(disjunction_of(*tests)), disjunction_of(*_many(), *tests[:1]))
+            for tests in drawn[1::3]
+        ),
+        *(negation_of(disjunction_of(*tests, *_many())) for tests in drawn[2::3]),
     ]
     expected = python(nodes, events)
     assert len({number for number, _ in expected}) > len(nodes) / 2
@@ -68,7 +71,7 @@ def test_one_of_many_constants_is_enough_on_both_engines(spark: SparkSession) ->
 @pytest.mark.parametrize("count", [2, MAX_TERMS + 50])
 def test_alternatives_that_differ_in_their_constants_only_are_one_test(text: str, count: int) -> None:
     """Each test looks at all columns of a table: 330 of them took 20 s for one event of a table with 3,000."""
-    node = disjoined(*_asked(text, tuple(map(str, range(count)))))
+    node = disjunction_of(*_asked(text, tuple(map(str, range(count)))))
     programs = [row["program"] for row in rows_of(plan(1, node), Shapes(), ())]
     assert [len(program) for program in programs] == [1] * len(programs)
     assert programs
@@ -81,12 +84,12 @@ def test_all_of_many_texts_are_needed_on_both_engines(spark: SparkSession) -> No
     drawn = [rng.sample(values, rng.randrange(1, len(values))) for _ in range(60)]
     events = [_event(offset, some) for offset, some in enumerate([list(texts), "".join(texts), [texts[:9]], *drawn], 1)]
     asked = [_asked(text, texts) for text in _OF_TEXTS]
-    pairs = [[disjoined(*rng.sample(tests, 2)) for _ in range(12)] for tests in asked]
+    pairs = [[disjunction_of(*rng.sample(tests, 2)) for _ in range(12)] for tests in asked]
     nodes = [
-        *(conjoined(*tests[:count]) for tests in asked for count in (9, 10, len(texts))),
-        *(conjoined(*tests) for tests in pairs),
-        *(disjoined(conjoined(*tests), *_many()) for tests in asked),
-        *(negated(disjoined(conjoined(*tests), *_many())) for tests in pairs),
+        *(conjunction_of(*tests[:count]) for tests in asked for count in (9, 10, len(texts))),
+        *(conjunction_of(*tests) for tests in pairs),
+        *(disjunction_of(conjunction_of(*tests), *_many()) for tests in asked),
+        *(negation_of(disjunction_of(conjunction_of(*tests), *_many())) for tests in pairs),
     ]
     expected = python(nodes, events)
     assert len({number for number, _ in expected}) > len(nodes) / 2
@@ -96,7 +99,7 @@ def test_all_of_many_texts_are_needed_on_both_engines(spark: SparkSession) -> No
 @pytest.mark.parametrize("text", [_OF_TEXTS[0], *_OF_TEXTS[3:6], *_OF_TEXTS[7:]])
 def test_many_tests_that_must_all_pass_look_twice_at_the_document(text: str) -> None:
     """400 of them took 28 s for one event of a table with 3,000 columns; the first is apart, as it may be a guard."""
-    node = conjoined(*_asked(text, tuple(map(str, range(MAX_TERMS + 50)))))
+    node = conjunction_of(*_asked(text, tuple(map(str, range(MAX_TERMS + 50)))))
     programs = [row["program"] for row in rows_of(plan(1, node), Shapes(), ())]
     assert [len(program) for program in programs] == [2] * len(programs)
     assert programs

@@ -23,7 +23,7 @@ from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, caught_up
 from tests.waiting import until
 
 from tocsin.clock import SystemClock
-from tocsin.jobs.match_stream import supervised
+from tocsin.jobs.match_stream import supervised_query
 from tocsin.jobs.resolving import Notify, Resolving, Shared, StoreAddress, resolving_of
 from tocsin.jobs.supervision import Ground, keep_running
 from tocsin.store.engine import open_engine
@@ -64,7 +64,7 @@ def kept(
     """Keep the main query running, as the pipeline does."""
     heard, stopping, works = Heard(engine), threading.Event(), threading.Event()
     ground = Ground(spark, heard, checkpoint.parent, SystemClock(), first_wait_s=0.2)
-    query, failed = supervised(replace(parts_of(spark, engine, checkpoint), work=work)), []
+    query, failed = supervised_query(replace(parts_of(spark, engine, checkpoint), work=work)), []
 
     def keep() -> None:
         try:

@@ -24,7 +24,7 @@ from tocsin.jobs import lake as jobs
 from tocsin.jobs import lake_queries
 from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
 from tocsin.jobs.lake_answers import LakeQueries, QueryLimits
-from tocsin.spark.lake import HistoryLocation, folder_of, history, logged, part
+from tocsin.spark.lake import HistoryLocation, folder_of, history, log_events, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
@@ -67,7 +67,7 @@ def rows(events: DataFrame) -> list[object]:
 
 
 def everything(parts: LakeParts) -> list[object]:
-    return rows(logged(parts.session, parts.place, 0, parts.log.readable_end()))
+    return rows(log_events(parts.session, parts.place, 0, parts.log.readable_end()))
 
 
 def seen(parts: LakeParts) -> list[object]:
@@ -99,7 +99,7 @@ def test_a_crash_before_a_segment_is_recorded_changes_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as crashing, pytest.raises(KeyboardInterrupt):
-        crashing.setattr(jobs, "_measured", crash)
+        crashing.setattr(jobs, "_measure_folder", crash)
         grow(parts)
     assert parts.lake.end() == 0
     assert list(Path(parts.place.root).iterdir())  # written, and part of nothing

@@ -17,7 +17,7 @@ from tocsin.search.fields import EXISTS
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.tokens import token_of
 from tocsin.spark import schema
-from tocsin.spark.search import entries, last_of, search_events, stored
+from tocsin.spark.search import entities_to_index, entries, last_of, search_events
 from tocsin.spark.sources import LogReader, OffsetRange
 from tocsin.store.eventlog.log import EventLog
 
@@ -58,7 +58,7 @@ def on_spark(spark: SparkSession, rows: list[tuple[str, dict[str, Any]]]) -> lis
         [(1, document["id"], kind, json.dumps(document)) for kind, document in rows],
         "log_offset long, entity_id string, entity_type string, document string",
     )
-    return sorted(entries(stored(frame)).toArrow().to_pylist(), key=lambda entry: str(entry["entity_id"]))
+    return sorted(entries(entities_to_index(frame)).toArrow().to_pylist(), key=lambda entry: str(entry["entity_id"]))
 
 
 def test_every_type_has_the_entry_of_the_oracle(spark: SparkSession) -> None:

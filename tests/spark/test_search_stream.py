@@ -16,7 +16,7 @@ from tests.waiting import until
 
 from tocsin.clock import FixedClock
 from tocsin.jobs.search_rebuild import rebuild
-from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, indexing, supervised
+from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, indexing, supervised_query
 from tocsin.jobs.supervision import Ground, running_alongside
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -112,7 +112,7 @@ def test_a_failure_is_tried_again_from_the_checkpoint(
 ) -> None:
     SmallCompany(sqlite_engine)
     failing = Failing(SearchWrites(sqlite_engine))
-    query = supervised(replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), entries=failing))
+    query = supervised_query(replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), entries=failing))
     ground, begun = Ground(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS)), threading.Event()
     begun.set()
     with running_alongside(query, ground, begun, ends_within_s=60):

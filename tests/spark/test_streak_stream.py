@@ -24,7 +24,7 @@ from tocsin.jobs import match_stream
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import MatchStreamParts
 from tocsin.jobs.silences import SilenceParts, look
-from tocsin.jobs.streak_stream import QUERY_NAME, supervised
+from tocsin.jobs.streak_stream import QUERY_NAME, supervised_query
 from tocsin.jobs.supervision import Ground, running_alongside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
@@ -61,7 +61,7 @@ def keeping(
     parts: MatchStreamParts, spark: SparkSession, engine: Engine, checkpoint: Path
 ) -> AbstractContextManager[None]:
     # The next query may use the same checkpoint: this one must have ended, however busy the machine is.
-    query, begun = supervised(parts), threading.Event()
+    query, begun = supervised_query(parts), threading.Event()
     begun.set()
     ground = Ground(spark, Waits(engine), checkpoint.parent, SystemClock())
     return running_alongside(query, ground, begun, ends_within_s=120)

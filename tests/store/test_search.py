@@ -10,7 +10,7 @@ from tests.entries import entry_of
 from tests.store.catalogues import company
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import conjoined
+from tocsin.logic import conjunction_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.search.fields import SORTED_BY
@@ -75,7 +75,7 @@ def found(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **more: 
 
 def hits(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **more: Any) -> list[Hit]:
     query = parse(q)
-    node = conjoined(query.node, filter_of(query_filter))
+    node = conjunction_of(query.node, filter_of(query_filter))
     search = Search(Query(node, query.free), **{"size": 100, **more})
     assert index.total(search).value == len(
         index.hits(Search(Query(node, query.free), **{**more, "size": 100, "after": (), "offset": 0}))

@@ -17,14 +17,14 @@ from tocsin.logic import (
     Formula,
     Not,
     Or,
-    conjoined,
-    disjoined,
-    folded,
+    conjunction_of,
+    disjunction_of,
+    fold,
     is_true,
     leaves,
-    negated,
+    negation_of,
     operands_of,
-    replaced,
+    replace_leaves,
 )
 
 
@@ -57,7 +57,7 @@ _worlds = st.frozensets(st.sampled_from("abc"))
 
 
 def _built(written: Letters) -> Letters:
-    return replaced(written, lambda leaf: leaf)
+    return replace_leaves(written, lambda leaf: leaf)
 
 
 _formulas = _written.map(_built)
@@ -87,8 +87,8 @@ def _decides(formula: Letters, world: World) -> bool:
 def test_evaluation_and_folding_decide_what_the_parts_decide(written: Letters, world: World) -> None:
     decided = _decides(written, world)
     assert is_true(written, _is_in, world) is decided
-    assert folded(written, _TRUTH, lambda leaf: _is_in(leaf, world)) is decided
-    assert folded(written, _AS_WRITTEN, lambda leaf: leaf) == written
+    assert fold(written, _TRUTH, lambda leaf: _is_in(leaf, world)) is decided
+    assert fold(written, _AS_WRITTEN, lambda leaf: leaf) == written
 
 
 @given(_written, _worlds)
@@ -117,28 +117,38 @@ def _is_simple(formula: Letters) -> bool:
 
 @given(_formulas)
 def test_two_negations_are_none(formula: Letters) -> None:
-    assert negated(negated(formula)) == formula
+    assert negation_of(negation_of(formula)) == formula
 
 
 @given(st.lists(_formulas, max_size=4), _worlds)
 def test_de_morgan(formulas: list[Letters], world: World) -> None:
-    each_negated = [negated(one) for one in formulas]
-    assert _decides(negated(conjoined(*formulas)), world) is _decides(disjoined(*each_negated), world)
-    assert _decides(negated(disjoined(*formulas)), world) is _decides(conjoined(*each_negated), world)
+    each_negated = [negation_of(one) for one in formulas]
+    assert _decides(negation_of(conjunction_of(*formulas)), world) is _decides(disjunction_of(*each_negated), world)
+    assert _decides(negation_of(disjunction_of(*formulas)), world) is _decides(conjunction_of(*each_negated), world)
 
 
 @given(_written, _worlds)
 def test_leaves_that_are_answered_leave_a_constant(written: Letters, world: World) -> None:
-    assert replaced(written, lambda leaf: Constant(leaf.name in world)) == Constant(_decides(written, world))
+    assert replace_leaves(written, lambda leaf: Constant(leaf.name in world)) == Constant(_decides(written, world))
 
 
 def test_what_is_certain_is_one_object() -> None:
-    assert conjoined() is conjoined(Constant(True), disjoined(A, ALWAYS)) is negated(Constant(False)) is ALWAYS
-    assert disjoined() is disjoined(Constant(False), conjoined(A, NEVER)) is negated(Constant(True)) is NEVER
+    assert (
+        conjunction_of()
+        is conjunction_of(Constant(True), disjunction_of(A, ALWAYS))
+        is negation_of(Constant(False))
+        is ALWAYS
+    )
+    assert (
+        disjunction_of()
+        is disjunction_of(Constant(False), conjunction_of(A, NEVER))
+        is negation_of(Constant(True))
+        is NEVER
+    )
 
 
 def test_operands_keep_their_order_and_stand_once() -> None:
-    formula = conjoined(B, conjoined(A, Not(C)), B, disjoined(C, A))
+    formula = conjunction_of(B, conjunction_of(A, Not(C)), B, disjunction_of(C, A))
     assert formula == And((B, A, Not(C), Or((C, A))))
     assert list(leaves(formula)) == [B, A, C, C, A]
     assert operands_of(formula, And) == (B, A, Not(C), Or((C, A)))

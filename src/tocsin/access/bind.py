@@ -20,7 +20,7 @@ from tocsin.access.nodes import (
 )
 from tocsin.access.rules import Policy
 from tocsin.access.subject import Grant, Subject
-from tocsin.logic import ALWAYS, NEVER, Constant, Not, conjoined, disjoined, leaves, replaced
+from tocsin.logic import ALWAYS, NEVER, Constant, Not, conjunction_of, disjunction_of, leaves, replace_leaves
 
 OUTSIDE_DOMAINS = frozenset(
     "user team role policy bot domain persona type eventsubscription notificationTemplate testDefinition".split()
@@ -34,7 +34,7 @@ def bind(condition: Condition, subject: Subject, grant: Grant, resource: str) ->
     def answer_leaf(leaf: Leaf) -> Condition:
         return _answer(leaf, subject, grant, resource) if isinstance(leaf, Asks) else leaf
 
-    return replaced(condition, answer_leaf)
+    return replace_leaves(condition, answer_leaf)
 
 
 def guard(subject: Subject, grant: Grant) -> Condition:
@@ -72,9 +72,9 @@ def _about_document(leaf: Asks, subject: Subject) -> Condition:
         case Question.NO_DOMAIN:
             return Not(HasDomain())
         case Question.MATCH_ALL_TAGS:
-            return conjoined(*(_tag_condition(name, subject) for name in leaf.names))
+            return conjunction_of(*(_tag_condition(name, subject) for name in leaf.names))
         case Question.MATCH_ANY_TAG:
-            return disjoined(*(_tag_condition(name, subject) for name in leaf.names))
+            return disjunction_of(*(_tag_condition(name, subject) for name in leaf.names))
         case _:
             return Certified(frozenset(leaf.names))
 

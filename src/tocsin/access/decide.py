@@ -17,7 +17,7 @@ from tocsin.access.nodes import About, Asks, Condition, Question, inherited_keys
 from tocsin.access.rules import Rule, RuleEffect
 from tocsin.access.subject import Grant, Subject
 from tocsin.access.visibility_parents import ABOUT, FOUND
-from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, leaves, negated
+from tocsin.logic import ALWAYS, NEVER, conjunction_of, disjunction_of, leaves, negation_of
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -137,9 +137,9 @@ class Permissions:
         rulings = tuple(self._rulings(resource, operation))
         denials = tuple(one for one in rulings if one.rule.effect is RuleEffect.DENY)
         allowances = tuple(one for one in rulings if one.rule.effect is RuleEffect.ALLOW)
-        denied = disjoined(*(one.condition for one in denials))
-        allowed_condition = disjoined(*(one.condition for one in allowances))
-        scope = conjoined(negated(denied), allowed_condition, self._about(resource, operation))
+        denied = disjunction_of(*(one.condition for one in denials))
+        allowed_condition = disjunction_of(*(one.condition for one in allowances))
+        scope = conjunction_of(negation_of(denied), allowed_condition, self._about(resource, operation))
         return Reach(denials, allowances, scope, inherited=inherited_keys(scope))
 
     def _about(self, resource: str, operation: Operation) -> Condition:
@@ -155,7 +155,7 @@ class Permissions:
         for grant, rule in granted_rules:
             if rule.is_about(resource, operation):
                 bound_condition = bind(rule.condition, self.subject, grant, resource)
-                condition = conjoined(guard(self.subject, grant), bound_condition)
+                condition = conjunction_of(guard(self.subject, grant), bound_condition)
                 if condition != NEVER:
                     yield Ruling(condition, rule, grant)
 

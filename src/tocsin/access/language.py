@@ -13,7 +13,7 @@ from tocsin.access.nodes import Asks, Condition, Question
 from tocsin.conditions.errors import refusal, unknown
 from tocsin.conditions.parse import parse
 from tocsin.conditions.syntax import Call, Comparison, Junction, LiteralList, Name, Negation, Position, Word, Written
-from tocsin.logic import Constant, conjoined, disjoined, negated
+from tocsin.logic import Constant, conjunction_of, disjunction_of, negation_of
 
 Known = Callable[[str, str], Sequence[str] | None]
 """Asked for (type, name): None when there is such an entity, else the names there are."""
@@ -69,13 +69,13 @@ def _meaning(written: Written, find_names: Known | None) -> Condition:
         case Word(value=bool() as value):
             return Constant(value)
         case Negation(operand=operand):
-            return negated(_meaning(operand, find_names))
+            return negation_of(_meaning(operand, find_names))
         case Junction(operator=operator, operands=parts):
-            join = conjoined if operator == "and" else disjoined
+            join = conjunction_of if operator == "and" else disjunction_of
             return join(*(_meaning(part, find_names) for part in parts))
         case Comparison(operator="==" | "!=" as sign, left=left, right=Word(value=bool() as value)):
             meaning = _meaning(left, find_names)
-            return meaning if value == (sign == "==") else negated(meaning)
+            return meaning if value == (sign == "==") else negation_of(meaning)
         case Call():
             return _meaning_of_call(written, find_names)
         case Name(name=name, at=at) if name in FUNCTIONS:

@@ -12,7 +12,7 @@ from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 
 AlertName = Annotated[str, typer.Argument(help="Name of the alert.")]
 Kind = Annotated[str | None, typer.Option(help="Only one kind: firing, edit or report.")]
@@ -49,15 +49,15 @@ def _row(entry: Document) -> Document:
         "kind": entry["kind"],
         "what": entry["title"],
         "by": entry["userName"],
-        "notified": _notified(entry),
+        "notified": _firing_text(entry),
         "event": entry["eventId"],
     }
 
 
-def _notified(entry: Document) -> str | None:
+def _firing_text(entry: Document) -> str | None:
     """Return how many notifications a firing gave, and how many of them were not sent; None for other entries."""
     if "notified" not in entry:
         return None
-    return f"{counted(entry['notified'], 'notification')}" + (
+    return f"{count_text(entry['notified'], 'notification')}" + (
         f", {entry['suppressed']} suppressed" if entry["suppressed"] else ""
     )

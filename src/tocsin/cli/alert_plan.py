@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.text import Text
 
-from tocsin.cli.alertfiles import FiledAlert, exported
-from tocsin.cli.condition_errors import refused
+from tocsin.cli.alertfiles import FiledAlert, exported_alert
+from tocsin.cli.condition_errors import error_in_file
 from tocsin.client import Client
 from tocsin.client.answers import Applied
 from tocsin.errors import InvalidInput, NotFound
@@ -88,19 +88,19 @@ def plan_alerts(client: Client, filed: Sequence[FiledAlert], *, prune: bool) -> 
     errors: list[InvalidInput | NotFound] = []
     for alert in filed:
         try:
-            planned.append(_planned(client, alert))
+            planned.append(_plan_alert(client, alert))
         except (InvalidInput, NotFound) as error:
-            errors.append(located(error, alert))
+            errors.append(error_with_place(error, alert))
     if errors:
         raise _as_one(errors)
-    return planned + ([*_pruned(client, {alert.name for alert in filed})] if prune else [])
+    return planned + ([*_plan_deletions(client, {alert.name for alert in filed})] if prune else [])
 
 
-def located(error: InvalidInput | NotFound, alert: FiledAlert) -> InvalidInput | NotFound:
+def error_with_place(error: InvalidInput | NotFound, alert: FiledAlert) -> InvalidInput | NotFound:
     """Return what was refused of an alert with its place in the file."""
     if isinstance(error, NotFound):
         return NotFound(f"{alert.where}: {alert.name}: {error.message}")
-    return refused(error, alert)
+    return error_in_file(error, alert)
 
 
 def differences(before: Document, after: Document, place: str = "") -> Iterator[FieldDifference]:
@@ -115,7 +115,7 @@ def secret_differences(applied: Applied) -> Iterator[FieldDifference]:
     yield from (FieldDifference(field, MASK, MASK, is_secret=True) for field in applied.changed_secrets)
 
 
-def shown(planned: PlannedAlert) -> Iterator[Text]:
+def plan_lines(planned: PlannedAlert) -> Iterator[Text]:
     """Yield the lines that people read of it; none if nothing changes."""
     if planned.step is PlanStep.UNCHANGED:
         return
@@ -133,7 +133,7 @@ def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:
     return ", ".join(f"{count} {words[step]}" for step, count in counts.items()) + "."
 
 
-def _planned(client: Client, alert: FiledAlert) -> PlannedAlert:
+def _plan_alert(client: Client, alert: FiledAlert) -> PlannedAlert:
     try:
         before: Document | None = client.get_subscription(alert.name).document
     except NotFound:
@@ -141,15 +141,15 @@ def _planned(client: Client, alert: FiledAlert) -> PlannedAlert:
     applied = client.apply_subscription(alert.document, dry_run=True)
     after, remarks = applied.alert.document, applied.remarks
     if before is None:
-        changed = tuple(differences({}, _without_ids(exported(after))))
+        changed = tuple(differences({}, _without_ids(exported_alert(after))))
         return PlannedAlert(PlanStep.CREATE, alert.name, "", changed, remarks, alert)
-    changed = (*differences(exported(before), exported(after)), *secret_differences(applied))
+    changed = (*differences(exported_alert(before), exported_alert(after)), *secret_differences(applied))
     is_changed = before["version"] != after["version"] or bool(applied.changed_secrets)
     step = PlanStep.UPDATE if is_changed else PlanStep.UNCHANGED
     return PlannedAlert(step, alert.name, before["id"], changed if is_changed else (), remarks, alert)
 
 
-def _pruned(client: Client, filed_names: set[str]) -> Iterator[PlannedAlert]:
+def _plan_deletions(client: Client, filed_names: set[str]) -> Iterator[PlannedAlert]:
     for alert in client.list_subscriptions():
         if alert.name not in filed_names and alert.document.get("provider") != "system":
             yield PlannedAlert(PlanStep.DELETE, str(alert.name), alert.id)
@@ -208,7 +208,7 @@ def _lines(difference: FieldDifference) -> Iterator[str]:
     if difference.is_secret:
         yield f"{difference.field}: {old} → {new} (another secret)"
     elif difference.old is None:
-        yield from _indented(difference.field, new)
+        yield from _field_lines(difference.field, new)
     elif max(len(old), len(new)) <= _LONGEST and "\n" not in old + new:
         yield f"{difference.field}: {old} → {new or 'nothing'}"
     else:
@@ -217,7 +217,7 @@ def _lines(difference: FieldDifference) -> Iterator[str]:
         yield from (f"  + {line}" for line in new.splitlines())
 
 
-def _indented(field: str, value: str) -> Iterator[str]:
+def _field_lines(field: str, value: str) -> Iterator[str]:
     if "\n" not in value.strip():
         yield f"{field}: {value}"
         return

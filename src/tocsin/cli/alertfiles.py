@@ -75,8 +75,8 @@ class FiledAlert:
     @property
     def where(self) -> str:
         """File and line, as errors and plans print it."""
-        whole = self.whole()
-        return self.file if whole is None else f"{self.file}:{whole.place(self.path).line}"
+        yaml_document = self.whole()
+        return self.file if yaml_document is None else f"{self.file}:{yaml_document.place(self.path).line}"
 
 
 def holds_alerts(text: str, source: str) -> bool:
@@ -114,9 +114,9 @@ def parse_alerts(text: str, source: str, allowed_names: Collection[str] = ()) ->
     InvalidInput : not YAML, JSON or TOML, or something in it is not an alert with a name, or a variable is not set or
         not allowed
     """
-    alerts = [alert for parsed in _parse(text, source) for alert in _listed(*parsed, named(source))]
+    alerts = [alert for parsed in _parse(text, source) for alert in _alerts_in(*parsed, file_label(source))]
     if not alerts:
-        raise InvalidInput(f"{named(source)} contains no alerts.")
+        raise InvalidInput(f"{file_label(source)} contains no alerts.")
     for number, alert in enumerate(alerts, start=1):
         if not isinstance(alert.document, dict) or not isinstance(alert.document.get("name"), str):
             raise InvalidInput(f"{alert.where}: alert {number} has no name.", field="name")
@@ -137,7 +137,7 @@ def text_of(file: str) -> str:
         raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is not UTF-8.") from error
 
 
-def exported(alert: Document) -> Document:
+def exported_alert(alert: Document) -> Document:
     """Return what of an alert belongs into a file: without defaults, what the server writes, is inherited or derived.
 
     Owners, domains and the template are named, not identified, so that the file fits another server. Secrets are masks:
@@ -145,9 +145,9 @@ def exported(alert: Document) -> Document:
     """
     fields = {key: value for key, value in alert.items() if key not in _WRITTEN_BY_THE_SERVER}
     for key in {"owners", "domains"} & fields.keys():
-        fields[key] = [_named_by(one) for one in fields[key] if not one.get("inherited")]
+        fields[key] = [_named_reference(one) for one in fields[key] if not one.get("inherited")]
     if "notificationTemplate" in fields:
-        fields["notificationTemplate"] = _named_by(fields["notificationTemplate"])
+        fields["notificationTemplate"] = _named_reference(fields["notificationTemplate"])
     if "tags" in fields:
         own_labels = (label for label in fields["tags"] if label.get("labelType") != "Derived")
         fields["tags"] = [{key: label[key] for key in _OF_A_LABEL if key in label} for label in own_labels]
@@ -158,16 +158,16 @@ def exported(alert: Document) -> Document:
 
 def with_escapes(alert: Document) -> Document:
     """Return an alert for a file, so that nothing in its destinations reads as a variable."""
-    escaped = _mapped(alert.get("destinations"), "", lambda text, _place: text.replace("${", "$${"))
+    escaped = _map_texts(alert.get("destinations"), "", lambda text, _place: text.replace("${", "$${"))
     return alert if escaped is None else alert | {"destinations": escaped}
 
 
-def named(source: str) -> str:
+def file_label(source: str) -> str:
     """Return what a file is called: ``-`` is standard input."""
     return "standard input" if source == "-" else source
 
 
-def _named_by(reference: Document) -> Document:
+def _named_reference(reference: Document) -> Document:
     name = "fullyQualifiedName" if reference["type"] == "domain" else "name"
     return {"type": reference["type"], name: reference[name]}
 
@@ -196,16 +196,16 @@ def _parse(text: str, source: str) -> list[_Parsed]:
     except InvalidInput as error:
         place, _, problem = error.message.partition(": ")
         line = int(place.partition(":")[0])
-        raise InvalidInput(f"{named(source)}:{place}: {problem}.{_hint_of_quotes(text, line, form)}") from error
+        raise InvalidInput(f"{file_label(source)}:{place}: {problem}.{_hint_of_quotes(text, line, form)}") from error
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         line_match = re.search(r"line (\d+)", str(error))
         hint = _hint_of_quotes(text, int(line_match[1]), form) if line_match else ""
-        raise InvalidInput(f"{named(source)} is not valid {form}: {error}.{hint}") from error
+        raise InvalidInput(f"{file_label(source)} is not valid {form}: {error}.{hint}") from error
     except RecursionError as error:
-        raise InvalidInput(f"{named(source)} is nested too deeply.") from error
+        raise InvalidInput(f"{file_label(source)} is nested too deeply.") from error
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
-        raise InvalidInput(f"{named(source)} contains {half!a}, an incomplete character.") from error
+        raise InvalidInput(f"{file_label(source)} contains {half!a}, an incomplete character.") from error
     return parsed
 
 
@@ -248,7 +248,7 @@ def _hint_of_quotes(text: str, number: int, form: str) -> str:
     return " Put the condition between double quotes, and write the quotes in it as '." if is_bare else ""
 
 
-def _listed(
+def _alerts_in(
     parsed: Any, read_document: Callable[[], YamlDocument | None], source: str
 ) -> Iterator[FiledAlert]:  # Any: as above
     """Yield the alerts of the list, of the list under ``alerts``, or the one alert that the document is."""
@@ -281,7 +281,7 @@ def _with_variables(alert: FiledAlert, allowed_names: Collection[str]) -> FiledA
             where = f"{alert.file}:{place.line}:{place.column}" if place else alert.file
             raise InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field) from error
 
-    filled_in = _mapped(alert.document.get("destinations"), "destinations", fill)
+    filled_in = _map_texts(alert.document.get("destinations"), "destinations", fill)
     document = alert.document if filled_in is None else alert.document | {"destinations": filled_in}
     return FiledAlert(document, alert.file, alert.path, alert.whole)
 
@@ -299,12 +299,12 @@ def _variable(name: str, is_closed: bool, allowed_names: Collection[str]) -> str
     return os.environ[name]
 
 
-def _mapped(value: Any, place: str, change: Callable[[str, str], str]) -> Any:  # Any: a JSON value
+def _map_texts(value: Any, place: str, change: Callable[[str, str], str]) -> Any:  # Any: a JSON value
     """Return a JSON value with every text in it changed; ``change`` gets the text and its place."""
     if isinstance(value, dict):
-        return {key: _mapped(one, f"{place}.{key}", change) for key, one in value.items()}
+        return {key: _map_texts(one, f"{place}.{key}", change) for key, one in value.items()}
     if isinstance(value, list):
-        return [_mapped(one, f"{place}[{index}]", change) for index, one in enumerate(value)]
+        return [_map_texts(one, f"{place}[{index}]", change) for index, one in enumerate(value)]
     return change(value, place) if isinstance(value, str) else value
 
 

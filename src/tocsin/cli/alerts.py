@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alert_plan import PlannedAlert, PlanStep, located, plan_alerts, shown, summary
-from tocsin.cli.alertfiles import Variables, exported, read_alerts, with_escapes
+from tocsin.cli.alert_plan import PlannedAlert, PlanStep, error_with_place, plan_alerts, plan_lines, summary
+from tocsin.cli.alertfiles import Variables, exported_alert, read_alerts, with_escapes
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
@@ -20,7 +20,7 @@ from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted, hint
+from tocsin.model.phrases import count_text, hint
 
 app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=True)
 
@@ -86,7 +86,7 @@ def apply(
                 typer.echo("Nothing was written.")
                 return
         _check_deletions(planned, is_confirmed=yes or (sys.stdin.isatty() and not as_json))
-        applied = [_done(client, one) for one in planned]
+        applied = [_apply(client, one) for one in planned]
     if as_json:
         show_json([one.to_wire(is_done=True) for one in applied])
     elif _pending(applied):
@@ -105,7 +105,7 @@ def export(
     for name in names or ():
         if name not in documents_by_name:
             raise NotFound(f"alert {name} not found{hint(name, documents_by_name)}")
-    alerts = [with_escapes(exported(documents_by_name[name])) for name in names or documents_by_name]
+    alerts = [with_escapes(exported_alert(documents_by_name[name])) for name in names or documents_by_name]
     if as_json:
         show_json(alerts)
     else:
@@ -160,11 +160,11 @@ def _switch(name: str, *, is_on: bool) -> None:
 
 def _show(planned: Sequence[PlannedAlert]) -> None:
     screen = console()
-    for line in (line for one in planned for line in shown(one)):
+    for line in (line for alert in planned for line in plan_lines(alert)):
         screen.print(line, soft_wrap=True)
-    for one in planned:
-        for remark in one.remarks:
-            typer.echo(f"warning: {one.name}: {remark['field']}: {remark['message']}")
+    for alert in planned:
+        for remark in alert.remarks:
+            typer.echo(f"warning: {alert.name}: {remark['field']}: {remark['message']}")
     typer.echo(summary(planned, is_done=False))
 
 
@@ -177,14 +177,14 @@ def _check_deletions(planned: Sequence[PlannedAlert], *, is_confirmed: bool) -> 
     """
     count = sum(one.step is PlanStep.DELETE for one in planned)
     if count and not is_confirmed:
-        raise InvalidInput(f"This deletes {counted(count, 'alert')}: add --yes to confirm it. Nothing was written.")
+        raise InvalidInput(f"This deletes {count_text(count, 'alert')}: add --yes to confirm it. Nothing was written.")
 
 
 def _pending(planned: Sequence[PlannedAlert]) -> bool:
     return any(one.step is not PlanStep.UNCHANGED for one in planned)
 
 
-def _done(client: Client, planned: PlannedAlert) -> PlannedAlert:
+def _apply(client: Client, planned: PlannedAlert) -> PlannedAlert:
     """Do what is planned for an alert; the id of a new one is known afterwards."""
     if planned.step is PlanStep.DELETE:
         client.delete_subscription(planned.id)
@@ -192,7 +192,7 @@ def _done(client: Client, planned: PlannedAlert) -> PlannedAlert:
         try:
             applied = client.apply_subscription(planned.filed.document)
         except (InvalidInput, NotFound) as error:
-            raise located(error, planned.filed) from error
+            raise error_with_place(error, planned.filed) from error
         return replace(planned, id=applied.alert.id)
     return planned
 

@@ -29,13 +29,13 @@ def audit(
     settings = settings_of(audit_window_hours=window_hours)
     with needing("spark"):
         from tocsin.jobs import audit as job
-        from tocsin.jobs.lake import opened
+        from tocsin.jobs.lake import open_lake
         from tocsin.logs import set_up_logs
     set_up_logs(settings)  # to standard error: standard output is the result's
     with (
         waiting_for("Comparing matches with notifications"),
         existing_store(settings) as engine,
-        opened(settings, engine) as history,
+        open_lake(settings, engine) as history,
     ):
         audited = job.audit(job.build(settings, history, engine))
     findings = [{**one.to_wire(), "alert": one.subscription_id} for one in audited.findings]

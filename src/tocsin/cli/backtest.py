@@ -17,14 +17,14 @@ from rich.text import Text
 
 from tocsin.cli.alertfiles import SUFFIXES, FiledAlert, Variables, parse_alerts, text_of
 from tocsin.cli.assets import find_alert
-from tocsin.cli.condition_errors import refused
+from tocsin.cli.condition_errors import error_in_file
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.cli.progress import ReportProgress, progress_bar
 from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound, TocsinError, Unavailable
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 
 MOST_BARS = 45
 """Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""
@@ -71,9 +71,9 @@ def backtest(
         try:
             started = client.start_backtest(_document(asked_for), since=since, until=until)
         except InvalidInput as error:
-            raise (refused(error, asked_for) if isinstance(asked_for, FiledAlert) else error) from error
+            raise (error_in_file(error, asked_for) if isinstance(asked_for, FiledAlert) else error) from error
         with progress_bar("Backtest") as report:
-            ended = _ended(client, started, report)
+            ended = _await_end(client, started, report)
     if ended["state"] != "done":
         raise Unavailable(ended.get("reason") or ended.get("message") or "The backtest was cancelled.")
     if as_json:
@@ -112,7 +112,7 @@ def draw(ended: Document, screen: Console) -> None:
     tables = (
         ("Assets", _assets(result)),
         ("People", _people(result)),
-        ("Triggered alerts", _triggered(result)),
+        ("Triggered alerts", _triggered_alerts(result)),
         ("Newest events", _samples(result)),
     )
     for title, records in tables:
@@ -134,17 +134,17 @@ def bars(per_day: Sequence[Document], period: Document) -> Bars:
     return Bars(width, tuple((span[0].isoformat(), sum(counts.get(day, 0) for day in span)) for span in spans))
 
 
-def _ended(client: Client, started: Document, report: ReportProgress) -> Document:
+def _await_end(client: Client, started: Document, report: ReportProgress) -> Document:
     """Wait until it is over; whoever breaks off meanwhile cancels it."""
     try:
-        return _followed(client, started, report)
+        return _follow(client, started, report)
     except (KeyboardInterrupt, TocsinError):
         with contextlib.suppress(TocsinError):  # report the original error
             client.cancel_backtest(started["id"])
         raise
 
 
-def _followed(client: Client, backtest: Document, report: ReportProgress) -> Document:
+def _follow(client: Client, backtest: Document, report: ReportProgress) -> Document:
     lonely_since_s: float | None = None
     while backtest["state"] in ("waiting", "running"):
         backtest = client.get_backtest(backtest["id"], wait=_WAIT_S)
@@ -161,18 +161,18 @@ def _followed(client: Client, backtest: Document, report: ReportProgress) -> Doc
 
 def _summary(ended: Document) -> Text:
     result = ended["result"]
-    sent, people = counted(result["notified"], "notification"), counted(result["recipientCount"], "recipient")
+    sent, people = count_text(result["notified"], "notification"), count_text(result["recipientCount"], "recipient")
     text = Text(f"{ended['alert']['name']}: ", style="bold")
     text.append(f"{result['matched']:,} of {result['events']:,} events match")
     if not result["matched"]:
         return text.append(".")
     silent = f"; {result['notifiedNobody']:,} of them notify nobody" if result["notifiedNobody"] else ""
     held_back = f"; incidents hold back {result['heldBack']:,} of them" if result.get("heldBack") else ""
-    text.append(f", on {counted(result['assetCount'], 'asset')}{silent}{held_back}. ")
+    text.append(f", on {count_text(result['assetCount'], 'asset')}{silent}{held_back}. ")
     text.append(f"It would have sent {sent} to {people}")
     through = ", ".join(f"{one['channel']} {one['notified']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
-    text.append(f"{counted(result['merged'], 'duplicate')} merged.")
+    text.append(f"{count_text(result['merged'], 'duplicate')} merged.")
     return text
 
 
@@ -214,7 +214,7 @@ def _people(result: Document) -> list[Document]:
     ]
 
 
-def _triggered(result: Document) -> list[Document]:
+def _triggered_alerts(result: Document) -> list[Document]:
     return [
         {
             "alert": alert.get("name", "an alert that you may not view"),

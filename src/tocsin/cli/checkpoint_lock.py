@@ -30,7 +30,7 @@ def alone(checkpoints: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            raise Conflict(_taken(checkpoints, lock.read())) from None
+            raise Conflict(_lock_message(checkpoints, lock.read())) from None
         with suppress(OSError):  # the disk is full: the lock is what counts
             lock.truncate(0)
             lock.write(str(os.getpid()))
@@ -44,7 +44,7 @@ def check_alone(checkpoints: Path) -> None:
         pass
 
 
-def _taken(checkpoints: Path, process: str) -> str:
+def _lock_message(checkpoints: Path, process: str) -> str:
     who = f" (process {process})" if process else ""
     return (
         f"A pipeline{who} already uses the checkpoints in {checkpoints}. Stop it first, or choose another"

@@ -42,7 +42,7 @@ def field_of(message: str) -> str | None:
     return field_match["field"] if field_match else None
 
 
-def refused(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
+def error_in_file(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
     """Return what was refused of an alert of a file, with its place there, and a caret where it is a condition."""
     yaml_document, place_in_message = alert.whole(), _SAID.search(error.message)
     written = condition_at(alert.document, place_in_message["field"]).split("\n") if place_in_message else []

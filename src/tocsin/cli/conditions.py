@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alertfiles import FiledAlert, Variables, holds_alerts, named, parse_alerts, text_of
+from tocsin.cli.alertfiles import FiledAlert, Variables, file_label, holds_alerts, parse_alerts, text_of
 from tocsin.cli.condition_errors import below, condition_at, field_of
 from tocsin.cli.exit_codes import exit_code
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 
 app = typer.Typer(help="Check conditions and alerts without saving them.", no_args_is_help=True)
 
@@ -84,7 +84,7 @@ def check(
     if are_alerts:
         findings_by_part = [[*_of_alert(alert)] for alert in parse_alerts(text, file, env or ())]
     else:
-        findings_by_part = [[*_of_line(number, line, named(file))] for number, line in _conditions(text)]
+        findings_by_part = [[*_of_line(number, line, file_label(file))] for number, line in _conditions(text)]
     findings = [*chain.from_iterable(findings_by_part)]
     if as_json:
         show_json({"findings": [finding.to_wire() for finding in findings]})
@@ -102,8 +102,10 @@ def summary(count: int, noun: str, findings: Sequence[ConditionFinding]) -> str:
     wrong = sum(one.is_error for one in findings)
     counts = [f"{wrong} wrong"] if wrong else []
     if warnings := len(findings) - wrong:
-        counts.append(counted(warnings, "warning"))
-    return f"{counted(count, noun)}: {', '.join(counts)}" if counts else f"{counted(count, noun)} checked, no errors"
+        counts.append(count_text(warnings, "warning"))
+    return (
+        f"{count_text(count, noun)}: {', '.join(counts)}" if counts else f"{count_text(count, noun)} checked, no errors"
+    )
 
 
 def _conditions(text: str) -> list[tuple[int, str]]:
@@ -119,7 +121,7 @@ def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
     try:
         remarks = list(of_condition(parse_and_check(line)))
     except InvalidCondition as error:
-        yield _refused(error, file, line, number)
+        yield _finding_of(error, file, line, number)
         return
     yield from (ConditionFinding(file, one.message, one.kind, line=number, column=1) for one in remarks)
 
@@ -152,13 +154,13 @@ def _condition_refused(error: InvalidCondition, alert: FiledAlert) -> ConditionF
     written = condition_at(alert.document, field)
     if yaml_document is None or not written:
         source = dict(enumerate(written.split("\n"), start=1)).get(error.line, "")
-        return _refused(error, f"{alert.file}: {alert.name}: {field}", source, error.line)
+        return _finding_of(error, f"{alert.file}: {alert.name}: {field}", source, error.line)
     place = yaml_document.place_within(f"{alert.path}.{field}", error.line, error.column)
-    finding = _refused(error, alert.file, place.source, place.line)
+    finding = _finding_of(error, alert.file, place.source, place.line)
     return replace(finding, column=place.column, message=f"{alert.name}: {field}: {finding.message}")
 
 
-def _refused(error: InvalidCondition, place: str, source: str, line: int) -> ConditionFinding:
+def _finding_of(error: InvalidCondition, place: str, source: str, line: int) -> ConditionFinding:
     """Return the finding for a condition that is wrong: its place is said once, in front."""
     message = error.message.removeprefix(f"{error.field}: ")
     return ConditionFinding(

@@ -43,14 +43,14 @@ def settings_of(**options: object) -> Settings:
     for name in unknown_variables():
         suggestion = hint(name, _variables())
         sys.stderr.write(f"tocsin: unknown setting {name}{suggestion}\n")
-    given = {name: value for name, value in options.items() if value is not None}
+    overrides = {name: value for name, value in options.items() if value is not None}
     try:
-        return Settings(**given)  # type: ignore[arg-type]  # pydantic checks the values just here
+        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values just here
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
-            raise InvalidSetting(f"tocsin.toml: unknown setting {name}{_meant(name)}", field=name) from error
+            raise InvalidSetting(f"tocsin.toml: unknown setting {name}{_setting_hint(name)}", field=name) from error
         raise _wrong(name, message_of(first)) from error
     except SettingsError as error:
         raise _unread(error) from error
@@ -58,7 +58,7 @@ def settings_of(**options: object) -> Settings:
         raise InvalidSetting(f"tocsin.toml is not valid TOML: {error}.") from error
 
 
-def _meant(name: str) -> str:
+def _setting_hint(name: str) -> str:
     return hint(name, Settings.model_fields) or "; docs/settings.md lists all settings."
 
 

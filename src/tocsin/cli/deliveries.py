@@ -16,7 +16,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 
 app = typer.Typer(
     help="Dead letters: messages whose retries are used up or that failed for good.\n\n"
@@ -54,7 +54,7 @@ def list_letters(
     tocsin deliveries list --since 1d
     tocsin deliveries list --alert PaymentsSchemaChanges --reason serverError
     """
-    filters = _given(alert=alert, destination=destination, reason=reason, since=since, until=until)
+    filters = _present_options(alert=alert, destination=destination, reason=reason, since=since, until=until)
     with Client() as client:
         letters = list(islice(client.dead_letters(**filters), limit))
     show_rows(letters if as_json else [_row(one) for one in letters], as_json=as_json)
@@ -102,7 +102,7 @@ def replay(
     tocsin deliveries replay --alert PaymentsSchemaChanges --since 6h
     tocsin deliveries replay --reason serverError --since 2026-01-31
     """
-    filters = _given(alert=alert, destination=destination, reason=reason, since=since)
+    filters = _present_options(alert=alert, destination=destination, reason=reason, since=since)
     if message is None and not filters:
         raise InvalidInput("Say what to replay: a message, or --alert, --destination, --reason or --since.")
     if message is not None and filters:
@@ -110,18 +110,18 @@ def replay(
     selection = {"message": message, **({"delivered": True} if delivered else {})} if message else filters
     with Client() as client:
         started = client.start_replay(**selection)
-        ended = started if no_wait else _followed(client, started)
+        ended = started if no_wait else _follow_replay(client, started)
     if as_json:
         show_json(ended)
         return
     typer.echo(_summary(ended))
 
 
-def _given(**options: str | None) -> dict[str, str]:
+def _present_options(**options: str | None) -> dict[str, str]:
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _followed(client: Client, replay: Document) -> Document:
+def _follow_replay(client: Client, replay: Document) -> Document:
     """Wait until a replay is over and show how far it is; whoever breaks off meanwhile cancels it."""
     try:
         with progress_bar("Replay") as report:
@@ -143,7 +143,7 @@ def _summary(replay: Document) -> str:
     parts = [f"{progress['delivered']:,} delivered", f"{progress['failed']:,} failed"]
     parts += [f"{progress['waiting']:,} waiting"] if progress["waiting"] else []
     parts += [f"{progress['takenBack']:,} not sent"] if progress["takenBack"] else []
-    return f"Replay {replay['id']} ({replay['state']}): {counted(progress['total'], 'message')}: {', '.join(parts)}."
+    return f"Replay {replay['id']} ({replay['state']}): {count_text(progress['total'], 'message')}: {', '.join(parts)}."
 
 
 def _row(letter: Document) -> Document:
@@ -169,7 +169,7 @@ def _lines(message: Document) -> Iterator[Text]:
     for event in message["events"]:
         yield Text(f"event {event['id']}  {event['title']}")
     if (unlisted_count := message["notificationCount"] - len(message["events"])) > 0:
-        yield Text(f"and {counted(unlisted_count, 'more notification')}")
+        yield Text(f"and {count_text(unlisted_count, 'more notification')}")
     for attempt in message["attempts"]:
         yield Text(f"\nattempt {attempt['number']}  {_moment(attempt['startedAt'])}  {_reason(attempt)}", style="bold")
         if attempt.get("detail"):

@@ -17,7 +17,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted, value_in_words
+from tocsin.model.phrases import count_text, value_in_words
 
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MOST_ALERTS = 100
@@ -40,7 +40,7 @@ def explain(
     asset: OfAsset = None,
     alert: OfAlert = None,
     user: ToUser = None,
-    every: EveryAlert = False,
+    all_alerts: EveryAlert = False,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
@@ -59,7 +59,7 @@ def explain(
         show_json(answer)
         return
     console().print(Text(answer["answer"], style="bold"), soft_wrap=True)
-    console().print(_tree(answer, is_every_alert=every or alert is not None))
+    console().print(_tree(answer, is_every_alert=all_alerts or alert is not None))
     if earlier:
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
     for earlier_event in reversed(earlier):
@@ -86,14 +86,14 @@ def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
     event = answer["event"]
     head = Text.assemble((event["title"], "cyan"), f"  {_moment(event['timestamp'])}", f"  by {event['userName']}")
     tree = Tree(head)
-    for text in _meant(event):
+    for text in _change_texts(event):
         tree.add(Text(text, style="cyan"))
     tree.add(Text(f"event {event['id']}", style="dim"))
     alerts = [alert for alert in answer["alerts"] if is_every_alert or _concerns(alert, answer)]
     for alert in alerts:
         _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not notify {_whom(answer)}")
     if alert_count := answer["paging"]["total"] - len(alerts):
-        tree.add(Text(_folded(answer, alert_count, is_every_alert=is_every_alert), style="dim"))
+        tree.add(Text(_folded_alerts_line(answer, alert_count, is_every_alert=is_every_alert), style="dim"))
     _grow_notified(tree, answer["notified"])
     for disagreement in answer["disagreements"]:
         tree.add(Text(f"! {disagreement['says']}", style="yellow"))
@@ -101,7 +101,7 @@ def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
     return tree
 
 
-def _meant(event: Document) -> Iterator[str]:
+def _change_texts(event: Document) -> Iterator[str]:
     """Yield in words what the changes of the event mean."""
     texts = [one["text"] for one in event["semanticChanges"]]
     yield from texts[:_MOST_CHANGES]
@@ -134,8 +134,8 @@ def _whom(answer: Document) -> str:
     return "anybody" if answer["notified"]["isWhole"] else "you"
 
 
-def _folded(answer: Document, alert_count: int, *, is_every_alert: bool) -> str:
-    line = f"{counted(alert_count, 'more alert')}"
+def _folded_alerts_line(answer: Document, alert_count: int, *, is_every_alert: bool) -> str:
+    line = f"{count_text(alert_count, 'more alert')}"
     if is_every_alert:
         return f"{line}; use --alert to select one"
     about_all = answer["user"] is None and answer["notified"]["isWhole"]
@@ -144,19 +144,19 @@ def _folded(answer: Document, alert_count: int, *, is_every_alert: bool) -> str:
 
 
 def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) -> None:
-    branch = tree.add(_marked(alert["matched"], f"alert {alert['name']} {verdict}"))
+    branch = tree.add(_marked_line(alert["matched"], f"alert {alert['name']} {verdict}"))
     for gate in alert["gates"]:
-        branch.add(_marked(gate["holds"], gate["says"]))
+        branch.add(_marked_line(gate["holds"], gate["says"]))
     for rule in alert["rules"]:
         name = f"{rule['part'][:-1]} {rule['name'] or rule['number'] + 1} ({rule['effect']})"
         if rule["trace"] is None:
-            branch.add(_marked(False, rule["says"]))
+            branch.add(_marked_line(False, rule["says"]))
         else:
-            _grow_trace(branch.add(_marked(rule["holds"], name)), rule["trace"])
+            _grow_trace(branch.add(_marked_line(rule["holds"], name)), rule["trace"])
     for person in alert["reached"]["data"]:
         _grow_person(branch, person)
     if alert["matched"] and not alert["reached"]["total"]:
-        branch.add(_marked(False, unreached))
+        branch.add(_marked_line(False, unreached))
     hidden = alert["reached"]["total"] - len(alert["reached"]["data"])
     if hidden > 0:
         branch.add(Text(f"and {hidden} more", style="dim"))
@@ -164,21 +164,21 @@ def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) ->
 
 def _grow_trace(branch: Tree, trace: Document) -> None:
     if "joined" not in trace:
-        branch.add(Text.assemble(_marked(trace["holds"], trace["text"]), (f"  {_seen(trace)}", "dim")))
+        branch.add(Text.assemble(_marked_line(trace["holds"], trace["text"]), (f"  {_observed_values(trace)}", "dim")))
         return
     words = {"and": "all of", "or": "one of", "not": "not"}
-    below = branch.add(_marked(trace["holds"], words[trace["joined"]]))
+    below = branch.add(_marked_line(trace["holds"], words[trace["joined"]]))
     for part in trace["parts"]:
         _grow_trace(below, part)
 
 
 def _grow_person(branch: Tree, person: Document) -> None:
     notified = person["notification"] is not None
-    below = branch.add(_marked(person["isDue"] or notified, f"{person['name']} by {person['channel']}"))
+    below = branch.add(_marked_line(person["isDue"] or notified, f"{person['name']} by {person['channel']}"))
     for way in person["ways"]:
         stopped = way["stoppedBy"]
         says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")
-        below.add(_marked(stopped is None, says))
+        below.add(_marked_line(stopped is None, says))
     if person["mergedWith"]:
         below.add(Text(f"sent as one notification with {', '.join(person['mergedWith'])}", style="dim"))
 
@@ -189,7 +189,7 @@ def _grow_notified(tree: Tree, notified: Document) -> None:
         tree.add(Text(f"no notification{visible} is stored", style="dim"))
         return
     verb = "is" if notified["total"] == 1 else "are"
-    branch = tree.add(f"{counted(notified['total'], 'notification')} {verb} stored")
+    branch = tree.add(f"{count_text(notified['total'], 'notification')} {verb} stored")
     for notification in notified["data"]:
         read = "" if notification["message"] else f", {'read' if notification['isRead'] else 'unread'}"
         due = f"  due {_moment(notification['dueAt'])}{read}"
@@ -197,21 +197,21 @@ def _grow_notified(tree: Tree, notified: Document) -> None:
             notification["recipientName"] or (notification["message"] or {}).get("target") or notification["recipient"]
         )
         below = branch.add(Text.assemble(f"{notification['channel']} to {whom}", (due, "dim")))
-        for line in _delivered(notification["message"]):
+        for line in _delivery_lines(notification["message"]):
             below.add(line)
 
 
-def _delivered(message: Document | None) -> Iterator[Text]:
+def _delivery_lines(message: Document | None) -> Iterator[Text]:
     if message is None:
         return
     last = " (given up; final)" if message["isDeadLetter"] else ""
     other_count = message.get("notificationCount", 1) - 1
-    together = f", in one message with {counted(other_count, 'other notification')}" if other_count > 0 else ""
+    together = f", in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
     yield Text(f"{message['status']}{last}{together}")
     for attempt in message["attempts"]:
         is_good = attempt["outcome"] == "delivered"
         status = f" {attempt['statusCode']}" if attempt["statusCode"] else ""
-        yield _marked(
+        yield _marked_line(
             is_good, f"attempt {attempt['number']} at {_moment(attempt['startedAt'])}: {attempt['reason']}{status}"
         )
         if template_error := attempt.get("templateError"):
@@ -225,13 +225,13 @@ def _delivered(message: Document | None) -> Iterator[Text]:
         yield Text(f"next attempt at {_moment(message['nextAttempt'])}", style="dim")
 
 
-def _marked(holds: bool | None, text: str) -> Text:
+def _marked_line(holds: bool | None, text: str) -> Text:
     """Return a line with a tick or cross before it; with a question mark where it depends on the recipient."""
     marks = {True: ("✓ ", "green"), False: ("✗ ", "red"), None: ("? ", "yellow")}
     return Text.assemble(marks[holds], text)
 
 
-def _seen(trace: Document) -> str:
+def _observed_values(trace: Document) -> str:
     return "; ".join(f"{one['name']} is {_values(one)}" for one in trace["seen"])
 
 

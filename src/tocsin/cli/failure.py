@@ -27,7 +27,7 @@ def report(error: TocsinError) -> int:
     return exit_code(error)
 
 
-def known(error: Exception) -> TocsinError | None:
+def known_failure(error: Exception) -> TocsinError | None:
     """Return what a fault of the store or the disk is in a command, with the driver's words; else None."""
     failure = failure_for(error)
     if failure is not None:

@@ -34,7 +34,7 @@ def impact(
     tocsin impact EVENT-ID
     """
     with Client() as client:
-        answer = _asked(client, subject, entity_type, depth=depth, columns=columns)
+        answer = _query_impact(client, subject, entity_type, depth=depth, columns=columns)
     if as_json:
         show_json(answer)
         return
@@ -42,7 +42,9 @@ def impact(
         console().print(line, soft_wrap=True)
 
 
-def _asked(client: Client, subject: str, entity_type: str | None, *, depth: int, columns: str | None) -> Document:
+def _query_impact(
+    client: Client, subject: str, entity_type: str | None, *, depth: int, columns: str | None
+) -> Document:
     if _EVENT_ID.fullmatch(subject):
         if columns:
             raise InvalidInput(
@@ -63,7 +65,7 @@ def _lines(answer: Document) -> Iterator[Text]:
     for asset in assets:
         above = str((asset.get("via") or {}).get("id"))
         below.setdefault(above if above in asset_ids else answer["entity"]["id"], []).append(asset)
-    yield _named(answer["entity"])
+    yield _asset_text(answer["entity"])
     yield from _branch(below, answer["entity"]["id"], "")
 
 
@@ -79,12 +81,12 @@ def _place(asset: Document) -> tuple[int, str]:
     return asset["level"], asset["fullyQualifiedName"]
 
 
-def _named(asset: Document) -> Text:
+def _asset_text(asset: Document) -> Text:
     return Text.assemble((f"{asset['type']} ", "cyan"), (asset["fullyQualifiedName"], "bold"))
 
 
 def _line(asset: Document) -> Text:
-    line = _named(asset)
+    line = _asset_text(asset)
     if asset.get("affectedColumns"):
         start = f"{asset['fullyQualifiedName']}."
         line.append(f"  columns {', '.join(name.removeprefix(start) for name in asset['affectedColumns'])}")

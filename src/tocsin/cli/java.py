@@ -58,8 +58,8 @@ def java_version(program: str) -> int | None:
 
 def parse_version(text: str) -> int | None:
     """Return the feature release in what ``java -version`` printed."""
-    found = re.search(r'version "(?:1\.)?(\d+)', text)
-    return int(found[1]) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(match[1]) if match else None
 
 
 def main() -> None:

@@ -112,8 +112,8 @@ def _lake() -> Iterator[LakeParts]:
     check_java()
     settings = settings_of()
     with needing("spark"):
-        from tocsin.jobs.lake import opened
+        from tocsin.jobs.lake import open_lake
     with existing_store(settings) as engine, ExitStack() as spark:
         with waiting_for("Starting Spark"):
-            parts = spark.enter_context(opened(settings, engine))
+            parts = spark.enter_context(open_lake(settings, engine))
         yield parts

@@ -47,7 +47,7 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
         engine.dispose()
 
 
-def _left_of(settings: Settings) -> bool:
+def _has_traces(settings: Settings) -> bool:
     """Return whether something shows that there was a store."""
     with needing("server"):
         from tocsin.store.high_water_marks import traces
@@ -58,7 +58,7 @@ def _left_of(settings: Settings) -> bool:
 def existing_store(settings: Settings) -> Iterator[Engine]:
     """Yield an engine as ``opened_store`` does, of a store that was made before; ``NotFound`` where there is none."""
     file = settings.data_dir.absolute() / "tocsin.db"
-    if settings.database_url is None and not file.is_file() and not _left_of(settings):
+    if settings.database_url is None and not file.is_file() and not _has_traces(settings):
         raise NotFound(
             f"There is no store at {file}. Change to the folder where Tocsin was started, or set"
             " TOCSIN_DATA_DIR or TOCSIN_DATABASE_URL."

@@ -48,7 +48,7 @@ from tocsin.cli import (
     up,
 )
 from tocsin.cli.exit_codes import EXITS
-from tocsin.cli.failure import ending_unread, known, report, report_surprise
+from tocsin.cli.failure import ending_unread, known_failure, report, report_surprise
 from tocsin.cli.parent_pipe import hold_lifeline
 from tocsin.errors import TocsinError
 
@@ -121,7 +121,7 @@ app.add_typer(lake.app, name="lake", rich_help_panel=_TEND)
 app.add_typer(search.app, name="search", rich_help_panel=_TEND)
 
 
-def _reflowed(text: str) -> str:
+def _reflow(text: str) -> str:
     """Return a help text with one line per paragraph, for the terminal to wrap; lists of examples stay."""
     paragraphs = (one if one.startswith("Examples\n") else " ".join(one.split()) for one in text.split("\n\n"))
     return "\n\n".join(paragraphs)
@@ -130,11 +130,11 @@ def _reflowed(text: str) -> str:
 for _app in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
     for _info in _app.registered_commands:
         if _info.callback is not None:
-            _info.help = _reflowed(cleandoc(_info.callback.__doc__ or ""))
+            _info.help = _reflow(cleandoc(_info.callback.__doc__ or ""))
 
 
-def _version(wanted: bool) -> None:  # Typer calls it with the option's value
-    if wanted:
+def _print_version(is_requested: bool) -> None:  # Typer calls it with the option's value
+    if is_requested:
         from importlib.metadata import version
 
         typer.echo(version("tocsin"))
@@ -146,7 +146,7 @@ def tocsin(
     *,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")] = False,
     _wants_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Take the options that all commands share."""
@@ -164,7 +164,7 @@ def main() -> None:
     except TocsinError as error:
         sys.exit(report(error))
     except Exception as error:
-        failure = known(error)
+        failure = known_failure(error)
         if failure is None:
             raise
         sys.exit(report(failure))

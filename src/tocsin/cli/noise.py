@@ -12,7 +12,7 @@ from tocsin.cli.assets import find_alert
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.client import Client
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 
 _WIDTH = 30
 
@@ -36,22 +36,22 @@ def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as
     if as_json:
         show_json(answer)
         return
-    for line in _ranking(answer) if name is None else _one(answer):
+    for line in _ranking(answer) if name is None else _alert_lines(answer):
         console().print(line, soft_wrap=True)
 
 
 def _ranking(answer: Document) -> Iterator[Text]:
-    rows = answer["data"]
-    if not rows:
+    alerts = answer["data"]
+    if not alerts:
         yield Text("No alert matched any event.")
         return
-    yield from _bars([(row["name"], row) for row in rows])
-    hidden = answer["paging"]["total"] - len(rows)
-    more = f"; {hidden} more alerts matched events" if hidden > 0 else ""
-    yield Text(f"█ opened  ░ unopened{more}. {answer['formula']}", style="dim")
+    yield from _bars([(row["name"], row) for row in alerts])
+    hidden = answer["paging"]["total"] - len(alerts)
+    remainder = f"; {hidden} more alerts matched events" if hidden > 0 else ""
+    yield Text(f"█ opened  ░ unopened{remainder}. {answer['formula']}", style="dim")
 
 
-def _one(answer: Document) -> Iterator[Text]:
+def _alert_lines(answer: Document) -> Iterator[Text]:
     if not answer["fired"]:
         yield Text(f"{answer['name']} matched no events in this time.")
         return
@@ -61,41 +61,42 @@ def _one(answer: Document) -> Iterator[Text]:
         yield from _bars([(one["fullyQualifiedName"], one) for one in answer["assets"]])
     if answer["rules"]:
         yield Text(f"\nby rule, over the newest {answer['examined']} events", style="bold")
-        for one in answer["rules"]:
-            yield Text(f"true for {one['held']:>5} of {one['examined']}  {one['condition']}")
+        for rule in answer["rules"]:
+            yield Text(f"true for {rule['held']:>5} of {rule['examined']}  {rule['condition']}")
     yield Text("\nnotifications that a stricter condition would save", style="bold")
     if not answer["suggestions"]:
         yield Text("None: no condition that was tried helps without hiding too much of what people opened.")
-    for one in answer["suggestions"]:
-        yield Text(f"{one['says']}: saves {one['saved']} of {one['notified']}{_missed(one, answer)}")
-        yield Text(f"    {one['condition']}", style="cyan")
+    for suggestion in answer["suggestions"]:
+        saved = f"saves {suggestion['saved']} of {suggestion['notified']}"
+        yield Text(f"{suggestion['says']}: {saved}{_opened_text(suggestion, answer)}")
+        yield Text(f"    {suggestion['condition']}", style="cyan")
 
 
-def _missed(suggestion: Document, answer: Document) -> str:
+def _opened_text(suggestion: Document, answer: Document) -> str:
     """Return how many of the saved notifications were opened, if any of the alert's can be."""
     if suggestion["missed"]:
         return f"; opened of these: {suggestion['missed']}"
     return ", none of them opened" if answer["notifiedInApp"] else ""
 
 
-def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
+def _bars(named_counts: Sequence[tuple[str, Document]]) -> Iterator[Text]:
     """Yield a line for each: its name, a bar of its notifications, and the numbers."""
-    widest = max(len(name) for name, _ in rows)
-    most = max(row["notified"] for _, row in rows) or 1
-    for name, row in rows:
-        opened = round(_WIDTH * row["opened"] / most)
-        rest = max(round(_WIDTH * row["notified"] / most), min(row["notified"], 1)) - opened
-        bar = Text.assemble(f"{name:<{widest}}  ", ("█" * opened, "green"), ("░" * max(rest, 0), "red"))
+    widest = max(len(name) for name, _ in named_counts)
+    highest_count = max(row["notified"] for _, row in named_counts) or 1
+    for name, row in named_counts:
+        opened = round(_WIDTH * row["opened"] / highest_count)
+        unopened = max(round(_WIDTH * row["notified"] / highest_count), min(row["notified"], 1)) - opened
+        bar = Text.assemble(f"{name:<{widest}}  ", ("█" * opened, "green"), ("░" * max(unopened, 0), "red"))
         bar.pad_right(max(0, widest + 2 + _WIDTH - len(bar.plain)))
         yield bar.append(f"  {_numbers(row)}", style="dim")
 
 
 def _numbers(row: Document) -> str:
-    people = f" to {counted(row['people'], 'person', 'people')}" if row.get("people") else ""
+    people = f" to {count_text(row['people'], 'person', 'people')}" if row.get("people") else ""
     silent = f" ({row['notifiedNobody']} notified nobody)" if row.get("notifiedNobody") else ""
     parts = [
-        f"{counted(row['fired'], 'event')}{silent}",
-        f"{counted(row['notified'], 'notification')}{people}",
+        f"{count_text(row['fired'], 'event')}{silent}",
+        f"{count_text(row['notified'], 'notification')}{people}",
         f"{row['opened']:,} opened",
     ]
     parts += [f"{row[key]} {key}" for key in ("muted", "unsubscribed") if row.get(key)]

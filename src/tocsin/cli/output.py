@@ -43,25 +43,25 @@ def names_of(references: Sequence[Mapping[str, object]]) -> str:
     return ", ".join(f"{one.get('name')}{' (deleted)' if one.get('deleted') else ''}" for one in references)
 
 
-def show_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
-    """Print ``rows``, which all have the same keys: as a table, or as a JSON list.
+def show_rows(table_rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
+    """Print ``table_rows``, which all have the same keys: as a table, or as a JSON list.
 
     Where the table does not fit without breaking words, each row is a block with a line per key.
     """
     if as_json:
-        show_json(rows)
+        show_json(table_rows)
         return
-    if not rows:
+    if not table_rows:
         typer.echo("Nothing to show.")
         return
     screen = console()
-    cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    cells = [list(table_rows[0]), *([_cell(value) for value in row.values()] for row in table_rows)]
     widths = _widths(cells, screen.width)
     if widths is None:
-        _show_blocks(rows)
+        _show_blocks(table_rows)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for key, width in zip(rows[0], widths, strict=True):
+    for key, width in zip(table_rows[0], widths, strict=True):
         table.add_column(key, width=width, overflow="fold")
     for row in cells[1:]:
         table.add_row(*map(escape, row))
@@ -71,21 +71,21 @@ def show_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
 def _widths(cells: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """Return the widths of columns, the left ones as wide as they want to be; None if words would be broken."""
     columns = list(zip(*cells, strict=True))
-    least = [min(_KEPT_WHOLE, max(len(word) for text in one for word in text.split() or [""])) for one in columns]
-    left = room - sum(least) - _GAP * (len(columns) - 1)
-    if left < 0:
+    least = [min(_KEPT_WHOLE, max(len(word) for text in column for word in text.split() or [""])) for column in columns]
+    spare = room - sum(least) - _GAP * (len(columns) - 1)
+    if spare < 0:
         return None
     widths: list[int] = []
-    for narrowest, one in zip(least, columns, strict=True):
-        wanted = max(len(text) for text in one)
-        widths.append(min(wanted, narrowest + left) if wanted > narrowest else narrowest)
-        left -= widths[-1] - narrowest
+    for narrowest, column in zip(least, columns, strict=True):
+        widest = max(len(text) for text in column)
+        widths.append(min(widest, narrowest + spare) if widest > narrowest else narrowest)
+        spare -= widths[-1] - narrowest
     return widths
 
 
-def _show_blocks(rows: Sequence[Mapping[str, object]]) -> None:
-    width = max(len(key) for key in rows[0])
-    for number, row in enumerate(rows):
+def _show_blocks(table_rows: Sequence[Mapping[str, object]]) -> None:
+    width = max(len(key) for key in table_rows[0])
+    for number, row in enumerate(table_rows):
         if number:
             typer.echo()
         for key, value in row.items():

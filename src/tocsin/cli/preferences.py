@@ -55,11 +55,11 @@ def preferences(
         who = client.get_by_name("user", user) if user else client.logged_in_user()
         current = client.prefer(who.id, {}) if reset else client.preferences(who.id)
         if changes or notify:
-            current = client.prefer(who.id, _changed(current | changes, notify or []))
+            current = client.prefer(who.id, _with_frequencies(current | changes, notify or []))
     show_facts(current if as_json else dict(_facts(current)), as_json=as_json)
 
 
-def _changed(preferences: Document, notify: list[str]) -> Document:
+def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
     """Return preferences with other frequencies; one for everything replaces those of categories before it."""
     for option in notify:
         category, equals, frequency = option.partition("=")

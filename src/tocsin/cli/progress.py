@@ -25,7 +25,7 @@ ReportProgress = Callable[[int, int], None]
 def progress_bar(title: str) -> Iterator[ReportProgress]:
     """Yield a function that moves a bar named ``title`` on stderr."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with _shown(*columns) as bar:
+    with _build_progress(*columns) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -33,11 +33,11 @@ def progress_bar(title: str) -> Iterator[ReportProgress]:
 @contextmanager
 def waiting_for(title: str) -> Iterator[None]:
     """Show on stderr that ``title`` is being waited for, and how long already, where nothing says how far it is."""
-    with _shown(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as sign:
+    with _build_progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as sign:
         sign.add_task(title, total=None)
         yield
 
 
-def _shown(*columns: ProgressColumn) -> Progress:
+def _build_progress(*columns: ProgressColumn) -> Progress:
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -79,7 +79,7 @@ def acknowledge(
     tocsin queue acknowledge GovernanceQueue --lease LEASE ID
     tocsin queue acknowledge GovernanceQueue --claims taken.json
     """
-    _handle(alert, _held(ids, lease, claims), "acknowledge", Client.acknowledge_events, as_json=as_json)
+    _handle(alert, _claims_of(ids, lease, claims), "acknowledge", Client.acknowledge_events, as_json=as_json)
 
 
 @app.command()
@@ -91,7 +91,7 @@ def release(
     Examples
     tocsin queue release GovernanceQueue --claims taken.json
     """
-    _handle(alert, _held(ids, lease, claims), "release", Client.release_events, as_json=as_json)
+    _handle(alert, _claims_of(ids, lease, claims), "release", Client.release_events, as_json=as_json)
 
 
 @app.command()
@@ -110,7 +110,7 @@ def extend(
     tocsin queue extend GovernanceQueue --claims taken.json --seconds 600
     """
     extend_events = partial(Client.extend_events, lease_seconds=seconds)
-    _handle(alert, _held(ids, lease, claims), "extend", extend_events, as_json=as_json)
+    _handle(alert, _claims_of(ids, lease, claims), "extend", extend_events, as_json=as_json)
 
 
 def _handle(alert: str, events: list[Document], action: str, call: _Call, *, as_json: bool) -> None:
@@ -119,18 +119,18 @@ def _handle(alert: str, events: list[Document], action: str, call: _Call, *, as_
     _say(answer, action, as_json=as_json)
 
 
-def _held(ids: list[str] | None, lease: str | None, claims: str | None) -> list[Document]:
+def _claims_of(ids: list[str] | None, lease: str | None, claims: str | None) -> list[Document]:
     """Return the events that are meant, by id and lease."""
     if claims is not None:
         if ids or lease:
             raise InvalidInput("--claims cannot be combined with ids or --lease.")
-        return _claimed(text_of(claims), claims)
+        return _parse_claims(text_of(claims), claims)
     if not ids or lease is None:
         raise InvalidInput("Say which events: ids and --lease as tocsin queue take shows them, or --claims FILE.")
     return [{"id": one, "lease": lease} for one in ids]
 
 
-def _claimed(text: str, file: str) -> list[Document]:
+def _parse_claims(text: str, file: str) -> list[Document]:
     try:
         items = json.loads(text)["data"]
         claims = [{"id": one["id"], "lease": one["lease"]} for one in items]

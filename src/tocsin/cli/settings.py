@@ -19,7 +19,11 @@ def settings(*, as_json: AsJson = False) -> None:
     """
     values = settings_of()
     table = [
-        {"variable": f"TOCSIN_{name.upper()}", "value": _shown(getattr(values, name)), "meaning": field.description}
+        {
+            "variable": f"TOCSIN_{name.upper()}",
+            "value": _masked_value(getattr(values, name)),
+            "meaning": field.description,
+        }
         for name, field in Settings.model_fields.items()
     ]
     show_rows(table, as_json=as_json)
@@ -31,7 +35,7 @@ _SECRET_NAMES = re.compile(r"secret|password|token|credential|access\.?key", re.
 _PASSWORD = re.compile(r"(?<=://)([^:/@]*):.*@")
 
 
-def _shown(value: object) -> object:
+def _masked_value(value: object) -> object:
     """Return the value of a setting without the secrets in it."""
     if isinstance(value, SecretStr):
         return str(value)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tocsin.cli.alertfiles import named, text_of
+from tocsin.cli.alertfiles import file_label, text_of
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.cli.yaml_documents import read_yaml
 from tocsin.client import Client
@@ -54,14 +54,14 @@ def _texts_of(file: str) -> Document:
     documents = read_yaml(text_of(file))
     value: Any = documents[0].value if len(documents) == 1 else None  # Any: what a file may hold
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in _TEXTS):
-        raise InvalidInput(f"{named(file)} must be one template, with the texts {' and '.join(_TEXTS)}.")
+        raise InvalidInput(f"{file_label(file)} must be one template, with the texts {' and '.join(_TEXTS)}.")
     return {key: value[key] for key in _TEXTS}
 
 
 def _check(validation: Document, file: str) -> None:
     for key, error in (("templateSubject", "subjectError"), ("templateBody", "bodyError")):
         if validation.get(error):
-            raise InvalidInput(f"{named(file)}: {key}: {validation[error]}")
+            raise InvalidInput(f"{file_label(file)}: {key}: {validation[error]}")
 
 
 def _show(message: Document) -> None:

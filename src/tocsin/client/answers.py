@@ -82,11 +82,11 @@ class Change:
     @property
     def change_type(self) -> str:
         """What happened, in a few words: ``created``, ``description updated, tag PII.None added``."""
-        named = list(_named_changes(self.event.get("changeDescription") or {}))
-        if not named or self.event_type not in _UPDATES:
+        change_texts = list(_named_changes(self.event.get("changeDescription") or {}))
+        if not change_texts or self.event_type not in _UPDATES:
             return _WORDS.get(self.event_type, self.event_type)
-        more = len(named) - _NAMED_CHANGES
-        return ", ".join(named[:_NAMED_CHANGES]) + (f" and {more} more" if more > 0 else "")
+        unnamed_count = len(change_texts) - _NAMED_CHANGES
+        return ", ".join(change_texts[:_NAMED_CHANGES]) + (f" and {unnamed_count} more" if unnamed_count > 0 else "")
 
     @property
     def event_type(self) -> str:

@@ -18,7 +18,7 @@ from tocsin.client.call import JSON_PATCH, ApiCall, Filter, Page, Pages, query_o
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 
 T = TypeVar("T")
 
@@ -47,14 +47,14 @@ def get_by_name(
     entity_type: str, fqn: str, *, fields: Sequence[str] = (), include: str | None = None
 ) -> ApiCall[Entity]:
     """Return the entity with that fully qualified name."""
-    return _read(entity_type, f"name/{_quoted(fqn)}", {"fields": tuple(fields) or None, "include": include})
+    return _read(entity_type, f"name/{_quote(fqn)}", {"fields": tuple(fields) or None, "include": include})
 
 
 def get_by_id(
     entity_type: str, entity_id: str, *, fields: Sequence[str] = (), include: str | None = None
 ) -> ApiCall[Entity]:
     """Return the entity with that UUID."""
-    return _read(entity_type, _quoted(entity_id), {"fields": tuple(fields) or None, "include": include})
+    return _read(entity_type, _quote(entity_id), {"fields": tuple(fields) or None, "include": include})
 
 
 def create(entity_type: str, document: Document) -> ApiCall[Entity]:
@@ -72,14 +72,14 @@ def patch(
 ) -> ApiCall[Entity]:
     """Apply JSON Patch operations (RFC 6902); ``if_match`` is the ETag the entity must still have."""
     headers = {"Content-Type": JSON_PATCH} | ({"If-Match": if_match} if if_match else {})
-    path = f"{_collection(entity_type)}/{_quoted(entity_id)}"
+    path = f"{_collection(entity_type)}/{_quote(entity_id)}"
     return ApiCall("PATCH", path, _entity(entity_type), body=list(operations), headers=headers)
 
 
 def delete(entity_type: str, entity_id: str, *, recursive: bool = False, hard: bool = False) -> ApiCall[None]:
     """Delete an entity, softly unless ``hard``; what it contains only when ``recursive``."""
     query = query_of({"recursive": recursive, "hard_delete": hard})
-    return ApiCall("DELETE", f"{_collection(entity_type)}/{_quoted(entity_id)}", _nothing, query)
+    return ApiCall("DELETE", f"{_collection(entity_type)}/{_quote(entity_id)}", _nothing, query)
 
 
 def restore(entity_type: str, entity_id: str) -> ApiCall[Entity]:
@@ -89,7 +89,7 @@ def restore(entity_type: str, entity_id: str) -> ApiCall[Entity]:
 
 def versions(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return every version of an entity, newest first; of one that was deleted for good, too."""
-    path = f"{_collection(entity_type)}/{_quoted(entity_id)}/versions"
+    path = f"{_collection(entity_type)}/{_quote(entity_id)}/versions"
     return ApiCall(
         "GET", path, lambda answer: tuple(Entity(entity_type, json.loads(one)) for one in answer["versions"])
     )
@@ -98,12 +98,12 @@ def versions(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
 def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> ApiCall[Document]:
     """Return what changed from version ``from_`` to ``to`` (``"0.3"``); without them, what the last change was."""
     query = {key: value for key, value in (("from", from_), ("to", to)) if value is not None}
-    return ApiCall("GET", f"{_collection(entity_type)}/{_quoted(entity_id)}/diff", _document, query)
+    return ApiCall("GET", f"{_collection(entity_type)}/{_quote(entity_id)}/diff", _document, query)
 
 
 def as_of(entity_type: str, entity_id: str, moment: datetime) -> ApiCall[Entity]:
     """Return an entity as of a point in time, even if it is deleted now; without a time zone it is local time."""
-    return _read(entity_type, _quoted(entity_id), {"as_of": int(moment.timestamp() * 1000), "include": "all"})
+    return _read(entity_type, _quote(entity_id), {"as_of": int(moment.timestamp() * 1000), "include": "all"})
 
 
 def rollback(
@@ -113,7 +113,7 @@ def rollback(
 
     The answer holds ``changeDescription``, ``entity`` and ``leftOut``: what does not come back, and why.
     """
-    path = f"{_collection(entity_type)}/{_quoted(entity_id)}/rollback"
+    path = f"{_collection(entity_type)}/{_quote(entity_id)}/rollback"
     headers = {"If-Match": if_match} if if_match else {}
     return ApiCall("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
 
@@ -130,13 +130,13 @@ def remove_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCa
 
 def followers(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return the users who follow the asset."""
-    path = f"{_collection(entity_type)}/{_quoted(entity_id)}/followers"
+    path = f"{_collection(entity_type)}/{_quote(entity_id)}/followers"
     return ApiCall("GET", path, lambda answer: tuple(Entity("user", row) for row in answer["data"]))
 
 
 def follows(user_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return the assets that the user with UUID ``user_id`` follows."""
-    return ApiCall("GET", f"users/{_quoted(user_id)}/follows", _followed)
+    return ApiCall("GET", f"users/{_quote(user_id)}/follows", _parse_follows)
 
 
 def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterable[str] = ()) -> Pages[Change]:
@@ -145,23 +145,23 @@ def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterabl
     ``since`` without a time zone is local time. ``event_types`` narrows to these; none means all.
     """
     filters: dict[str, Filter] = {"since": int(since.timestamp() * 1000), "event_type": tuple(event_types) or None}
-    return _pages(f"users/{_quoted(user_id)}/activity", filters, _titled_change)
+    return _pages(f"users/{_quote(user_id)}/activity", filters, _titled_change)
 
 
 def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
     """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read."""
-    return _pages(f"users/{_quoted(user_id)}/notifications", filters, _notice)
+    return _pages(f"users/{_quote(user_id)}/notifications", filters, _notice)
 
 
 def mark_read(user_id: str, notification_id: str) -> ApiCall[None]:
     """Mark one notification of a user as read."""
-    return ApiCall("PUT", f"users/{_quoted(user_id)}/notifications/{_quoted(notification_id)}/read", _nothing)
+    return ApiCall("PUT", f"users/{_quote(user_id)}/notifications/{_quote(notification_id)}/read", _nothing)
 
 
 def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> ApiCall[Document]:
     """Return the lineage graph around an asset: ``entity``, ``nodes``, ``upstreamEdges`` and ``downstreamEdges``."""
     query = query_of({"upstream_depth": upstream_depth, "downstream_depth": downstream_depth})
-    return ApiCall("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}", _document, query)
+    return ApiCall("GET", f"lineage/{_existing_type(entity_type)}/name/{_quote(fqn)}", _document, query)
 
 
 def add_lineage(edge: Document) -> ApiCall[Document]:
@@ -171,7 +171,9 @@ def add_lineage(edge: Document) -> ApiCall[Document]:
 
 def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> ApiCall[None]:
     """Remove the edge between two assets."""
-    from_, to = (f"{_typed(kind)}/name/{_quoted(fqn)}" for kind, fqn in ((from_type, from_fqn), (to_type, to_fqn)))
+    from_, to = (
+        f"{_existing_type(kind)}/name/{_quote(fqn)}" for kind, fqn in ((from_type, from_fqn), (to_type, to_fqn))
+    )
     return ApiCall("DELETE", f"lineage/{from_}/{to}", _nothing)
 
 
@@ -183,12 +185,12 @@ def send_lineage_events(events: Sequence[Document]) -> ApiCall[Document]:
 def impact(entity_type: str, fqn: str, *, depth: int = 5, columns: Sequence[str] = ()) -> ApiCall[Document]:
     """Return whom a change of an asset, or of some of its columns, would concern: by type, with levels and owners."""
     query = query_of({"depth": depth, "columns": tuple(columns) or None})
-    return ApiCall("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}/impact", _document, query)
+    return ApiCall("GET", f"lineage/{_existing_type(entity_type)}/name/{_quote(fqn)}/impact", _document, query)
 
 
 def event_impact(event_id: str, *, depth: int = 5) -> ApiCall[Document]:
     """Return whom the change of one event concerns."""
-    return ApiCall("GET", f"events/{_quoted(event_id)}/impact", _document, query_of({"depth": depth}))
+    return ApiCall("GET", f"events/{_quote(event_id)}/impact", _document, query_of({"depth": depth}))
 
 
 def explain(
@@ -199,12 +201,12 @@ def explain(
     Of all alerts, the ``limit`` (20, at most 100) that matched first are explained.
     """
     query = query_of({"subscription": subscription, "user": user, "limit": limit})
-    return ApiCall("GET", f"events/{_quoted(event_id)}/explain", _document, query)
+    return ApiCall("GET", f"events/{_quote(event_id)}/explain", _document, query)
 
 
 def mutes(user_id: str) -> ApiCall[Document]:
     """Return what a user has muted."""
-    return ApiCall("GET", f"users/{_quoted(user_id)}/mutes", _document)
+    return ApiCall("GET", f"users/{_quote(user_id)}/mutes", _document)
 
 
 def mute(
@@ -215,22 +217,22 @@ def mute(
     body: Document = {"kind": kind, "id": about.id, "channel": channel}
     body |= {"type": about.entity_type} if kind == "asset" else {}
     body |= {"until": int(until.timestamp() * 1000)} if until else {}
-    return ApiCall("PUT", f"users/{_quoted(user_id)}/mutes", _document, body=body)
+    return ApiCall("PUT", f"users/{_quote(user_id)}/mutes", _document, body=body)
 
 
 def unmute(user_id: str, about: Entity) -> ApiCall[None]:
     """Unmute an alert or an asset for a user."""
-    return ApiCall("DELETE", f"users/{_quoted(user_id)}/mutes/{_quoted(about.id)}", _nothing)
+    return ApiCall("DELETE", f"users/{_quote(user_id)}/mutes/{_quote(about.id)}", _nothing)
 
 
 def preferences(user_id: str) -> ApiCall[Document]:
     """Return a user's notification preferences."""
-    return ApiCall("GET", f"users/{_quoted(user_id)}/preferences", _document)
+    return ApiCall("GET", f"users/{_quote(user_id)}/preferences", _document)
 
 
 def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
     """Replace a user's notification preferences; what is left out becomes the default."""
-    return ApiCall("PUT", f"users/{_quoted(user_id)}/preferences", _document, body=preferred)
+    return ApiCall("PUT", f"users/{_quote(user_id)}/preferences", _document, body=preferred)
 
 
 def create_subscription(document: Document) -> ApiCall[Entity]:
@@ -245,7 +247,7 @@ def apply_subscription(document: Document, *, dry_run: bool = False) -> ApiCall[
     """
     read, path = _entity(_SUBSCRIPTION), _collection(_SUBSCRIPTION)
     query = {"dryRun": "true"} if dry_run else {}
-    return ApiCall("PUT", path, lambda row: Applied(read(row)), query, body=document, read_headers=_remarked)
+    return ApiCall("PUT", path, lambda row: Applied(read(row)), query, body=document, read_headers=_with_remarks)
 
 
 def get_subscription(name: str) -> ApiCall[Entity]:
@@ -270,7 +272,7 @@ def delete_subscription(subscription_id: str) -> ApiCall[None]:
 
 def subscription_status(subscription_id: str) -> ApiCall[Document]:
     """Return how each destination of an event subscription fares."""
-    return ApiCall("GET", f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/status", _document)
+    return ApiCall("GET", f"{_collection(_SUBSCRIPTION)}/{_quote(subscription_id)}/status", _document)
 
 
 def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Document]:
@@ -278,7 +280,7 @@ def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Docum
 
     Filters are the API's: ``kind`` (``firing``, ``edit`` or ``report``), ``since`` and ``until`` (``7d``, a date).
     """
-    return _pages(f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/history", filters, _document)
+    return _pages(f"{_collection(_SUBSCRIPTION)}/{_quote(subscription_id)}/history", filters, _document)
 
 
 def list_incidents(**filters: Filter) -> Pages[Document]:
@@ -288,7 +290,7 @@ def list_incidents(**filters: Filter) -> Pages[Document]:
 
 def get_incident(name: str) -> ApiCall[Document]:
     """Return an incident, by its number (``INC-7``) or id, with its timeline."""
-    return ApiCall("GET", f"incidents/{_quoted(name)}", _document)
+    return ApiCall("GET", f"incidents/{_quote(name)}", _document)
 
 
 def acknowledge_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
@@ -323,12 +325,12 @@ def get_backtest(backtest_id: str, *, wait: int = 0) -> ApiCall[Document]:
 
     Waits so many seconds (at most 30) for it to end; returns at once when it does.
     """
-    return ApiCall("GET", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document, query_of({"wait": wait or None}))
+    return ApiCall("GET", f"{_BACKTESTS}/{_quote(backtest_id)}", _document, query_of({"wait": wait or None}))
 
 
 def cancel_backtest(backtest_id: str) -> ApiCall[Document]:
     """Cancel a backtest of yours."""
-    return ApiCall("DELETE", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document)
+    return ApiCall("DELETE", f"{_BACKTESTS}/{_quote(backtest_id)}", _document)
 
 
 def dead_letters(**filters: Filter) -> Pages[Document]:
@@ -341,7 +343,7 @@ def dead_letters(**filters: Filter) -> Pages[Document]:
 
 def delivery(message_id: str) -> ApiCall[Document]:
     """Return a message with all attempts, and the request that a replay would send."""
-    return ApiCall("GET", f"{_DELIVERIES}/{_quoted(message_id)}", _document)
+    return ApiCall("GET", f"{_DELIVERIES}/{_quote(message_id)}", _document)
 
 
 def start_replay(**selection: str | bool) -> ApiCall[Document]:
@@ -355,12 +357,12 @@ def start_replay(**selection: str | bool) -> ApiCall[Document]:
 
 def get_replay(replay_id: str) -> ApiCall[Document]:
     """Return the state and progress of a replay of yours."""
-    return ApiCall("GET", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
+    return ApiCall("GET", f"{_DELIVERIES}/replays/{_quote(replay_id)}", _document)
 
 
 def cancel_replay(replay_id: str) -> ApiCall[Document]:
     """Cancel a replay of yours: what waits is left as it was."""
-    return ApiCall("DELETE", f"{_DELIVERIES}/replays/{_quoted(replay_id)}", _document)
+    return ApiCall("DELETE", f"{_DELIVERIES}/replays/{_quote(replay_id)}", _document)
 
 
 def render_template(request: Document) -> ApiCall[Document]:
@@ -378,7 +380,7 @@ def noise(*, since: str = "30d", limit: int = 10) -> ApiCall[Document]:
 
 def subscription_noise(subscription_id: str, *, since: str = "30d") -> ApiCall[Document]:
     """Return one alert's noise, with conditions that would have spared some of it."""
-    path = f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/noise"
+    path = f"{_collection(_SUBSCRIPTION)}/{_quote(subscription_id)}/noise"
     return ApiCall("GET", path, _document, query_of({"since": since}))
 
 
@@ -394,12 +396,12 @@ def read_log(offset: int | str, *, limit: int = 100) -> ApiCall[LogSlice]:
 
 def add_test_result(test_case_fqn: str, result: Document) -> ApiCall[Document]:
     """Record a run of a test case: ``timestamp`` (epoch ms), ``testCaseStatus`` and what else is known."""
-    return ApiCall("POST", f"dataQuality/testCases/testCaseResults/{_quoted(test_case_fqn)}", _document, body=result)
+    return ApiCall("POST", f"dataQuality/testCases/testCaseResults/{_quote(test_case_fqn)}", _document, body=result)
 
 
 def add_pipeline_status(pipeline_fqn: str, status: Document) -> ApiCall[Entity]:
     """Record a run of a pipeline: ``timestamp`` (epoch ms), ``executionStatus`` and what else is known."""
-    return ApiCall("PUT", f"pipelines/{_quoted(pipeline_fqn)}/status", _entity("pipeline"), body=status)
+    return ApiCall("PUT", f"pipelines/{_quote(pipeline_fqn)}/status", _entity("pipeline"), body=status)
 
 
 def login(email: str, password: str) -> ApiCall[str]:
@@ -421,7 +423,7 @@ def server_version() -> ApiCall[str]:
     return ApiCall("GET", "system/version", lambda answer: str(answer["version"]))
 
 
-def _typed(entity_type: str) -> str:
+def _existing_type(entity_type: str) -> str:
     """Return an existing type, as it is written in a path."""
     _collection(entity_type)
     return entity_type
@@ -430,16 +432,16 @@ def _typed(entity_type: str) -> str:
 def _collection(entity_type: str) -> str:
     row = ENTITY_TYPES.get(entity_type)
     if row is None:
-        raise InvalidInput(f"unknown entity type {entity_type!r}; {meant(entity_type, ENTITY_TYPES)}")
+        raise InvalidInput(f"unknown entity type {entity_type!r}; {suggestion_for(entity_type, ENTITY_TYPES)}")
     return row.collection
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     return quote(part, safe="")
 
 
 def _follower_path(entity_type: str, entity_id: str, follower_id: str) -> str:
-    return f"{_collection(entity_type)}/{_quoted(entity_id)}/followers/{_quoted(follower_id)}"
+    return f"{_collection(entity_type)}/{_quote(entity_id)}/followers/{_quote(follower_id)}"
 
 
 def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Entity]:
@@ -448,13 +450,13 @@ def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> ApiCall[Ent
 
 def _incident(name: str, action: str, comment: str | None, **fields: Document) -> ApiCall[Document]:
     body = {**fields, **({"comment": comment} if comment else {})}
-    return ApiCall("PUT", f"incidents/{_quoted(name)}/{action}", _document, body=body)
+    return ApiCall("PUT", f"incidents/{_quote(name)}/{action}", _document, body=body)
 
 
 def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T]) -> Pages[T]:
     def page(answer: Document) -> Page[T]:
-        rows = tuple(view(row) for row in answer["data"])
-        return Page(rows, after=(answer.get("paging") or {}).get("after"))
+        entries = tuple(view(row) for row in answer["data"])
+        return Page(entries, after=(answer.get("paging") or {}).get("after"))
 
     return Pages(ApiCall("GET", path, page, query_of({"limit": _PAGE, **filters})))
 
@@ -463,12 +465,12 @@ def _entity(entity_type: str) -> Callable[[Document], Entity]:
     return lambda answer: Entity(entity_type, answer)
 
 
-def _remarked(applied: Applied, headers: Mapping[str, str]) -> Applied:
+def _with_remarks(applied: Applied, headers: Mapping[str, str]) -> Applied:
     remarks, changed = (headers.get(name, "[]") for name in ("x-tocsin-remarks", "x-tocsin-changed-secrets"))
     return replace(applied, remarks=tuple(json.loads(remarks)), changed_secrets=tuple(json.loads(changed)))
 
 
-def _followed(answer: dict[str, list[Document]]) -> tuple[Entity, ...]:
+def _parse_follows(answer: dict[str, list[Document]]) -> tuple[Entity, ...]:
     return tuple(Entity(row.get("type") or _BY_LIST.get(key, key), row) for key, rows in answer.items() for row in rows)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the method takes and gives, kept exactly
 
 
-def named_after(build: Callable[..., object]) -> Callable[[F], F]:
+def document_as(build: Callable[..., object]) -> Callable[[F], F]:
     """Return a decorator that makes a method show, in ``help()`` and editors, what ``build`` documents."""
 
     def dress(method: F) -> F:

@@ -25,22 +25,22 @@ def claim_events(subscription_id: str, *, limit: int = 1, lease_seconds: int = L
 
 def acknowledge_events(subscription_id: str, items: Iterable[Document]) -> ApiCall[Document]:
     """End claimed events as delivered, each given by ``id`` and ``lease``; return the ``state`` of each."""
-    return _call(subscription_id, "acknowledge", {"items": _held(items)})
+    return _call(subscription_id, "acknowledge", {"items": _claims_of(items)})
 
 
 def release_events(subscription_id: str, items: Iterable[Document]) -> ApiCall[Document]:
     """Give claimed events back: they can be claimed again at once."""
-    return _call(subscription_id, "release", {"items": _held(items)})
+    return _call(subscription_id, "release", {"items": _claims_of(items)})
 
 
 def extend_events(
     subscription_id: str, items: Iterable[Document], *, lease_seconds: int = LEASE_S
 ) -> ApiCall[Document]:
     """Keep claimed events: their leases end so many seconds from now."""
-    return _call(subscription_id, "extend", {"items": _held(items), "leaseSeconds": lease_seconds})
+    return _call(subscription_id, "extend", {"items": _claims_of(items), "leaseSeconds": lease_seconds})
 
 
-def _held(items: Iterable[Document]) -> list[Document]:
+def _claims_of(items: Iterable[Document]) -> list[Document]:
     """Return what a request says of items that a claim has returned."""
     return [{key: one.get(key) for key in ("id", "lease")} for one in items]
 

@@ -31,7 +31,7 @@ from tocsin.conditions.nodes import (
     Value,
 )
 from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term, normal_form
-from tocsin.logic import negated
+from tocsin.logic import negation_of
 
 _ALWAYS_THERE: frozenset[Value] = frozenset(map(FieldValue, ("eventType", "entityType", "entityId", "timestamp")))
 """What no event is without."""
@@ -56,7 +56,7 @@ def certainty(node: Node) -> Certainty | None:
     """Return what is certain of ``node``; None when events decide it, or when it is too large to analyse."""
     if is_never(node):
         return Certainty.NEVER
-    return Certainty.ALWAYS if is_never(negated(node)) else None
+    return Certainty.ALWAYS if is_never(negation_of(node)) else None
 
 
 def is_never(node: Node) -> bool:

@@ -172,10 +172,10 @@ CHANGES = "changes"
 
 CATEGORY, _TARGET, VALUE = (PARTS.index(part) for part in ("category", "target", "value"))
 _FIELDS = {(0,): "changeCategory", (1,): "changeOperation", (2,): "changeTarget"}
-_CHOICES = [chosen for size in range(len(PARTS), 0, -1) for chosen in combinations(range(len(PARTS)), size)]
+_CHOICES = [choice for size in range(len(PARTS), 0, -1) for choice in combinations(range(len(PARTS)), size)]
 
 CHANGE_SETS: dict[str, tuple[int, ...]] = {
-    f"{CHANGES}:{'+'.join(PARTS[at] for at in chosen)}": chosen for chosen in _CHOICES if chosen not in _FIELDS
+    f"{CHANGES}:{'+'.join(PARTS[at] for at in choice)}": choice for choice in _CHOICES if choice not in _FIELDS
 }
 """Sets that ``matchAnyChange`` asks for and no condition names: the changes of an event reduced to some of their parts,
 which are identified by their indexes in ``PARTS``. Those of more parts, so of rarer values, come first."""

@@ -52,7 +52,7 @@ from tocsin.conditions.syntax import (
 )
 from tocsin.conditions.unparse import text_of
 from tocsin.errors import InvalidCondition
-from tocsin.logic import ALWAYS, NEVER, Constant, conjoined, disjoined, leaves, negated, replaced
+from tocsin.logic import ALWAYS, NEVER, Constant, conjunction_of, disjunction_of, leaves, negation_of, replace_leaves
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
@@ -75,7 +75,7 @@ def check(written: Written) -> Node:
     InvalidCondition : a name is unknown, kinds differ, or an argument is of the wrong kind; says where, and what
         was expected, with the nearest known name.
     """
-    return replaced(_condition(written), with_meaning)
+    return replace_leaves(_condition(written), with_meaning)
 
 
 def parse_and_check(text: str) -> Node:
@@ -130,11 +130,11 @@ def _meaning(written: Written) -> Node | Operand | Nothing:
         case Method():
             return _method(written)
         case Negation(operand=operand):
-            return negated(_condition(operand))
+            return negation_of(_condition(operand))
         case Comparison():
             return _meaning_of_comparison(written)
         case Junction(operator=operator, operands=parts):
-            join = conjoined if operator == "and" else disjoined
+            join = conjunction_of if operator == "and" else disjunction_of
             return join(*(_condition(part) for part in parts))
 
 
@@ -162,7 +162,7 @@ def _meaning_of_comparison(written: Comparison) -> Node:
     first_side, second_side = _side(written.left, written.right), _side(written.right, written.left)
     is_negative = written.operator == "!="
     node = _relate(written, first_side, second_side)
-    return negated(node) if is_negative else node
+    return negation_of(node) if is_negative else node
 
 
 def _check_negation(written: Comparison) -> None:
@@ -234,7 +234,7 @@ def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand
         return ALWAYS
     if not isinstance(values[0], Operand) or values[0].is_literal:
         return NEVER
-    return negated(values[0].guarded(Present(values[0].value)))
+    return negation_of(values[0].guarded(Present(values[0].value)))
 
 
 def _same_truth(operator: str, left: Node | Operand, right: Node | Operand, written: Comparison) -> Node:
@@ -250,7 +250,7 @@ def _same_truth(operator: str, left: Node | Operand, right: Node | Operand, writ
             raise refusal("! binds tighter than a comparison; write !( … )", written.left.at, expected=("(",))
         raise refusal("a condition can only be compared with true or false", written.at, expected=("true", "false"))
     assert not isinstance(condition, Operand)  # noqa: S101  # _related sends two operands elsewhere
-    return condition if _truth(constant) == ALWAYS else negated(condition)
+    return condition if _truth(constant) == ALWAYS else negation_of(condition)
 
 
 def _meaning_of_call(written: Call) -> Node | Operand:
@@ -341,9 +341,9 @@ def _recipient_condition(written: Method) -> Node:
     (argument,) = written.arguments
     if written.name == MEMBER:
         teams = map(unquote, _texts(f"user.{MEMBER}", "team", argument))
-        return disjoined(*(Personal(question(MEMBER, team)) for team in teams))
+        return disjunction_of(*(Personal(question(MEMBER, team)) for team in teams))
     if not isinstance(argument, Name) or (argument.name != "entity" and argument.name not in ENTITY_TYPES):
         near = nearest(argument.name, ("entity", *ENTITY_TYPES)) if isinstance(argument, Name) else None
         raise refusal(f"user.{written.name} takes {expectation}", argument.at, expected=(expectation,), suggestion=near)
     guard = ALWAYS if argument.name == "entity" else has("entityType", (argument.name,))
-    return conjoined(guard, Personal(question(written.name)))
+    return conjunction_of(guard, Personal(question(written.name)))

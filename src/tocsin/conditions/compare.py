@@ -7,7 +7,7 @@ from tocsin.conditions.evaluate import compares
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Node, Operator
 from tocsin.conditions.operands import Operand, fold_case
-from tocsin.logic import ALWAYS, NEVER, Constant, conjoined
+from tocsin.logic import ALWAYS, NEVER, Constant, conjunction_of
 
 _MIRRORED = {
     Operator.EQ: Operator.EQ,
@@ -46,7 +46,7 @@ def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
         or _fact(operator, left, right)
         or Compare(operator, left.value, right.value)
     )
-    return conjoined(left.guarded(ALWAYS), right.guarded(ALWAYS), leaf)
+    return conjunction_of(left.guarded(ALWAYS), right.guarded(ALWAYS), leaf)
 
 
 def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from tocsin.conditions.fields import canonical
 from tocsin.conditions.nodes import Has, Leaf, Node
-from tocsin.logic import conjoined, disjoined
+from tocsin.logic import conjunction_of, disjunction_of
 
 
 def _both(*facts: tuple[str, str]) -> Node:
-    return conjoined(*(Has(field, (canonical(field, value),)) for field, value in facts))
+    return conjunction_of(*(Has(field, (canonical(field, value),)) for field, value in facts))
 
 
 ALIASES: dict[str, Node] = {
@@ -30,4 +30,4 @@ def with_meaning(leaf: Leaf) -> Node:
         return leaf
     plain_values = tuple(value for value in leaf.values if value not in ALIASES)
     meanings = [ALIASES[value] for value in leaf.values if value in ALIASES]
-    return disjoined(*([Has(leaf.field, plain_values)] if plain_values else []), *meanings)
+    return disjunction_of(*([Has(leaf.field, plain_values)] if plain_values else []), *meanings)

@@ -27,7 +27,7 @@ from tocsin.conditions.streaks import (
     transition,
 )
 from tocsin.errors import InvalidCondition
-from tocsin.logic import conjoined, disjoined
+from tocsin.logic import conjunction_of, disjunction_of
 from tocsin.model.entity_types import types_below
 from tocsin.model.thread import THREAD
 
@@ -70,7 +70,7 @@ def _any_of(field: str) -> Callable[[Texts], Node]:
 
 
 def _entity_fqn(names: Texts) -> Node:
-    return disjoined(has(FQN_PATH, names), has("testSuites", names))
+    return disjunction_of(has(FQN_PATH, names), has("testSuites", names))
 
 
 def _entity_id(ids: Texts) -> Node:
@@ -78,7 +78,7 @@ def _entity_id(ids: Texts) -> Node:
 
 
 def _of_type(entity_type: str, field: str) -> Callable[[Texts], Node]:
-    return lambda values: conjoined(has("entityType", (entity_type,)), has(field, values))
+    return lambda values: conjunction_of(has("entityType", (entity_type,)), has(field, values))
 
 
 def _column_change(columns: Texts) -> Node:
@@ -103,7 +103,7 @@ def _check_field(name: str) -> None:
 
 
 def _status_in_suite(statuses: Texts, suites: Texts) -> Node:
-    return conjoined(has("testStatus", statuses), has("testSuites", suites))
+    return conjunction_of(has("testStatus", statuses), has("testSuites", suites))
 
 
 def _conversation_user(names: Texts) -> Node:
@@ -132,8 +132,8 @@ def _lies_in(entity_type: str, names_field: str) -> Callable[[Texts], Node]:
     """Return the condition for one of this type by name or FQN: the entity, a descendant, or a thread about either."""
     types = (entity_type, *types_below(entity_type), "testCase")  # whose FQN begins with that of what it tests
     subject = PathValue(PathRoot.ENTITY, ("entityRef", "type"))  # only threads have one
-    is_there = disjoined(has("entityType", types), Compare(Operator.EQ, subject, Literals(Kind.TEXT, types)))
-    return lambda names: conjoined(has(names_field, names), is_there)
+    is_there = disjunction_of(has("entityType", types), Compare(Operator.EQ, subject, Literals(Kind.TEXT, types)))
+    return lambda names: conjunction_of(has(names_field, names), is_there)
 
 
 FUNCTIONS: dict[str, Function] = {

@@ -27,7 +27,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.operands import Operand, fold_case
 from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translate
-from tocsin.logic import NEVER, Constant, negated
+from tocsin.logic import NEVER, Constant, negation_of
 
 TEXTUAL = frozenset({Kind.TEXT, Kind.STATUS, Kind.TEXTS, Kind.ANY})
 
@@ -105,7 +105,7 @@ def _size(operand: Operand) -> Operand:
 
 
 def _is_empty(operand: Operand) -> Node:
-    return negated(operand.guarded(Filled(operand.value)))
+    return negation_of(operand.guarded(Filled(operand.value)))
 
 
 def _to_lower_case(operand: Operand) -> Operand:

@@ -14,7 +14,7 @@ from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.nodes import FieldValue, Kind, Literals, Lowered, Node, PathRoot, PathValue, Scalar, Value
 from tocsin.conditions.syntax import LiteralList, Name, PathStep, Position, Word
 from tocsin.errors import InvalidCondition
-from tocsin.logic import ALWAYS, conjoined
+from tocsin.logic import ALWAYS, conjunction_of
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 from tocsin.model.thread import THREAD_KEYS
@@ -69,7 +69,7 @@ class Operand:
 
     def guarded(self, leaf: Node) -> Node:
         """Return ``leaf``, false for entities of another type than the guard."""
-        return conjoined(has("entityType", (self.guard,)) if self.guard else ALWAYS, leaf)
+        return conjunction_of(has("entityType", (self.guard,)) if self.guard else ALWAYS, leaf)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.streaks import fields_of, is_of_report, resolution, values_in
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjoined, disjoined, leaves, negated
+from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjunction_of, disjunction_of, leaves, negation_of
 
 SEND_RESOLVED = "trigger.sendResolved"
 
@@ -43,23 +43,23 @@ def with_recovery(node: Node) -> Node:
         )
     if any(fields_of(leaf) & set(_TIMES) for leaf in report_leaves):
         raise InvalidInput("cannot be combined with noSuccessFor: what was late is not a failure", field=SEND_RESOLVED)
-    return disjoined(node, conjoined(resolution(), _relax(node, holds=True)))
+    return disjunction_of(node, conjunction_of(resolution(), _relax(node, holds=True)))
 
 
 def _relax(node: Node, *, holds: bool) -> Node:
     """Return a node, or its negation if not ``holds``, without what it says of the report."""
     match node:
         case Constant():
-            return node if holds else negated(node)
+            return node if holds else negation_of(node)
         case Not(operand=operand):
             return _relax(operand, holds=not holds)
         case And(operands=operands) | Or(operands=operands):
             parts = [_relax(one, holds=holds) for one in operands]
-            return conjoined(*parts) if isinstance(node, And) is holds else disjoined(*parts)
+            return conjunction_of(*parts) if isinstance(node, And) is holds else disjunction_of(*parts)
         case leaf if _is_about_report(leaf):  # type: ignore[arg-type]  # whatever is none of the above
             return _count_condition(leaf) if holds else ALWAYS  # type: ignore[arg-type]  # as above
         case leaf:
-            return leaf if holds else negated(leaf)
+            return leaf if holds else negation_of(leaf)
 
 
 def _count_condition(leaf: Leaf) -> Node:

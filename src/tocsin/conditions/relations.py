@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tocsin.conditions.nodes import Node, Personal
-from tocsin.logic import NEVER, Constant, leaves, replaced
+from tocsin.logic import NEVER, Constant, leaves, replace_leaves
 
 FOLLOWS, OWNS, MEMBER = "follows", "owns", "isMemberOf"
 
@@ -72,7 +72,7 @@ def cases_of(node: Node, questions: Sequence[str]) -> tuple[Case, ...]:
 
 def with_answers(node: Node, true_questions: Collection[str]) -> Node:
     """Return ``node`` for a person for whom exactly the questions in ``true_questions`` hold."""
-    return replaced(
+    return replace_leaves(
         node, lambda leaf: Constant(leaf.question in true_questions) if isinstance(leaf, Personal) else leaf
     )
 

@@ -28,7 +28,7 @@ from tocsin.conditions.nodes import (
     Value,
 )
 from tocsin.errors import InvalidCondition
-from tocsin.logic import NEVER, conjoined, disjoined, leaves, replaced
+from tocsin.logic import NEVER, conjunction_of, disjunction_of, leaves, replace_leaves
 from tocsin.model.change import EventType
 from tocsin.model.status import all_words, verdict_of
 
@@ -43,13 +43,13 @@ _OF_REPORTS = STREAK_FIELDS | {"testStatus", "pipelineStatus", "reportedAt"}
 
 def transition(before: Texts, after: Texts) -> Node:
     """Return "it was one of ``before`` and is now one of ``after``"."""
-    return conjoined(has("previousStatus", before), _reports(after))
+    return conjunction_of(has("previousStatus", before), _reports(after))
 
 
 def in_a_row(statuses: Texts, times: Texts) -> Node:
     """Return "exactly the n-th consecutive report with one of ``statuses``"; it does not hold for later ones."""
     counts = tuple(sorted({count_of(one) for one in times}))
-    return conjoined(_reports(statuses), _equals("streak", counts))
+    return conjunction_of(_reports(statuses), _equals("streak", counts))
 
 
 def first_failure() -> Node:
@@ -64,7 +64,7 @@ def resolution() -> Node:
 
 def no_success_for(durations: Texts) -> Node:
     """Return "now it has been without success for one of ``durations``"; it holds once until the next success."""
-    return disjoined(*(_lapse(Literals(Kind.NUMBER, (float(duration_ms(one)),))) for one in durations))
+    return disjunction_of(*(_lapse(Literals(Kind.NUMBER, (float(duration_ms(one)),))) for one in durations))
 
 
 def duration_ms(text: str) -> int:
@@ -106,16 +106,16 @@ def durations_asked(node: Node) -> Iterator[int]:
 
 def without_reports(node: Node) -> Node:
     """Return ``node`` simplified for an event without a report: whatever depends on reports is missing."""
-    return replaced(node, lambda leaf: NEVER if _is_missing(leaf) else leaf)
+    return replace_leaves(node, lambda leaf: NEVER if _is_missing(leaf) else leaf)
 
 
 def _lapse(duration: Literals) -> Node:
-    return conjoined(Compare(Operator.GE, _WITHOUT, duration), Compare(Operator.LT, _BEFORE, duration))
+    return conjunction_of(Compare(Operator.GE, _WITHOUT, duration), Compare(Operator.LT, _BEFORE, duration))
 
 
 def _reports(statuses: Texts) -> Node:
     words = tuple(word for status in statuses for word in all_words(status))
-    return disjoined(has("testStatus", words), has("pipelineStatus", words))
+    return disjunction_of(has("testStatus", words), has("pipelineStatus", words))
 
 
 def _equals(field: str, numbers: tuple[float, ...]) -> Node:

@@ -24,7 +24,7 @@ from tocsin.conditions.nodes import (
     TextTest,
     Value,
 )
-from tocsin.logic import NEVER, And, Constant, Not, Or, conjoined, disjoined, negated, replaced
+from tocsin.logic import NEVER, And, Constant, Not, Or, conjunction_of, disjunction_of, negation_of, replace_leaves
 from tocsin.model.change import REPORTED_AT, EventType
 
 TEST_CASE = "testCase"
@@ -47,8 +47,8 @@ _TEST_VALUES = _RESULT_VALUES | {"entityType": lambda one: one == TEST_CASE}
 def about_results(node: Node) -> Node:
     """Return "a test's event is about a result, and ``node`` holds because of it"; ``NEVER`` if it asks for none."""
     because = _because_of_results(node, holds=True)
-    is_about_result = disjoined(Present(FieldValue(REPORTED_AT)), has("fieldChanged", _PATHS))
-    return conjoined(has("entityType", (TEST_CASE,)), is_about_result, because)
+    is_about_result = disjunction_of(Present(FieldValue(REPORTED_AT)), has("fieldChanged", _PATHS))
+    return conjunction_of(has("entityType", (TEST_CASE,)), is_about_result, because)
 
 
 def without_tests(node: Node, *, keep_reports: bool) -> Node:
@@ -65,7 +65,7 @@ def without_tests(node: Node, *, keep_reports: bool) -> Node:
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
-    return replaced(node, rest)
+    return replace_leaves(node, rest)
 
 
 def _because_of_results(node: Node, *, holds: bool) -> Node:
@@ -81,9 +81,11 @@ def _because_of_results(node: Node, *, holds: bool) -> Node:
         case And(operands=operands) | Or(operands=operands):
             parts = [_because_of_results(one, holds=holds) for one in operands]
             if isinstance(node, Or) is holds:
-                return disjoined(*parts)
-            condition = node if holds else negated(node)
-            return condition if not set(parts).isdisjoint(operands) else conjoined(condition, disjoined(*parts))
+                return disjunction_of(*parts)
+            condition = node if holds else negation_of(node)
+            return (
+                condition if not set(parts).isdisjoint(operands) else conjunction_of(condition, disjunction_of(*parts))
+            )
         case leaf:
             return _result(leaf) if holds else NEVER  # type: ignore[arg-type]  # whatever is none of the above
 

@@ -61,7 +61,7 @@ class Trace:
     seen: tuple[Seen, ...] = ()
 
 
-def traced(written: Written, logged: LoggedEvent) -> Trace:
+def trace_condition(written: Written, logged: LoggedEvent) -> Trace:
     """Return how ``written`` comes out for ``logged``.
 
     Raises
@@ -70,11 +70,11 @@ def traced(written: Written, logged: LoggedEvent) -> Trace:
     """
     match written:
         case Negation(operand=operand):
-            part = traced(operand, logged)
+            part = trace_condition(operand, logged)
             verdict = None if part.holds is None else not part.holds
             return Trace(text_of(written), written.at, verdict, "not", (part,))
         case Junction(operator=operator, operands=operands):
-            parts = tuple(traced(one, logged) for one in operands)
+            parts = tuple(trace_condition(one, logged) for one in operands)
             verdict = _together(operator, [part.holds for part in parts])
             return Trace(text_of(written), start_of(written), verdict, operator, parts)
         case _:

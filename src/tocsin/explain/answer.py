@@ -21,7 +21,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 from tocsin.model.subscription import EventSubscription
 
 _MOST_NAMED = 3
@@ -97,7 +97,7 @@ class Explanation:
         return f"{self._answer()} {self._lost_text()}." if self.missing_count else self._answer()
 
     def _lost_text(self) -> str:
-        relations = counted(self.missing_count, "relation")
+        relations = count_text(self.missing_count, "relation")
         whose = "of the deleted asset (owners, followers, downstream assets)"
         return f"{relations} {whose} were lost before it was notified"
 
@@ -123,7 +123,7 @@ class Explanation:
                 reason.subscription_name for record in self.notified for reason in record.notification.reasons
             )
             narrowing = " that you may see" if self.is_narrowed else ""
-            count = counted(self.notified_count, "notification")
+            count = count_text(self.notified_count, "notification")
             return f"{count}{narrowing}, by {_list_names(list(names))}.{self._hidden_note()}"
         left_out = _not_you(matching) if self.is_narrowed else _no_recipient(self.alerts)
         because = (
@@ -140,7 +140,7 @@ class Explanation:
         if not self.others_matched:
             return None
         who = "you are" if self.person is None else f"{self.person.name} is"
-        return f"{counted(self.others_matched, 'alert')} of others matched, but {who} not among the recipients"
+        return f"{count_text(self.others_matched, 'alert')} of others matched, but {who} not among the recipients"
 
     def _hidden_note(self) -> str:
         return " Notifications of other people are not shown." if self.is_narrowed else ""
@@ -187,7 +187,7 @@ def _became(record: NotificationRecord) -> str:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if record.dropped and not record.reasons:
         return f"{at} (not sent: {'; '.join(dict.fromkeys(one.says for one in record.dropped))})"
-    tries = counted(record.message.attempt_count, "attempt")
+    tries = count_text(record.message.attempt_count, "attempt")
     status = record.message.status
     if status == MessageStatus.QUEUED.value:
         return f"{at} (waits in the queue for a consumer)"
@@ -202,7 +202,7 @@ def _gathering_text(record: NotificationRecord) -> str:
         return ""
     is_preferred = (record.message.grouping_key or "").startswith(PREFERRED)
     other_count = record.message.notification_count - 1
-    together = f" in one message with {counted(other_count, 'other notification')}" if other_count > 0 else ""
+    together = f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
     return f"{' as the recipient prefers' if is_preferred else ''}{together}"
 
 

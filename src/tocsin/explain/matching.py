@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tocsin.clock import to_datetime
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.parse import parse
-from tocsin.conditions.trace import Trace, decisive, traced
+from tocsin.conditions.trace import Trace, decisive, trace_condition
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
@@ -178,7 +178,7 @@ def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[Rul
 
 def _rule(part: str, number: int, rule: FilteringRule, logged: LoggedEvent) -> RuleTrace:
     try:
-        trace = traced(parse(rule.condition), logged)
+        trace = trace_condition(parse(rule.condition), logged)
     except InvalidCondition as error:
         return RuleTrace(part, number, rule, False, refused=error.message)
     verdict = None if trace.holds is None else trace.holds is (rule.effect is Effect.INCLUDE)

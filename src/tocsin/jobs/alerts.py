@@ -140,7 +140,7 @@ class CurrentAlerts:
         marks = self._store.marks()
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
         read = self._store.with_past_names(self._store.list_enabled(changed), after=self._store.progress(self._query))
-        planned, unreadable = _planned(read)
+        planned, unreadable = _plans_of(read)
         unreadable |= self._store.list_unparsable(changed.difference(one.id for one in read))
         index = self._build_index(before, changed, planned, unreadable)
         sound = [one for one in read if one.id in planned]
@@ -222,7 +222,7 @@ class _Planned(NamedTuple):
     rules: tuple[RecipientRule, ...]
 
 
-def _planned(subscriptions: Sequence[EventSubscription]) -> tuple[dict[str, _Planned], dict[str, str]]:
+def _plans_of(subscriptions: Sequence[EventSubscription]) -> tuple[dict[str, _Planned], dict[str, str]]:
     """Return what is matched of ``subscriptions``, by id, and why others cannot be read."""
     planned: dict[str, _Planned] = {}
     unreadable: dict[str, str] = {}

@@ -28,7 +28,7 @@ from tocsin.jobs.withheld_pairs import without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
-from tocsin.spark.audit import MATCHED, findings, judged, lay_out
+from tocsin.spark.audit import MATCHED, findings, judgement_counts, lay_out
 from tocsin.spark.lake import between, is_between, reported
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.alerts.audit import AuditRows
@@ -65,7 +65,7 @@ class AuditParts:
 class Audited:
     """Result of an audit run.
 
-    ``after`` and ``through`` bound the audited part of the log; ``judged`` and ``unjudged`` count the
+    ``after`` and ``through`` bound the audited part of the log; ``judgement_counts`` and ``unjudged`` count the
     matches in it that could be judged, and those of alerts that have changed since or are not fully processed yet;
     ``notified`` the findings that were recorded as events in this run.
     """
@@ -104,7 +104,7 @@ def audit(parts: AuditParts) -> Audited:
     judged_count = unjudged_count = 0
     for span in pairwise([*range(after, through, _EVENTS_PER_STEP), through]):
         findings += _judge(parts, subject, span, now_ms)
-        (row,) = judged(parts.history.session).collect()
+        (row,) = judgement_counts(parts.history.session).collect()
         judged_count, unjudged_count = judged_count + row.judged, unjudged_count + row.unjudged
     notified = len(list(islice(filter(lambda finding: _report(parts, finding), findings), MOST_REPORTED)))
     parts.match_results.forget(through=_after(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)

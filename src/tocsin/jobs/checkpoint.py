@@ -58,7 +58,7 @@ def is_damage(reason: str) -> bool:
     return any(sign in reason for sign in _SIGNS)
 
 
-def committed(checkpoint: Path) -> LogPosition | None:
+def read_committed_position(checkpoint: Path) -> LogPosition | None:
     """Return how far in the log the query has committed its micro-batches; None before the first one."""
     last = max(_numbers(checkpoint / _COMMITS), default=None)
     if last is None:

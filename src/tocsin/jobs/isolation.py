@@ -269,7 +269,7 @@ def within(
     TimeLimitExceeded : it took longer.
     """
     tag = f"tocsin-limit-{next(_TAGS)}"
-    with _tagged(session, tag), _cancelling(session, tag, limit_s, unless) as is_late:
+    with _job_tag(session, tag), _cancelling(session, tag, limit_s, unless) as is_late:
         try:
             return work()
         except (Py4JError, PySparkException) as error:
@@ -279,7 +279,7 @@ def within(
 
 
 @contextmanager
-def _tagged(session: SparkSession, tag: str) -> Iterator[None]:
+def _job_tag(session: SparkSession, tag: str) -> Iterator[None]:
     session.sparkContext.addJobTag(tag)
     try:
         yield

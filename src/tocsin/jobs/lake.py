@@ -27,11 +27,11 @@ from tocsin.spark.lake import (
     VIEW,
     HistoryLocation,
     change_events,
-    dated,
+    dated_events,
     folder_of,
     history,
-    kept,
-    logged,
+    lake_events,
+    log_events,
     write_segment,
 )
 from tocsin.spark.session import register_source, session_of
@@ -76,7 +76,7 @@ class LakeParts:
         count, last = self.log.count_happened(window, after=extent.lake_end, through=extent.log_end)
         count += sum(one.event_count for one in met if one not in partly)
         if partly:
-            count += kept(self.session, self.place, partly, window).count()
+            count += lake_events(self.session, self.place, partly, window).count()
         return replace(extent, log_end=max(extent.lake_end, last)), count
 
 
@@ -99,7 +99,7 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> LakePart
 
 
 @contextmanager
-def opened(settings: Settings, engine: Engine) -> Iterator[LakeParts]:
+def open_lake(settings: Settings, engine: Engine) -> Iterator[LakeParts]:
     """Yield the lake on a Spark that is started for it and stopped at the end."""
     session = session_of(settings)
     try:
@@ -119,8 +119,8 @@ def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) 
     while after < end:
         through = min(after + parts.events_per_segment, end)
         position = parts.log.position_at(through)
-        events = logged(parts.session, parts.place, after, through)
-        segment = _written(parts, events, after, through, end=position)
+        events = log_events(parts.session, parts.place, after, through)
+        segment = _write_segment(parts, events, after, through, end=position)
         if segment is None:
             _LOG.info(
                 "lake_segment_not_kept", after=after, reason="another process was faster, or the store was replaced"
@@ -157,7 +157,7 @@ def compact(parts: LakeParts) -> int:
     count = 0
     while small := worth_merging(parts.lake.segments(), parts.full):
         events = history(parts.session, parts.place, Extent(small, small[-1].through))
-        if _written(parts, events, small[0].after, small[-1].through, replacing=small) is None:
+        if _write_segment(parts, events, small[0].after, small[-1].through, replacing=small) is None:
             break  # somebody else was faster
         count += len(small)
     return count
@@ -179,7 +179,7 @@ def show_history(parts: LakeParts) -> DataFrame:
     return view
 
 
-def _written(
+def _write_segment(
     parts: LakeParts,
     events: DataFrame,
     after: int,
@@ -192,14 +192,14 @@ def _written(
     segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
     folder = folder_of(parts.place.root, segment_id)
     Path(folder).mkdir(parents=True, exist_ok=True)  # an empty part of the log leaves an empty folder
-    write_segment(dated(events), folder)
-    count, first_ms, last_ms = _measured(parts.session, folder)
+    write_segment(dated_events(events), folder)
+    count, first_ms, last_ms = _measure_folder(parts.session, folder)
     segment = Segment(segment_id, after, through, count, first_ms, last_ms)
     is_kept = parts.lake.keep(segment, end=end, replacing=replacing, now_ms=parts.clock.now_ms())
     return segment if is_kept else None
 
 
-def _measured(session: SparkSession, folder: str) -> tuple[int, int, int]:
+def _measure_folder(session: SparkSession, folder: str) -> tuple[int, int, int]:
     """Return how many events a folder holds, and the times of the earliest and the latest, as written."""
     files = session.read.schema("timestamp_ms LONG").parquet(folder)
     row = files.agg(F.count("*"), F.min("timestamp_ms"), F.max("timestamp_ms")).first()

@@ -67,25 +67,25 @@ class LakeQueries:
         logging.getLogger(_SPARKS_OWN).setLevel(logging.CRITICAL)  # what is wrong is said once, in the error
         try:
             frame = self._sql.checked(sql.strip().rstrip(";"), may_grow=bounds.may_grow)
-            return _columns(view) if frame is None else _collected(frame, bounds)
+            return _columns(view) if frame is None else _collect_rows(frame, bounds)
         except PySparkException as error:
             if _TOO_LARGE in str(error):
                 raise TooLarge("The answer is too large; select fewer rows or columns.") from error
             if not str(error.getSqlState() or "").startswith(_ASKERS_FAULTS):
                 raise
-            raise InvalidInput(_spoken(error)) from error
+            raise InvalidInput(_error_text(error)) from error
 
 
 def _columns(view: DataFrame) -> list[dict[str, Any]]:  # Any: as above
     return [{"column": field.name, "type": field.dataType.simpleString()} for field in view.schema]
 
 
-def _collected(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]:  # Any: as above
+def _collect_rows(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]:  # Any: as above
     if not frame.columns:
         return []
     limited = frame.limit(bounds.rows + 1)
     texts = limited.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
-    with _cancelled_after(frame.sparkSession, bounds.seconds):
+    with _time_limit(frame.sparkSession, bounds.seconds):
         answers = texts.collect()
     if len(answers) > bounds.rows:
         raise TooLarge(f"The answer has more than {bounds.rows:,} rows; add LIMIT or select less.")
@@ -93,7 +93,7 @@ def _collected(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]:  
 
 
 @contextmanager
-def _cancelled_after(session: SparkSession, seconds: float) -> Iterator[None]:
+def _time_limit(session: SparkSession, seconds: float) -> Iterator[None]:
     """Cancel the Spark jobs of this thread if they take longer.
 
     Raises
@@ -120,7 +120,7 @@ def _cancelled_after(session: SparkSession, seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _spoken(error: PySparkException) -> str:
+def _error_text(error: PySparkException) -> str:
     """Return what is wrong with a query, without Spark's plan of it."""
     names = error.getMessageParameters() or {}
     match error.getCondition():

@@ -52,7 +52,7 @@ def report_lost_names(parts: LostNamesParts) -> int:
         for alert in parts.alerts.list_enabled()
         for document in (alert.to_wire(),)
     }
-    lost_types = _lost(parts.names, [name for many in names_by_alert.values() for name in many])
+    lost_types = _lost_types(parts.names, [name for many in names_by_alert.values() for name in many])
     findings = (
         AuditFinding(FindingKind.NAME_UNKNOWN, "", 0, alert_id, f"{lost_types[key]} {name.text}")
         for alert_id, many in names_by_alert.items()
@@ -72,7 +72,7 @@ def _key(name: EntityName) -> _Key:
     return (name.types, name.comparing, name.text)
 
 
-def _lost(names: Names, names_in_use: list[EntityName]) -> dict[_Key, str]:
+def _lost_types(names: Names, names_in_use: list[EntityName]) -> dict[_Key, str]:
     """Return the types of what had these names, of those that nothing has any more."""
     exact: dict[Types, set[str]] = defaultdict(set)
     for name in names_in_use:

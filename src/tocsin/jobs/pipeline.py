@@ -71,12 +71,12 @@ def _follow_log(
     notes = WaitNotes(settings.data_dir.absolute())
     notes.make_room()
     ground = Ground(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
-    search = search_stream.supervised(search_stream.build(settings, parts.session))
-    streaks = streak_stream.supervised(streak_stream.build(settings, parts))
+    search = search_stream.supervised_query(search_stream.build(settings, parts.session))
+    streaks = streak_stream.supervised_query(streak_stream.build(settings, parts))
     _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
     with (
         supervision.running_alongside(search, ground, works),
         supervision.running_alongside(streaks, ground, works),
         background.running(settings, parts.session),
     ):
-        supervision.keep_running(match_stream.supervised(parts), ground, stopping, works)
+        supervision.keep_running(match_stream.supervised_query(parts), ground, stopping, works)

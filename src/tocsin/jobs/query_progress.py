@@ -30,7 +30,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tocsin.clock import Clock
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.jobs.checkpoint import committed, mend, set_aside
+from tocsin.jobs.checkpoint import mend, read_committed_position, set_aside
 from tocsin.jobs.intervals import FAILURES
 from tocsin.settings import Settings
 from tocsin.spark.session import register_source
@@ -118,9 +118,9 @@ def following_the_log(
     register_source(session, LogSource)
     mend(Path(reported.checkpoint), reported.clock)
     _leave_another_log(reported)
-    position = _done(reported)
+    position = _position_of(reported)
     with reporting(session, reported, position):
-        query = begun(lambda: start(position.offset))
+        query = start_query(lambda: start(position.offset))
         try:
             yield query
         finally:
@@ -136,13 +136,13 @@ def _leave_another_log(reported: MonitoredQuery) -> None:
         set_aside(Path(reported.checkpoint), reason, reported.clock)
 
 
-def _done(reported: MonitoredQuery) -> LogPosition:
+def _position_of(reported: MonitoredQuery) -> LogPosition:
     """Return how far the query is: what it committed last may have come too late to be reported."""
-    recorded, kept = LogPosition(reported.done()), committed(Path(reported.checkpoint))
-    return kept if kept is not None and kept.offset > recorded.offset else recorded
+    recorded, checkpointed = LogPosition(reported.done()), read_committed_position(Path(reported.checkpoint))
+    return checkpointed if checkpointed is not None and checkpointed.offset > recorded.offset else recorded
 
 
-def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
+def start_query(start: Callable[[], StreamingQuery]) -> StreamingQuery:
     """Return the query that ``start`` starts as soon as it reads, or has failed.
 
     Spark gives the Python that reads for a query ten seconds to come up, and no setting of Spark's changes that. On a

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
-from tocsin.spark.search import entries, stored
+from tocsin.spark.search import entities_to_index, entries
 from tocsin.spark.session import interpreting, register_source, session_of
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.search.writes import SearchWrites
@@ -56,7 +56,7 @@ def rebuild(session: SparkSession, engine: Engine, url: str, report: Callable[[i
         report(number, len(steps))
         options = {"url": url, "ranges": json.dumps(ranges), "logOffset": str(as_of)}
         frame = rebuild_session.read.format(CATALOGUE_FORMAT).options(**options).load()
-        written += writes.renew(entries(stored(frame)).toArrow().to_pylist())
+        written += writes.renew(entries(entities_to_index(frame)).toArrow().to_pylist())
     removed = writes.sweep(as_of)
     report(1, 1)
     return Rebuilt(written, removed, writes.count())

@@ -25,7 +25,7 @@ from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_l
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
-from tocsin.spark.search import entries, last_of, search_events, stored
+from tocsin.spark.search import entities_to_index, entries, last_of, search_events
 from tocsin.spark.session import interpreting, register_source
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.engine import PATIENT_S, open_engine
@@ -78,7 +78,7 @@ def build(settings: Settings, session: SparkSession) -> SearchParts:
     )
 
 
-def supervised(parts: SearchParts) -> Supervised:
+def supervised_query(parts: SearchParts) -> Supervised:
     """Return the query for supervision (``jobs/supervision.py``)."""
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: indexing(parts))
 
@@ -125,6 +125,6 @@ class _Carriers:
         cuts = parts.entries.relabelled_cuts(self._done, through, ENTITIES_PER_READ)
         for ids in pairwise(["", *cuts]):
             frame = parts.session.read.format(CATALOGUE_FORMAT).options(**options, ranges=json.dumps([ids])).load()
-            count += parts.entries.put(entries(stored(frame)).toArrow().to_pylist())
+            count += parts.entries.put(entries(entities_to_index(frame)).toArrow().to_pylist())
         self._done = through
         return count

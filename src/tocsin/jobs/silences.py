@@ -20,7 +20,7 @@ from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.checkpoint import committed
+from tocsin.jobs.checkpoint import read_committed_position
 from tocsin.jobs.streak_stream import QUERY_NAME
 from tocsin.settings import Settings
 from tocsin.spark.session import interpreting
@@ -65,7 +65,7 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceP
 def look(parts: SilenceParts) -> int:
     """Write an event for each silence that is new; return how many they are."""
     durations_ms = parts.alerts.read().durations_ms
-    committed_position = committed(Path(parts.checkpoint))
+    committed_position = read_committed_position(Path(parts.checkpoint))
     # Streaks that are made anew from the log lack what was reported last, and would take it for silence.
     if not durations_ms or committed_position is None or committed_position.offset < parts.log.progress(QUERY_NAME):
         return 0

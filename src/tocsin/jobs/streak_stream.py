@@ -55,7 +55,7 @@ def streaming(parts: MatchStreamParts) -> AbstractContextManager[StreamingQuery]
     return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
-def supervised(parts: MatchStreamParts) -> Supervised:
+def supervised_query(parts: MatchStreamParts) -> Supervised:
     """Return the query for supervision (``jobs/supervision.py``)."""
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 

@@ -72,7 +72,7 @@ def masked_url(address: str, *, with_path: bool) -> str:
     if masked_origin(address) is None:
         return MASK
     parts = urlsplit(address)
-    return _joined(parts, _masked_path(parts.path) if with_path else _without_parameters(parts.path))
+    return _masked_address(parts, _masked_path(parts.path) if with_path else _without_parameters(parts.path))
 
 
 def kept_url(masked: str, stored: object, *, with_path: bool) -> str | None:
@@ -113,7 +113,7 @@ def _after_host(address: str) -> tuple[bool, str, str, str]:
     return "@" in parts.netloc, parts.path, parts.query, parts.fragment
 
 
-def _joined(parts: SplitResult, path: str) -> str:
+def _masked_address(parts: SplitResult, path: str) -> str:
     _, at, host = parts.netloc.rpartition("@")
     netloc = f"{MASK}@{host}" if at else host
     query, fragment = (f"?{MASK}" if parts.query else ""), (f"#{MASK}" if parts.fragment else "")

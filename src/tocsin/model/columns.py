@@ -52,7 +52,7 @@ def changed_columns(entity_type: str, fqn: str, paths: Iterable[tuple[str, objec
         for columns in COLUMN_LISTS.get(entity_type, ()):
             parts = names.split(path)
             if tuple(parts[: len(columns)]) == columns:
-                fqns.update(_named(fqn, parts[len(columns) :], value))
+                fqns.update(_columns_below(fqn, parts[len(columns) :], value))
     return fqns
 
 
@@ -64,7 +64,7 @@ def _below(fqn: str, columns: object) -> Iterator[str]:
             yield from _below(column_fqn, column.get("children"))
 
 
-def _named(fqn: str, steps: list[str], value: object) -> Iterator[str]:
+def _columns_below(fqn: str, steps: list[str], value: object) -> Iterator[str]:
     """Yield the columns that the steps below a list of columns name: ``email``, ``address.children.zip``."""
     at = fqn
     while steps:

@@ -41,11 +41,11 @@ def parse_link(text: object, field: str) -> EntityLink:
     return EntityLink(entity_type, steps[0], tuple(steps[1:]))
 
 
-def joined(steps: tuple[str, ...]) -> str:
+def join_steps(steps: tuple[str, ...]) -> str:
     """Return the steps of a link as one text, as they are stored."""
     return _BETWEEN.join(steps)
 
 
 def steps_of(text: str) -> tuple[str, ...]:
-    """Return the steps that ``joined`` made one text of."""
+    """Return the steps that ``join_steps`` made one text of."""
     return tuple(text.split(_BETWEEN)) if text else ()

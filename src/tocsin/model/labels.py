@@ -74,17 +74,17 @@ def label_lists(value: Value) -> Iterator[list[Document]]:
                 yield from label_lists(inner)
 
 
-def relabelled(value: Value, relabel: Relabel) -> Value:
+def replace_labels(value: Value, relabel: Relabel) -> Value:
     """Return a document with every label replaced by what ``relabel`` makes of it; the document is not changed."""
     if isinstance(value, list):
-        return [relabelled(member, relabel) for member in value]
+        return [replace_labels(member, relabel) for member in value]
     if not isinstance(value, dict):
         return value
     new_values = {key: _under(key, held, relabel) for key, held in value.items()}
     return {key: held for key, held in new_values.items() if key != CERTIFICATION or held is not None}
 
 
-def renamed(document: Document, new_names: LabelNames) -> Document:
+def rename_labels(document: Document, new_names: LabelNames) -> Document:
     """Return a document whose labels have their new names; the document is not changed."""
 
     def relabel(label: Document) -> Document:
@@ -93,7 +93,7 @@ def renamed(document: Document, new_names: LabelNames) -> Document:
             return label
         return label | {"tagFQN": fqn} | ({"name": names.split(fqn)[-1]} if "name" in label else {})
 
-    relabelled_document: Document = relabelled(document, relabel)
+    relabelled_document: Document = replace_labels(document, relabel)
     return relabelled_document
 
 
@@ -103,7 +103,7 @@ def _under(key: str, value: Value, relabel: Relabel) -> Value:
     if key == CERTIFICATION and _certifies(value):
         label = relabel(value["tagLabel"])
         return None if label is None else value | {"tagLabel": label}
-    return value if key in _NOT_LABELS else relabelled(value, relabel)
+    return value if key in _NOT_LABELS else replace_labels(value, relabel)
 
 
 def _certifies(value: Value) -> bool:

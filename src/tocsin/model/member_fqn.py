@@ -30,20 +30,20 @@ def with_member_names(row: EntityType, document: Document) -> Document:
         members = value_at(document, path)
         if isinstance(members, list):
             above = fqn.child(name, path[0]) if len(row.members) >= _ONE_OF_SEVERAL else name
-            listed = _named(above, members, counted=path[-1] == "columns")
+            listed = _members_with_fqn(above, members, counted=path[-1] == "columns")
             lists[path[0]] = listed if len(path) == 1 else {**document[path[0]], path[1]: listed}
     return document | lists
 
 
-def _named(above: str, members: list[Document], *, counted: bool) -> list[Document]:
-    return [_shown(above, member, place if counted else None) for place, member in enumerate(members, 1)]
+def _members_with_fqn(above: str, members: list[Document], *, counted: bool) -> list[Document]:
+    return [_member_with_fqn(above, member, place if counted else None) for place, member in enumerate(members, 1)]
 
 
-def _shown(above: str, member: Document, place: int | None) -> Document:
+def _member_with_fqn(above: str, member: Document, place: int | None) -> Document:
     member_fqn = fqn.child(above, str(member.get("name")))
     named_member = {"tags": [], **member, "fullyQualifiedName": member_fqn}
     if place is not None:
         named_member["ordinalPosition"] = place
     if isinstance(member.get("children"), list):
-        named_member["children"] = _named(member_fqn, member["children"], counted=place is not None)
+        named_member["children"] = _members_with_fqn(member_fqn, member["children"], counted=place is not None)
     return named_member

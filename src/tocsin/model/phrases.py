@@ -19,7 +19,7 @@ def with_article(word: str) -> str:
     return f"{'an' if has_an else 'a'} {word}"
 
 
-def counted(count: int, noun: str, plural: str | None = None) -> str:
+def count_text(count: int, noun: str, plural: str | None = None) -> str:
     """Return ``1 asset``, ``1,200 assets``; ``plural`` is what several are called if not ``noun`` with an s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
@@ -39,7 +39,7 @@ def hint(word: object, words: Iterable[str]) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
-def meant(word: object, words: Collection[str]) -> str:
+def suggestion_for(word: object, words: Collection[str]) -> str:
     """Return ``did you mean …?`` with the nearest of ``words``; which there are when none is near."""
     near = nearest(word, words) if isinstance(word, str) else None
     return f"did you mean {near}?" if near else f"valid values: {', '.join(words)}"

@@ -156,7 +156,7 @@ def kept_text(steps: Steps, masked: str, stored: object) -> str | None:
     return stored if is_same else kept_url(masked, stored, with_path=steps[0] == PROFILE)
 
 
-def spelled(text: str) -> object:
+def normalize_address(text: str) -> object:
     """Return an address in its one spelling, so that two that lead to the same place are equal."""
     address = text if has_scheme(text) else f"any://{text}"
     origin = origin_of(address)

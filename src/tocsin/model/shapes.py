@@ -138,7 +138,7 @@ def _schema(shape: Shape, used: dict[str, CoreSchema]) -> CoreSchema:
     inner = shape[kind]
     match kind:
         case "use":
-            return _used(inner, used)
+            return _reference_to(inner, used)
         case "enum":
             return core_schema.literal_schema(inner)
         case "text":
@@ -152,7 +152,7 @@ def _schema(shape: Shape, used: dict[str, CoreSchema]) -> CoreSchema:
     return _fields(shape, used)
 
 
-def _used(name: str, used: dict[str, CoreSchema]) -> CoreSchema:
+def _reference_to(name: str, used: dict[str, CoreSchema]) -> CoreSchema:
     if name not in used:
         used[name] = core_schema.any_schema()  # so that a shape that holds itself ends
         schema: Any = _schema(named_shape(name), used)  # Any: whichever of pydantic-core's kinds it is

@@ -57,7 +57,7 @@ def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:
     if kind in ("literal_error", "enum"):
         there_are = str(limits["expected"])
         words, value = _QUOTED.findall(there_are), finding.get("input")
-        return f"must be {there_are}{hint(value, words) or _begun(value, words)}"
+        return f"must be {there_are}{hint(value, words) or _completion_hint(value, words)}"
     if kind in _LIMITS:
         return _LIMITS[kind](limits)
     expectation = _EXPECTED.get(kind.split("_")[0])
@@ -66,7 +66,7 @@ def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:
     return str(finding["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)
 
 
-def _begun(value: object, words: Sequence[str]) -> str:
+def _completion_hint(value: object, words: Sequence[str]) -> str:
     """Return ``; did you mean …?`` with the one word that begins as ``value`` does: ``Notify``, ``Notification``."""
     start = str(value)[:_BEGINNING].lower()
     matching = [word for word in words if len(start) == _BEGINNING and word.lower().startswith(start)]

@@ -83,7 +83,7 @@ def assets() -> list[Asset]:
         *(_table(row, f"{SOURCE}.{row.path}") for row in sources),
         *(_table(row, f"{WAREHOUSE}.raw.{row.path}", pipelines=pipelines) for row in feeds),
         *(_copy(row, _raw(row.path), f"{SOURCE}.{row.path}", pipelines) for row in sources),
-        *(_copy(row, _staged(row.path), f"{WAREHOUSE}.{_raw(row.path)}", pipelines) for row in staged),
+        *(_copy(row, _staging_name(row.path), f"{WAREHOUSE}.{_raw(row.path)}", pipelines) for row in staged),
         *(_mart(row, pipelines) for row in rows.marts()),
         *(_dashboard(row) for row in rows.dashboards()),
     ]
@@ -112,7 +112,7 @@ def _raw(path: str) -> str:
     return "raw." + path.replace(".", "_")
 
 
-def _staged(path: str) -> str:
+def _staging_name(path: str) -> str:
     return "staging.stg_" + path.partition(".")[2]
 
 

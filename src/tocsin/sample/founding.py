@@ -53,7 +53,7 @@ def arrivals(assets: Sequence[Asset], born: dict[str, int]) -> Iterator[SampleSt
     """Yield the steps that catalogue each asset and connect it with its inputs."""
     assets_by_fqn = {asset.fqn: asset for asset in assets}
     for asset in assets:
-        at_ms, actor = born[asset.fqn], _entered_by(asset)
+        at_ms, actor = born[asset.fqn], _cataloguer_of(asset)
         yield SampleStep(at_ms, actor, Create(asset.entity_type, asset.request))
         for place, fqn in enumerate(asset.inputs, start=1):
             copied = tuple(name for name in _columns(asset) if name in _columns(assets_by_fqn[fqn]))
@@ -112,7 +112,7 @@ def _birth(asset: Asset, ready_ms: int, calendar: Calendar, rng: Random) -> int:
             return ready_ms
 
 
-def _entered_by(asset: Asset) -> str:
+def _cataloguer_of(asset: Asset) -> str:
     people = [one["name"] for one in asset.request["owners"] if one["type"] == "user"]
     if asset.layer in ("marts", "dashboard") and people:
         return str(people[0])

@@ -131,14 +131,14 @@ def history(now_ms: int, seed: int = SEED) -> list[SampleStep]:
         *_follows(catalogue, born, calendar, rng),
         *_retirements(catalogue, calendar),
         *results([case_fqn(test) for test in tests], calendar, rng),
-        *runs([row for row in pipelines if f"airflow.{row.name}" not in _gone()], calendar, rng),
+        *runs([row for row in pipelines if f"airflow.{row.name}" not in _retired_assets()], calendar, rng),
     ]
     return sorted(steps, key=lambda step: step.at_ms)
 
 
 def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield what people and the drifting database change, drawn in the order in which it happens."""
-    open_drafts = {asset.fqn: AssetDraft.of(asset) for asset in catalogue if asset.fqn not in _gone()}
+    open_drafts = {asset.fqn: AssetDraft.of(asset) for asset in catalogue if asset.fqn not in _retired_assets()}
     tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
     moments: list[EditingSession | Drift] = [*_sessions(calendar, rng), *drifts(catalogue, tested, calendar, rng)]
     free_at_ms = 0  # one after another: an edit must find what the one before it left
@@ -172,7 +172,7 @@ def _sessions(calendar: Calendar, rng: Random) -> Iterator[EditingSession]:
 
 
 def _session_steps(session: EditingSession, present: list[AssetDraft], at_ms: int, rng: Random) -> Iterator[SampleStep]:
-    draft = _chosen(present, session.person, rng)
+    draft = _choose_asset(present, session.person, rng)
     for _ in range(session.edit_count):
         operations = edit(draft, rng, governs=session.person.team == "DataGovernance")
         if operations:
@@ -183,10 +183,10 @@ def _session_steps(session: EditingSession, present: list[AssetDraft], at_ms: in
             yield SampleStep(at_ms + 5_000, session.person.name, Follow(draft.asset.entity_type, draft.asset.fqn))
         at_ms += rng.randint(1, 9) * MINUTE_MS
         if rng.random() > _STAYS_WITH_IT:
-            draft = _chosen(present, session.person, rng)
+            draft = _choose_asset(present, session.person, rng)
 
 
-def _chosen(present: list[AssetDraft], person: PersonRow, rng: Random) -> AssetDraft:
+def _choose_asset(present: list[AssetDraft], person: PersonRow, rng: Random) -> AssetDraft:
     """Return the asset that a person edits: mostly their own, and preferably an important one."""
     return rng.choices(present, [_pull(draft, person) for draft in present])[0]
 
@@ -206,7 +206,7 @@ def _follows(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calenda
         day = calendar.day_of(born[fqn]) + 3
         yield SampleStep(calendar.by_day(day, rng), DEMO_PERSON, Follow(by_fqn[fqn].entity_type, fqn))
     for person in PEOPLE:
-        near = [asset for asset in catalogue if _works_with(person, asset) and asset.fqn not in _gone()]
+        near = [asset for asset in catalogue if _works_with(person, asset) and asset.fqn not in _retired_assets()]
         for asset in rng.sample(near, k=min(len(near), rng.randint(1, 4))):
             day = calendar.day_of(born[asset.fqn]) + rng.randint(1, 30)
             yield SampleStep(calendar.by_day(day, rng), person.name, Follow(asset.entity_type, asset.fqn))
@@ -227,7 +227,7 @@ def _retirements(catalogue: Sequence[Asset], calendar: Calendar) -> Iterator[Sam
         yield SampleStep(calendar.at(day, 10), actor, BringBack(types[fqn], fqn))
 
 
-def _gone() -> frozenset[str]:
+def _retired_assets() -> frozenset[str]:
     """Return what is retired at some time, and so is left alone otherwise."""
     return frozenset(fqn for fqn, _, _ in _RETIRED)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, conjoined
+from tocsin.logic import ALWAYS, conjunction_of
 from tocsin.model import fqn as names
 from tocsin.model.phrases import nearest
 from tocsin.search.nodes import CompareColumn, IndexedFact, Node, OfService, Words
@@ -174,12 +174,12 @@ def field_of(name: str) -> SearchField:
 def holds(name: str) -> Node:
     """Return what is true of the entries whose field holds anything."""
     key = {"tier.tagFQN": "tier", "tags.tagFQN": "tags", SERVICE_SHOWN: "service.name"}.get(
-        field_name := _known(name), field_name
+        field_name := _field_name(name), field_name
     )
     if key in _ALWAYS_THERE:
         return ALWAYS
     head = key.split(".")[0]
-    return IndexedFact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_as(head))
+    return IndexedFact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_field(head))
 
 
 def has_words(field: SearchField, text: str, *, is_prefix: bool = False) -> Node:
@@ -206,7 +206,7 @@ def equals(name: str, value: str | int | bool) -> Node:
     if field.name == SERVICE_SHOWN:
         return OfService(text.lower())
     if field.has_facts:
-        return IndexedFact(token_of(field.name, text), _inherited_as(field.name.split(".")[0]))
+        return IndexedFact(token_of(field.name, text), _inherited_field(field.name.split(".")[0]))
     if field.column:
         return CompareColumn(field.column, "=", text)
     return has_words(field, text)
@@ -220,16 +220,16 @@ def resembles(name: str, pattern: str) -> Node:
     InvalidInput : the field has no patterns, or the pattern has too many stars.
     """
     if not has_wildcard(pattern):
-        return equals(name, unescaped(pattern))
+        return equals(name, unescape(pattern))
     field = FIELDS.get(f"{name}.keyword") or field_of(name)
     if set(pattern) <= {"*"}:
         return holds(name)
     if pattern.count("*") > MOST_WILDCARDS:
         raise InvalidInput(f"a pattern may contain at most {MOST_WILDCARDS} stars")
     if field.column in ("fqn_key", "name_key", "display_key"):
-        return conjoined(*_whole_parts(field, pattern), CompareColumn(field.column, "like", pattern.lower()))
+        return conjunction_of(*_whole_parts(field, pattern), CompareColumn(field.column, "like", pattern.lower()))
     if field.words and pattern.endswith("*") and not has_wildcard(pattern[:-1].lstrip("*")):
-        return has_words(field, unescaped(pattern.strip("*")), is_prefix=True)
+        return has_words(field, unescape(pattern.strip("*")), is_prefix=True)
     raise InvalidInput(f"the field {name!r} matches only whole values; patterns are not supported")
 
 
@@ -239,7 +239,7 @@ def has_wildcard(pattern: str) -> bool:
     return "*" in unescaped_signs or "?" in unescaped_signs
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return the text without the backslashes that protect a sign."""
     signs, is_protected = [], False
     for sign in text:
@@ -270,11 +270,11 @@ def whole_number(value: object) -> int:
 _ALWAYS_THERE = frozenset({"fullyQualifiedName", "name", "id", "entityType", "deleted", "updatedAt"})
 
 
-def _inherited_as(key: str) -> str | None:
+def _inherited_field(key: str) -> str | None:
     return key if key in INHERITED else None
 
 
-def _known(name: str) -> str:
+def _field_name(name: str) -> str:
     bare = name.removesuffix(".keyword")
     if bare in ONLY_EXISTS:
         return bare

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
+from tocsin.logic import ALWAYS, NEVER, conjunction_of, disjunction_of, negation_of
 from tocsin.search.fields import equals, field_of, has_words, holds, resembles, whole_number
 from tocsin.search.nodes import Comparator, CompareColumn, Node
 from tocsin.search.parse import default_fields, parse
@@ -98,9 +98,9 @@ class _Reader:
         parts = [*self._clauses(body, "must", place), *self._clauses(body, "filter", place)]
         choices = list(self._clauses(body, "should", place))
         if choices and (not parts or body.get("minimum_should_match")):
-            parts.append(disjoined(*choices))
-        parts += [negated(one) for one in self._clauses(body, "must_not", place)]
-        return conjoined(*parts)
+            parts.append(disjunction_of(*choices))
+        parts += [negation_of(one) for one in self._clauses(body, "must_not", place)]
+        return conjunction_of(*parts)
 
     def _clauses(self, body: Json, key: str, place: str) -> Iterator[Node]:
         inside = body.get(key) or []
@@ -108,21 +108,21 @@ class _Reader:
             yield self.clause(clause, f"{place}.{key}[{number}]")
 
     def _term(self, body: Json, place: str) -> Node:
-        name, value = _one(body, place)
+        name, value = _single_field(body, place)
         return equals(name, _scalar(_option(value, "value"), place))
 
     def _terms(self, body: Json, place: str) -> Node:
-        name, values = _one(body, place)
+        name, values = _single_field(body, place)
         if not isinstance(values, list) or len(values) > MOST_CLAUSES:
             _refuse(place, f"{name} must be a list of at most {MOST_CLAUSES} values")
-        return disjoined(*(equals(name, _scalar(value, place)) for value in values))
+        return disjunction_of(*(equals(name, _scalar(value, place)) for value in values))
 
     def _ids(self, body: Json, place: str) -> Node:
         values = body.get("values") if isinstance(body, dict) else None
         return self._terms({"id": values}, place)
 
     def _match(self, body: Json, place: str) -> Node:
-        name, value = _one(body, place)
+        name, value = _single_field(body, place)
         text = _scalar(_option(value, "query"), place)
         field = field_of(name)
         if name.endswith(".keyword") or not field.words:
@@ -130,24 +130,24 @@ class _Reader:
         return has_words(field, str(text))
 
     def _exists(self, body: Json, place: str) -> Node:
-        name, value = _one(body, place)
+        name, value = _single_field(body, place)
         if name != "field" or not isinstance(value, str):
             _refuse(place, 'it must be {"field": "…"}')
         return holds(value)
 
     def _wildcard(self, body: Json, place: str) -> Node:
-        name, value = _one(body, place)
+        name, value = _single_field(body, place)
         pattern = value.get("wildcard", value.get("value")) if isinstance(value, dict) else value
         return resembles(name, str(_scalar(pattern, place)))
 
     def _prefix(self, body: Json, place: str) -> Node:
-        name, value = _one(body, place)
+        name, value = _single_field(body, place)
         text = str(_scalar(_option(value, "value"), place))
         protected = text.replace("\\", "\\\\").replace("*", "\\*").replace("?", "\\?")
         return resembles(name, f"{protected}*")
 
     def _range(self, body: Json, place: str) -> Node:
-        name, bounds = _one(body, place)
+        name, bounds = _single_field(body, place)
         column = field_of(name).column
         if column is None or column != "updated_at_ms" or not isinstance(bounds, dict):
             _refuse(place, 'range supports only updatedAt: {"updatedAt": {"gte": …}}')
@@ -155,26 +155,26 @@ class _Reader:
         if unknown:
             _refuse(place, f"unsupported key {unknown[0]!r} in range; valid keys: {', '.join(_RANGE)}")
         limits = [key for key in _RANGE if bounds.get(key) is not None]
-        return conjoined(*(CompareColumn(column, _RANGE[key], whole_number(bounds[key])) for key in limits))
+        return conjunction_of(*(CompareColumn(column, _RANGE[key], whole_number(bounds[key])) for key in limits))
 
     def _query_string(self, body: Json, place: str) -> Node:
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
             _refuse(place, 'it must be {"query": "…"}')
-        named = body.get("fields") or []
-        if not isinstance(named, list):
+        field_names = body.get("fields") or []
+        if not isinstance(field_names, list):
             _refuse(place, "fields must be a list")
         try:
-            return parse(body["query"], default=default_fields([str(name) for name in named])).node
+            return parse(body["query"], default=default_fields([str(name) for name in field_names])).node
         except InvalidInput as error:
             _refuse(place, error.message)
 
 
-def _one(body: Json, place: str) -> tuple[str, Json]:
+def _single_field(body: Json, place: str) -> tuple[str, Json]:
     """Return the one key of a clause's body, a field, and its value."""
-    wanted = {key: value for key, value in body.items() if key not in _IGNORED} if isinstance(body, dict) else {}
-    if len(wanted) != 1:
+    fields = {key: value for key, value in body.items() if key not in _IGNORED} if isinstance(body, dict) else {}
+    if len(fields) != 1:
         _refuse(place, "it must be an object with one field")
-    ((name, value),) = wanted.items()
+    ((name, value),) = fields.items()
     return name, value
 
 

@@ -43,12 +43,12 @@ def types_of(index: str) -> tuple[str, ...] | None:
     ------
     InvalidInput : one of them is the name of no index.
     """
-    found: dict[str, None] = {}
+    types: dict[str, None] = {}
     for name in (one.strip() for one in index.split(",")):
         if name in ("", "all_types"):
             return None
-        found |= dict.fromkeys(_types_of(name))
-    return tuple(found)
+        types |= dict.fromkeys(_types_of(name))
+    return tuple(types)
 
 
 def _types_of(name: str) -> Sequence[str]:
@@ -59,16 +59,16 @@ def _types_of(name: str) -> Sequence[str]:
     raise InvalidInput(f"unknown index {name[:100]!r}; valid indexes: {', '.join(sorted(_BY_NAME))}", field="index")
 
 
-def _named() -> dict[str, tuple[str, ...]]:
+def _build_names() -> dict[str, tuple[str, ...]]:
     """Return every name of an index: of one type, of all its descendants, and of groups."""
     services = tuple(name for name in SEARCHED if name.endswith("Service"))
     everything = tuple(name for name in SEARCHED if name not in _ON_THEIR_OWN)
     assets = tuple(name for name in everything if name not in services and name not in _NO_DATA_ASSETS)
-    found = {"all": everything, "dataAsset": assets, "service": services}
+    types_by_name = {"all": everything, "dataAsset": assets, "service": services}
     for name in SEARCHED:
-        found[index_of(name)] = (name, *_ALSO.get(index_of(name), ()))
-        found.setdefault(name, (name,))
-    return found
+        types_by_name[index_of(name)] = (name, *_ALSO.get(index_of(name), ()))
+        types_by_name.setdefault(name, (name,))
+    return types_by_name
 
 
-_BY_NAME = _named()
+_BY_NAME = _build_names()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, conjoined, disjoined, negated
+from tocsin.logic import ALWAYS, conjunction_of, disjunction_of, negation_of
 from tocsin.search.fields import (
     FIELDS,
     WORD_COLUMNS,
@@ -23,7 +23,7 @@ from tocsin.search.fields import (
     holds,
     is_field,
     resembles,
-    unescaped,
+    unescape,
     whole_number,
 )
 from tocsin.search.nodes import CompareColumn, Node
@@ -84,19 +84,19 @@ def parse(text: str, *, default: SearchField = ANYWHERE) -> Query:
     return Query(node, tuple(parser.free) if parser.is_ranked else ())
 
 
-def default_fields(named: Sequence[str]) -> SearchField:
+def default_fields(field_names: Sequence[str]) -> SearchField:
     """Return the field that combines all the named ones, which must be fields of words."""
-    columns = [column for name in named for column in FIELDS.get(name.split("^")[0], ANYWHERE).words]
+    columns = [column for name in field_names for column in FIELDS.get(name.split("^")[0], ANYWHERE).words]
     return SearchField("anything", words=tuple(dict.fromkeys(columns)) or WORD_COLUMNS)
 
 
 def _tokens(text: str) -> list[_Token]:
     matches = (match for match in _TOKEN.finditer(text) if match.lastgroup)
-    found = [_Token(match.lastgroup or "", match.group(), match.start() + 1) for match in matches]
-    for token in found:
+    tokens = [_Token(match.lastgroup or "", match.group(), match.start() + 1) for match in matches]
+    for token in tokens:
         if token.kind == "wrong":
             _refuse(token, "the phrase has no closing quote" if token.text == '"' else "nothing follows the backslash")
-    return found
+    return tokens
 
 
 def _refuse(token: _Token, why: str) -> NoReturn:
@@ -128,7 +128,7 @@ class _Parser:
         while self._next("or"):
             self.is_ranked = False
             parts.append(self.both(name))
-        return disjoined(*parts)
+        return disjunction_of(*parts)
 
     def both(self, name: str | None) -> Node:
         """Return what must all be true."""
@@ -136,7 +136,7 @@ class _Parser:
         while self.at < len(self.tokens) and self.tokens[self.at].kind not in ("or", "close"):
             self._next("and")
             parts.append(self.part(name))
-        return conjoined(*parts)
+        return conjunction_of(*parts)
 
     def part(self, name: str | None) -> Node:
         """Return one term, one bracket, or the opposite of either."""
@@ -148,7 +148,7 @@ class _Parser:
         operand = self._operand(name)
         if negations:
             del self.free[before:]
-        return negated(operand) if negations % 2 else operand
+        return negation_of(operand) if negations % 2 else operand
 
     def _operand(self, name: str | None) -> Node:
         if self.at >= len(self.tokens):
@@ -159,12 +159,12 @@ class _Parser:
         if token.kind == "open":
             return self._bracket(token, name)
         if token.kind == "field" and _is_field(token.text[:-1]):
-            return self._fielded(token)
+            return self._parse_field(token)
         if token.kind in ("close", "and", "or"):
             _refuse(token, f"unexpected {token.text!r}; expected a word")
-        return self._term(self._joined(token), name)
+        return self._term(self._join_word(token), name)
 
-    def _fielded(self, token: _Token) -> Node:
+    def _parse_field(self, token: _Token) -> Node:
         name = token.text[:-1]
         if self.at >= len(self.tokens):
             _refuse(token, f"a value must follow {token.text}")
@@ -174,9 +174,9 @@ class _Parser:
             return self._bracket(following, name)
         if following.kind == "close":
             _refuse(following, f"a value must follow {token.text}")
-        return self._term(self._joined(following), name)
+        return self._term(self._join_word(following), name)
 
-    def _joined(self, token: _Token) -> _Token:
+    def _join_word(self, token: _Token) -> _Token:
         """Return a word or value with what the lexer cut off its beginning: ``-``, ``+``, ``!``, ``a:``."""
         text = token.text
         end = token.column + len(text)
@@ -219,12 +219,12 @@ class _Parser:
             raise InvalidInput(
                 "a star is allowed at the end of a word; within a word only after fullyQualifiedName: or name:"
             )
-        words = words_of(unescaped(bare))
+        words = words_of(unescape(bare))
         if not words:
             if is_phrase or (len(self.tokens) == 1 and "*" not in text):
                 raise InvalidInput(f"{text[:100]!r} contains no letter or digit")
             return ALWAYS
-        self.free.append(unescaped(bare))
+        self.free.append(unescape(bare))
         return has_words(self.default, bare, is_prefix=not is_phrase and text.endswith("*"))
 
     def _next(self, kind: str) -> bool:
@@ -248,14 +248,14 @@ def _about(name: str, text: str, *, is_phrase: bool) -> Node:
     """Return what ``name:text`` asks for."""
     if name == EXISTS_FIELD:
         return holds(text)
-    found = field_of(name)
-    if found.column == "updated_at_ms" and (compared := _COMPARED.fullmatch(text)):
-        return CompareColumn(found.column, compared[1], whole_number(compared[2]))  # type: ignore[arg-type]  # as matched
-    is_whole = name.endswith(".keyword") or not found.words
+    search_field = field_of(name)
+    if search_field.column == "updated_at_ms" and (compared := _COMPARED.fullmatch(text)):
+        return CompareColumn(search_field.column, compared[1], whole_number(compared[2]))  # type: ignore[arg-type]  # as matched
+    is_whole = name.endswith(".keyword") or not search_field.words
     if is_phrase:
-        return equals(name, unescaped(text)) if is_whole else has_words(found, unescaped(text))
+        return equals(name, unescape(text)) if is_whole else has_words(search_field, unescape(text))
     if is_whole or "*" in unescaped_stars(text.rstrip("*")):
         return resembles(name, text)
     if set(text) == {"*"}:
         return holds(name)
-    return has_words(found, unescaped(text.rstrip("*")), is_prefix=text.endswith("*"))
+    return has_words(search_field, unescape(text.rstrip("*")), is_prefix=text.endswith("*"))

@@ -28,16 +28,16 @@ _MARKS = range(0x300, 0x370)
 _OTHERS = {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i", "ħ": "h", "Ħ": "H"}
 
 
-def _accented() -> dict[str, str]:
-    found = dict(_OTHERS)
+def _plain_letters() -> dict[str, str]:
+    plain_letters = dict(_OTHERS)
     for code in (*range(0xC0, _LAST_LATIN + 1), *_MORE_LATIN):
         plain = "".join(one for one in unicodedata.normalize("NFD", chr(code)) if not unicodedata.combining(one))
         if len(plain) == 1 and plain != chr(code):
-            found[chr(code)] = plain
-    return found
+            plain_letters[chr(code)] = plain
+    return plain_letters
 
 
-_PLAIN = _accented()
+_PLAIN = _plain_letters()
 
 ACCENTED = "".join(_PLAIN) + "".join(chr(code) for code in _MARKS)
 """What ``translate`` replaces, place by place, with ``PLAIN``; what has no place there is dropped."""
@@ -59,8 +59,8 @@ def words_of(text: str) -> tuple[str, ...]:
 def names_of(text: str) -> str:
     """Return the words under which a name is found: ``CustomerGold`` by ``customer``, ``gold`` and ``customergold``."""
     apart = " ".join(words_of(text))
-    whole = " ".join(_BETWEEN.sub(" ", text[:LONGEST_TEXT].translate(_TRANSLATE).lower()).split())
-    return apart if apart == whole else f"{apart} {whole}"
+    compound = " ".join(_BETWEEN.sub(" ", text[:LONGEST_TEXT].translate(_TRANSLATE).lower()).split())
+    return apart if apart == compound else f"{apart} {compound}"
 
 
 def name_of(text: str) -> str:

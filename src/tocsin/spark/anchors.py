@@ -33,10 +33,10 @@ def number_of(anchor: Anchor) -> int:
     number = xxhash.xxh64_intdigest(struct.pack("<q", _kind(anchor.fields)), _SEED)
     for value in anchor.values:
         number = xxhash.xxh64_intdigest(value.encode(), number)
-    return _signed(number)
+    return _to_signed(number)
 
 
-def stated(combinations: Sequence[tuple[str, ...]]) -> Column:
+def anchor_numbers(combinations: Sequence[tuple[str, ...]]) -> Column:
     """Return the numbers of all anchors about one of these combinations of fields that an event states, each once."""
     return F.concat(*map(_numbers, combinations)) if combinations else _no_numbers()
 
@@ -79,5 +79,5 @@ def _kind(fields: tuple[str, ...]) -> int:
     return int.from_bytes(sha256("&".join(fields).encode()).digest()[:7])
 
 
-def _signed(number: int) -> int:
+def _to_signed(number: int) -> int:
     return number - 2**64 if number >= 2**63 else number

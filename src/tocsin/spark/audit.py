@@ -147,8 +147,8 @@ def lay_out(
         session.createDataFrame(_table_of(tuples_by_view[view], columns)).createOrReplaceTempView(view)
 
 
-def judged(session: SparkSession) -> DataFrame:
-    """Return one row in all: how many matches in the views were ``judged``, and how many ``unjudged``."""
+def judgement_counts(session: SparkSession) -> DataFrame:
+    """Return one row in all: how many matches in the views were ``judgement_counts``, and how many ``unjudged``."""
     return session.sql(_JUDGED)
 
 

@@ -39,7 +39,7 @@ from tocsin.conditions.nodes import (
     Value,
 )
 from tocsin.conditions.patterns import MAX_VALUE, backtracking
-from tocsin.logic import Algebra, folded
+from tocsin.logic import Algebra, fold
 from tocsin.spark.field_columns import column_of, texts_of
 
 DOCUMENT = "document"
@@ -104,7 +104,7 @@ def inner_pattern(pattern: str) -> str:
 
 def any_of(columns: Iterable[Column]) -> Column:
     """Return whether some of ``columns`` is true; false of none."""
-    return _joined(operator.or_, list(columns), neutral=False)
+    return _join_balanced(operator.or_, list(columns), neutral=False)
 
 
 def entity_path(key: str | int | None = None) -> str:
@@ -139,7 +139,7 @@ class ConditionCompiler:
 
     def condition(self, node: Node) -> Column:
         """Return whether ``node`` holds: true or false, never null."""
-        return folded(node, _COLUMNS, self._leaf)
+        return fold(node, _COLUMNS, self._leaf)
 
     def passes_each(self, leaf: Leaf, groups: Column) -> Column:
         """Return whether a test of texts passes with some text of each of ``groups``, in one look at its path.
@@ -463,15 +463,15 @@ def _sure(column: Column) -> Column:
 
 
 def _all_of(columns: Iterable[Column]) -> Column:
-    return _joined(operator.and_, list(columns), neutral=True)
+    return _join_balanced(operator.and_, list(columns), neutral=True)
 
 
-def _joined(join: Callable[[Column, Column], Column], columns: list[Column], *, neutral: bool) -> Column:
+def _join_balanced(join: Callable[[Column, Column], Column], columns: list[Column], *, neutral: bool) -> Column:
     """Return the columns joined as a balanced tree: a chain of hundreds would exceed the stack of Spark's analyser."""
     if len(columns) < 2:
         return columns[0] if columns else F.lit(neutral)
     middle = len(columns) // 2
-    return join(*(_joined(join, half, neutral=neutral) for half in (columns[:middle], columns[middle:])))
+    return join(*(_join_balanced(join, half, neutral=neutral) for half in (columns[:middle], columns[middle:])))
 
 
 _COLUMNS: Algebra[Column] = Algebra(

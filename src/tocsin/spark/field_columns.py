@@ -31,7 +31,7 @@ def texts_of(field: str) -> Column:
     if is_taken(field):
         return F.col(field)
     if field == CHANGED_TOGETHER:
-        return _changed_together()
+        return _changed_fields_text()
     if field in CLOSURES:
         return _closure(field)
     if field in CHANGE_SETS:
@@ -106,7 +106,7 @@ def _parts(full_name: Column) -> Column:
     return F.regexp_extract_all(full_name, F.lit(PART_PATTERN), F.lit(0))
 
 
-def _changed_together() -> Column:
+def _changed_fields_text() -> Column:
     """Return the names of all changed fields as one text (``conditions/fields.py: together``)."""
     changed = F.filter(texts_of(FIELD_CHANGED), lambda path: (path != "") & ~F.contains(path, F.lit(".")))
     joined = F.array(F.array_join(F.array_sort(changed), SEPARATOR))
@@ -121,8 +121,8 @@ def _changes(places: tuple[int, ...]) -> Column:
 
     def is_whole(change: Column) -> Column:
         first, *other_parts = (part != "" for part in choose_parts(change))
-        for other in other_parts:
-            first = first & other
+        for other_part in other_parts:
+            first = first & other_part
         return first
 
     stored = F.coalesce(column_of(CHANGES), no_texts())

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term
 from tocsin.flow.match.indexing import Alternative, Anchor, ways
 from tocsin.flow.match.plan import Plan
-from tocsin.logic import NEVER, And, Formula, Not, Or, conjoined, disjoined, leaves, negated, operands_of
+from tocsin.logic import NEVER, And, Formula, Not, Or, conjunction_of, disjunction_of, leaves, negation_of, operands_of
 from tocsin.spark.anchors import number_of
 from tocsin.spark.field_columns import is_stored
 from tocsin.spark.programs import STEP, program_of
@@ -57,8 +57,8 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
     numbers = list(map(number_of, anchors))
     for at, anchor in enumerate(anchors):
         remaining = [_residual(way, anchor) for way in alternatives if not set(way.anchors).isdisjoint(anchors[at:])]
-        needed_facts, barred = _needed(remaining), _barred(remaining)
-        guard, condition = _guarded(
+        needed_facts, barred = _required_facts(remaining), _excluding_facts(remaining)
+        guard, condition = _split_guard(
             [_conditions(_without(way, needed_facts, barred), shapes) for way in remaining], shapes
         )
         if condition is NEVER:
@@ -86,21 +86,21 @@ def _residual(way: Alternative, anchor: Anchor) -> Conjunction:
     return way.residual if anchor in way.anchors else way.condition
 
 
-def _needed(conjunctions: Sequence[Conjunction]) -> frozenset[Fact]:
+def _required_facts(conjunctions: Sequence[Conjunction]) -> frozenset[Fact]:
     """Return the facts without which none of these holds, of fields that are quick to read."""
     lone = (
-        frozenset(_stored(term for group in conjunction.groups if len(group) == 1 for term in group))
+        frozenset(_stored_facts(term for group in conjunction.groups if len(group) == 1 for term in group))
         for conjunction in conjunctions
     )
     return frozenset.intersection(*lone)
 
 
-def _barred(conjunctions: Sequence[Conjunction]) -> frozenset[Fact]:
+def _excluding_facts(conjunctions: Sequence[Conjunction]) -> frozenset[Fact]:
     """Return the facts with which none of these holds, of fields that are quick to read."""
-    return frozenset.intersection(*(frozenset(_stored(one.forbidden)) for one in conjunctions))
+    return frozenset.intersection(*(frozenset(_stored_facts(one.forbidden)) for one in conjunctions))
 
 
-def _stored(terms: Iterable[Term]) -> Iterator[Fact]:
+def _stored_facts(terms: Iterable[Term]) -> Iterator[Fact]:
     return (term for term in terms if isinstance(term, Fact) and is_stored(term.field))
 
 
@@ -115,7 +115,7 @@ def _without(conjunction: Conjunction, needed_facts: Collection[Fact], barred: f
     )
 
 
-def _guarded(ways: list[list[Condition]], shapes: Shapes) -> tuple[ConditionTest | None, Condition]:
+def _split_guard(ways: list[list[Condition]], shapes: Shapes) -> tuple[ConditionTest | None, Condition]:
     """Return a guard, a cheap test that all ways have, and what is left to ask; no guard where there is none.
 
     Each way is a list of conditions that must all hold. A guard that is sufficient for its test is preferred, and
@@ -126,32 +126,32 @@ def _guarded(ways: list[list[Condition]], shapes: Shapes) -> tuple[ConditionTest
     guard = min(tests, key=lambda test: not shapes.decides(test.shape), default=None)
     is_asked = guard is not None and shapes.decides(guard.shape)
     remaining = [[part for part in way if not (is_asked and part == guard)] for way in ways]
-    return guard, disjoined(*(conjoined(*way) for way in remaining))
+    return guard, disjunction_of(*(conjunction_of(*way) for way in remaining))
 
 
 def _conditions(way: Conjunction, shapes: Shapes) -> list[Condition]:
     """Return the conditions that must all hold for ``way``, the cheapest to read first."""
     groups = sorted(way.groups, key=lambda group: (len(group), repr(sorted(map(repr, group)))))
-    barred = [negated(_some_of(way.forbidden, shapes))] if way.forbidden else []
+    barred = [negation_of(_some_of(way.forbidden, shapes))] if way.forbidden else []
     return shapes.joined([*(_some_of(group, shapes) for group in groups), *barred])
 
 
 def _some_of(group: Group, shapes: Shapes) -> Condition:
     """Return that some test of ``group`` passes; what could not be normalised has parts of its own."""
-    return _tested(disjoined(*group), shapes)  # type: ignore[arg-type]  # facts and leaves
+    return _to_tests(disjunction_of(*group), shapes)  # type: ignore[arg-type]  # facts and leaves
 
 
-def _tested(formula: Formula[Any], shapes: Shapes) -> Condition:  # Any: facts and leaves
+def _to_tests(formula: Formula[Any], shapes: Shapes) -> Condition:  # Any: facts and leaves
     """Return a formula with tests as leaves; those that differ in their constants only are one, as far as they can."""
     match formula:
         case And(operands=operands):
-            return conjoined(*shapes.joined([_tested(operand, shapes) for operand in operands]))
+            return conjunction_of(*shapes.joined([_to_tests(operand, shapes) for operand in operands]))
         case Not(operand=operand):
-            return negated(_tested(operand, shapes))
+            return negation_of(_to_tests(operand, shapes))
         case _:
             operands = operands_of(formula, Or)
             parts = [operand for operand in operands if isinstance(operand, And | Not)]
-            return disjoined(
+            return disjunction_of(
                 *shapes.tests(frozenset(operands).difference(parts)),  # type: ignore[arg-type]  # facts and leaves
-                *(_tested(part, shapes) for part in parts),
+                *(_to_tests(part, shapes) for part in parts),
             )

@@ -36,7 +36,7 @@ def start_jvm(conf: Mapping[str, str]) -> None:
     """Start the driver's Java process with these Spark settings, unless this process has one already."""
     if SparkContext._gateway is not None:
         return
-    with _properties_file(conf, _private_folder()) as properties, _submitted(properties):
+    with _properties_file(conf, _private_folder()) as properties, _submit_arguments(properties):
         gateway = launch_gateway(None, {"umask": PRIVATE_UMASK})  # type: ignore[no-untyped-call]  # PySpark's
     _authenticate_callbacks(gateway)
     SparkContext._ensure_initialized(gateway=gateway)
@@ -64,7 +64,11 @@ def _properties_file(conf: Mapping[str, str], folder: Path) -> Iterator[Path]:
     arguments, properties = folder / "java.options", folder / "spark.properties"
     options = [f"-Djava.io.tmpdir={folder}", *shlex.split(conf.get(_OPTIONS, ""))]
     settings = {_SOCKETS: str(folder), **conf, _OPTIONS: f"@{arguments}"}
-    lines = [f"{_escaped(key)}={_escaped(value)}" for key, value in settings.items() if key.startswith("spark.")]
+    lines = [
+        f"{_escape_property(key)}={_escape_property(value)}"
+        for key, value in settings.items()
+        if key.startswith("spark.")
+    ]
     try:
         _write_private(arguments, "\n".join(map(_java_argument, options)))
         _write_private(properties, "\n".join(lines))
@@ -84,7 +88,7 @@ def _java_argument(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _escaped(text: str) -> str:
+def _escape_property(text: str) -> str:
     """Return a key or value of a file of properties. *Source:* ``java.util.Properties.load``."""
     return "".join(
         char if char.isascii() and char.isalnum() else "".join(f"\\u{unit:04x}" for unit in _utf16(char))
@@ -98,7 +102,7 @@ def _utf16(char: str) -> Iterator[int]:
 
 
 @contextmanager
-def _submitted(properties: Path) -> Iterator[None]:
+def _submit_arguments(properties: Path) -> Iterator[None]:
     """Let PySpark start Java with the settings of a file, beside those of ``spark-defaults.conf``."""
     before = os.environ.get(_ARGUMENTS)
     file = f"--load-spark-defaults --properties-file {shlex.quote(str(properties))}"

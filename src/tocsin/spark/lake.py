@@ -42,7 +42,7 @@ def folder_of(root: str, segment_id: str) -> str:
     return f"{root}/segment={segment_id}"
 
 
-def dated(events: DataFrame) -> DataFrame:
+def dated_events(events: DataFrame) -> DataFrame:
     """Return ``EVENTS`` as a segment's files hold them: with their ``date``, each day together, in offset order.
 
     One row per event; needs the columns of ``EVENTS`` and adds ``date``. Shuffles once, by day.
@@ -52,7 +52,7 @@ def dated(events: DataFrame) -> DataFrame:
 
 
 def write_segment(events: DataFrame, folder: str) -> None:
-    """Write ``events``, as ``dated`` gives them, into this segment's folder; what a former try left is replaced.
+    """Write ``events``, as ``dated_events`` gives them, into this segment's folder; what a former try left is replaced.
 
     One row per event, in one folder per ``date``.
     """
@@ -74,27 +74,29 @@ def history(session: SparkSession, place: HistoryLocation, extent: Extent, windo
     One row per event, unordered. Offsets up to the lake's end come from Parquet, the rest from the log; ``LogSource``
     must be registered.
     """
-    stored = kept(session, place, tuple(filter(window.meets, extent.segments)), window)
-    return stored.union(_within(logged(session, place, extent.lake_end, extent.log_end), window))
+    stored = lake_events(session, place, tuple(filter(window.meets, extent.segments)), window)
+    return stored.union(_within(log_events(session, place, extent.lake_end, extent.log_end), window))
 
 
 def between(session: SparkSession, place: HistoryLocation, extent: Extent, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, of lake and log, as ``EVENTS``: one row per event."""
     met = tuple(one for one in extent.segments if one.after < through and one.through > after)
-    stored = kept(session, place, met, ALWAYS).where(is_between(after, through))
+    stored = lake_events(session, place, met, ALWAYS).where(is_between(after, through))
     start = max(after, extent.lake_end)
-    return stored.union(logged(session, place, start, through)) if through > start else stored
+    return stored.union(log_events(session, place, start, through)) if through > start else stored
 
 
 def part(session: SparkSession, place: HistoryLocation, step: ReadingStep, window: Window = ALWAYS) -> DataFrame:
     """Return the events of one step that happened in ``window``, as ``EVENTS``: one row per event."""
     if not step.segments:
-        return _within(logged(session, place, step.after, step.through), window)
-    stored = kept(session, place, step.segments, window)
+        return _within(log_events(session, place, step.after, step.through), window)
+    stored = lake_events(session, place, step.segments, window)
     return stored.where(is_between(step.after, step.through))
 
 
-def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segment], window: Window) -> DataFrame:
+def lake_events(
+    session: SparkSession, place: HistoryLocation, segments: Sequence[Segment], window: Window
+) -> DataFrame:
     """Return the events of these segments that happened in ``window``, as ``EVENTS``: one row per event."""
     if not segments:
         return session.createDataFrame([], EVENTS)
@@ -108,7 +110,7 @@ def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segme
     return _within(events.select(*EVENTS.names), window)
 
 
-def logged(session: SparkSession, place: HistoryLocation, after: int, through: int) -> DataFrame:
+def log_events(session: SparkSession, place: HistoryLocation, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, of the log, as ``EVENTS``: one row per event."""
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("eventsPerPartition", _SHARE)
     return reader.option("after", after).option("through", through).load()

@@ -86,12 +86,12 @@ class LakeSql:
             if kind == "UnresolvedRelation" and (_name_of(node)[1:] or _name_of(node)[0] not in names):
                 raise InvalidInput(f"There is no table or view {'.'.join(_name_of(node))}; query {VIEW}.")
             if kind not in PLANS:
-                raise InvalidInput(f"Only queries are allowed, without {_spoken(kind)}. {_WAY_OUT}")
+                raise InvalidInput(f"Only queries are allowed, without {_operator_name(kind)}. {_WAY_OUT}")
 
     def _check_analysed(self, analysed: Node, *, may_grow: bool) -> None:
         for plan in self._plans(analysed):
             if _class_of(plan) not in PLANS:
-                raise InvalidInput(f"Queries cannot use {_spoken(_class_of(plan))}. {_WAY_OUT}")
+                raise InvalidInput(f"Queries cannot use {_operator_name(_class_of(plan))}. {_WAY_OUT}")
             if _is_view(plan):
                 continue
             for expression in self._expressions(plan):
@@ -124,10 +124,10 @@ class LakeSql:
             inside = plan.innerChildren() if _class_of(plan) == "UnresolvedWith" else plan.subqueries()
             return [*self._list(plan.children()), *self._list(inside)]
 
-        return _walked([root], below)
+        return _walk([root], below)
 
     def _expressions(self, plan: Node) -> Iterator[Node]:
-        return _walked(self._list(plan.expressions()), lambda one: self._list(one.children()))
+        return _walk(self._list(plan.expressions()), lambda one: self._list(one.children()))
 
     def _cte_names(self, node: Node) -> Iterator[str]:
         """Yield the names that a ``WITH`` gives."""
@@ -138,7 +138,7 @@ class LakeSql:
         return list(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(nodes))
 
 
-def _walked(roots: list[Node], below: Callable[[Node], list[Node]]) -> Iterator[Node]:
+def _walk(roots: list[Node], below: Callable[[Node], list[Node]]) -> Iterator[Node]:
     """Yield nodes and all below them. Raises ``InvalidInput`` when there are too many."""
     pending, count = list(roots), 0
     while pending:
@@ -182,7 +182,7 @@ def _name_of(relation: Node) -> list[str]:
     return [str(parts.apply(at)) for at in range(parts.length())]
 
 
-def _spoken(kind: str) -> str:
+def _operator_name(kind: str) -> str:
     """Return the name of an operator as one reads it: ``ScriptTransformation`` as ``script transformation``."""
     words = "".join(f" {char.lower()}" if char.isupper() else char for char in kind).split()
     return " ".join(word for word in words if word not in ("unresolved", "command", "plan"))

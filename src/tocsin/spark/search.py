@@ -57,7 +57,7 @@ def last_of(batch: DataFrame) -> DataFrame:
     return batch.sparkSession.sql(_LAST)
 
 
-def stored(entities: DataFrame) -> DataFrame:
+def entities_to_index(entities: DataFrame) -> DataFrame:
     """Return the same for the catalogue's entities: one row per indexed entity, from ``catalogue.STORED``."""
     return entities.where(F.col("entity_type").isin(*SEARCHED)).select(
         "log_offset",
@@ -174,7 +174,7 @@ def _of_members(keys: Sequence[str], make: Callable[[Column], Column]) -> Column
 
 def _keys(fqn: Column, name: Column) -> Column:
     """Return the tokens of all facts about an entity, as ``search/words.token_of`` makes them."""
-    parts = F.transform(F.regexp_extract_all(fqn, F.lit(_PART_OF_NAME), F.lit(0)), _unquoted)
+    parts = F.transform(F.regexp_extract_all(fqn, F.lit(_PART_OF_NAME), F.lit(0)), _unquote)
     once = {"entityType": F.col("entity_type"), "fullyQualifiedName": fqn}
     once |= {"name": name, "displayName": _at("displayName")}
     once |= {field: _scalar(field) for field in SCALARS}
@@ -183,7 +183,7 @@ def _keys(fqn: Column, name: Column) -> Column:
         "tags.tagFQN": F.concat("own_tags", "member_tags"),
         "columns.tags.tagFQN": F.col("member_tags"),
         "tier.tagFQN": F.col("tiers"),
-        EXISTS: F.array(*_held()),
+        EXISTS: F.array(*_existing_fields()),
     }
     often |= {field: F.coalesce(_at(field), _no_texts()) for field in TEXT_LISTS}
     facts = [F.array(*(_fact(field, value) for field, value in once.items()))]
@@ -219,11 +219,11 @@ def _scalar(field: str) -> Column:
     return F.coalesce(value, F.when(F.col("entity_type").isin(*_PEOPLE), F.lit("false")))
 
 
-def _held() -> list[Column]:
+def _existing_fields() -> list[Column]:
     """Return the names of the fields that hold something, null for the others."""
     conditions = {field: _scalar(field).isNotNull() for field in SCALARS}
     for field in ONLY_EXISTS:
-        conditions[field] = _filled(_at(field)).isNotNull() if field in _TEXTS else F.size(_at_list(field)) > 0
+        conditions[field] = _null_if_empty(_at(field)).isNotNull() if field in _TEXTS else F.size(_at_list(field)) > 0
     return [F.when(holds, F.lit(field)) for field, holds in conditions.items()]
 
 
@@ -232,11 +232,11 @@ def _at_list(field: str) -> Column:
     return lists.get(field, _own(field) if field in REFERENCES else F.coalesce(_at(field), _no_texts()))
 
 
-def _filled(text: Column) -> Column:
+def _null_if_empty(text: Column) -> Column:
     return F.when(text != "", text)
 
 
-def _unquoted(part: Column) -> Column:
+def _unquote(part: Column) -> Column:
     inside = F.regexp_replace(F.substring(part, F.lit(2), F.length(part) - 2), '""', '"')
     return F.when(part.startswith('"'), inside).otherwise(part)
 
@@ -264,14 +264,14 @@ def _document() -> StructType:
     kinds |= {(key,): ArrayType(_TEXT) for key in TEXT_LISTS}
     kinds |= {path: ArrayType(_member(0)) for path in _MEMBER_PATHS}
     kinds |= {("tags",): _TAGS, ("updatedAt",): LongType(), ("usageSummary", "weeklyStats", "count"): LongType()}
-    return _nested(kinds)
+    return _nested_type(kinds)
 
 
-def _nested(kinds: dict[tuple[str, ...], DataType]) -> StructType:
+def _nested_type(kinds: dict[tuple[str, ...], DataType]) -> StructType:
     fields = []
     for head in dict.fromkeys(path[0] for path in kinds):
         inside = {path[1:]: kind for path, kind in kinds.items() if path[0] == head}
-        fields.append(StructField(head, inside[()] if () in inside else _nested(inside)))
+        fields.append(StructField(head, inside[()] if () in inside else _nested_type(inside)))
     return StructType(fields)
 
 

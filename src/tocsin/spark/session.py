@@ -111,7 +111,7 @@ def open_session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    configured = _configured(master, {"spark.driver.memory": driver_memory, **(conf or {})})
+    configured = _settings_for(master, {"spark.driver.memory": driver_memory, **(conf or {})})
     start_jvm(configured)
     builder = SparkSession.builder
     for key, value in configured.items():
@@ -123,7 +123,7 @@ def open_session(
     return session
 
 
-def _configured(master: str, conf: Mapping[str, str]) -> dict[str, str]:
+def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     """Return all settings of Spark for ``master``: ours, those of ``conf``, and what no ``conf`` changes."""
     logging = f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
     options = {

@@ -266,7 +266,7 @@ def _taken_apart(term: Fact | Leaf) -> tuple[ConditionSignature, Sequence[Scalar
             left, (right, constants, slot) = _stepless(left, paths), _constantless(right, paths)
             leaf = Compare(operator, left, right)
         case Contains(value=value, members=members):
-            value, (members, constants, slot) = _stepless(value, paths), _slotted(members)
+            value, (members, constants, slot) = _stepless(value, paths), _split_constants(members)
             leaf = Contains(value, members)
         case Present(value=value):
             leaf = Present(_stepless(value, paths))
@@ -279,10 +279,10 @@ def _taken_apart(term: Fact | Leaf) -> tuple[ConditionSignature, Sequence[Scalar
 
 def _constantless(value: Value, paths: list[str]) -> tuple[Value, Sequence[Scalar], str | None]:
     """Return ``value`` without constants and steps, the constants and their slot; steps are added to ``paths``."""
-    return _slotted(value) if isinstance(value, Literals) else (_stepless(value, paths), (), None)
+    return _split_constants(value) if isinstance(value, Literals) else (_stepless(value, paths), (), None)
 
 
-def _slotted(literals: Literals) -> tuple[Literals, Sequence[Scalar], str | None]:
+def _split_constants(literals: Literals) -> tuple[Literals, Sequence[Scalar], str | None]:
     """Return ``literals`` without constants, the constants and their slot; the two truth values stay."""
     slot = _SLOTS.get(literals.kind)
     return (literals, (), None) if slot is None else (Literals(literals.kind, (_CONSTANT,)), literals.values, slot)

@@ -161,10 +161,10 @@ class LogReader(DataSourceStreamReader):
         self._check(end)
         return self._cut(start["offset"], end["offset"])
 
-    def _following(self, start: Offset, most: int | None) -> Offset:
+    def _following(self, start: Offset, limit: int | None) -> Offset:
         end = self._readable_end()
-        if most is not None:
-            end = self._affordable(start["offset"], min(end, start["offset"] + most))
+        if limit is not None:
+            end = self._affordable(start["offset"], min(end, start["offset"] + limit))
         return self._position_at(start, end)
 
     def _affordable(self, after: int, through: int) -> int:
@@ -187,7 +187,7 @@ class LogReader(DataSourceStreamReader):
             raise LogDiverged(f"The log does not contain what was read up to {position}.")
 
     def _last_event(self, offset: int) -> str | None:
-        row = self._row(_marked(LAST_EVENT, self._url), offset)
+        row = self._row(_with_placeholders(LAST_EVENT, self._url), offset)
         return None if row is None else str(row[0])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -228,11 +228,11 @@ class ReportReader(LogReader):
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802  # Spark's name
         """Return the offset of the last report."""
-        return {"offset": self._number_of(_marked(_LAST_REPORT, self._url), self._readable_end())}
+        return {"offset": self._number_of(_with_placeholders(_LAST_REPORT, self._url), self._readable_end())}
 
-    def _following(self, start: Offset, most: int | None) -> Offset:
-        following, after = _marked(_REPORTS_END, self._url), start["offset"]
-        end = self._number_of(following, after, self._readable_end(), self._most if most is None else most)
+    def _following(self, start: Offset, limit: int | None) -> Offset:
+        following, after = _with_placeholders(_REPORTS_END, self._url), start["offset"]
+        end = self._number_of(following, after, self._readable_end(), self._most if limit is None else limit)
         return self._position_at(start, self._affordable(after, end))
 
     def _cut(self, after: int, through: int) -> list[OffsetRange]:
@@ -278,7 +278,7 @@ def _ranges(after: int, through: int, share: int) -> list[OffsetRange]:
 
 def _read(url: str, offset_range: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
     """Yield the events of a range a few megabytes at a time, however large they are."""
-    marked, after = _marked(statement, url), offset_range.after
+    marked, after = _with_placeholders(statement, url), offset_range.after
     with closing(connect(url)) as connection:
         texts = _texts(connection, url)
         for through in _cuts(connection, url, offset_range, statement, _ARROW_BATCH):
@@ -289,7 +289,7 @@ def _read(url: str, offset_range: OffsetRange, statement: str = _RANGE) -> Itera
 
 def _texts(connection: Any, url: str) -> TextReader:  # Any: a DB-API connection of whichever driver
     """Return the reader of the texts that are stored as differences, which looks up their snapshots."""
-    lookup = _marked(CONTENT, url)
+    lookup = _with_placeholders(CONTENT, url)
 
     def content_of(snapshot_id: int) -> bytes | None:
         row = connection.execute(lookup, (snapshot_id,)).fetchone()
@@ -331,7 +331,7 @@ def _cuts(
 def _sizes(statement: str, url: str) -> str:
     """Return the statement for the offsets and sizes of the events of a range; no large text is read for it."""
     length = "length" if is_sqlite(url) else "octet_length"
-    return _marked(statement.replace(_CONTENT, f"coalesce(document_bytes, {length}(document))"), url)
+    return _with_placeholders(statement.replace(_CONTENT, f"coalesce(document_bytes, {length}(document))"), url)
 
 
 def to_arrow(log_rows: list[tuple[int, str, str]]) -> pa.RecordBatch:
@@ -359,7 +359,7 @@ def is_sqlite(url: str) -> bool:
     return url.startswith("sqlite")
 
 
-def _marked(statement: str, url: str) -> str:
+def _with_placeholders(statement: str, url: str) -> str:
     return statement.format(mark="?" if is_sqlite(url) else "%s")
 
 
@@ -373,12 +373,12 @@ def connect(url: str) -> Any:  # Any: the two drivers share no type
         )
     import psycopg
 
-    address = _LOGIN.sub(_quoted, url.replace("postgresql+psycopg://", "postgresql://"), count=1)
+    address = _LOGIN.sub(_quote_login, url.replace("postgresql+psycopg://", "postgresql://"), count=1)
     patience: dict[str, Any] = {} if "connect_timeout" in address else {"connect_timeout": _CONNECTS_WITHIN_S}
     return psycopg.connect(address, autocommit=True, **patience)
 
 
-def _quoted(login: re.Match[str]) -> str:
+def _quote_login(login: re.Match[str]) -> str:
     """Return the login of an address as PostgreSQL's library reads it: what it cannot read, it prints in its errors."""
     user, password = (quote(unquote(part or ""), safe="") for part in login.group("user", "password"))
     return f"{login['scheme']}{user}:{password}@" if password else f"{login['scheme']}{user}@"

@@ -76,7 +76,7 @@ def with_streaks(events: DataFrame) -> DataFrame:
     ``events`` (columns of ``schema.EVENTS``, no stream) hold whatever their entities reported before. One row per
     event, in no order. Shuffles reports by entity.
     """
-    reports = in_arrow(events.where(is_report()), "entity_id", _reported, events.schema)
+    reports = in_arrow(events.where(is_report()), "entity_id", _with_facts, events.schema)
     return events.where(~is_report()).unionByName(reports)
 
 
@@ -122,9 +122,9 @@ class _Keeper(StatefulProcessor):
         """Nothing is held open."""
 
 
-def _reported(rows: pa.Table) -> pa.Table:
+def _with_facts(reports: pa.Table) -> pa.Table:
     """Return the rows of one entity in the order of the log, with their facts."""
-    ordered = rows.take(pc.sort_indices(rows["log_offset"]))
+    ordered = reports.take(pc.sort_indices(reports["log_offset"]))
     facts_of_reports: list[Facts] = []
     streak: Streak | None = None
     for columns in ordered.select([*(COLUMNS[name] for name in _SPOKEN), "timestamp_ms"]).to_pylist():

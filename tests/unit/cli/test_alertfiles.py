@@ -8,7 +8,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli.alertfiles import exported, parse_alerts, read_alerts, with_escapes
+from tocsin.cli.alertfiles import exported_alert, parse_alerts, read_alerts, with_escapes
 from tocsin.errors import InvalidInput
 
 HOOK = """
@@ -78,7 +78,7 @@ def test_what_is_exported_has_no_variables() -> None:
 
 def test_an_exported_alert_names_its_template() -> None:
     template = {"id": "t1", "type": "notificationTemplate", "name": "Short", "fullyQualifiedName": "Short"}
-    assert exported({"name": "a", "notificationTemplate": template}) == {
+    assert exported_alert({"name": "a", "notificationTemplate": template}) == {
         "name": "a",
         "notificationTemplate": {"type": "notificationTemplate", "name": "Short"},
     }

@@ -11,7 +11,7 @@ from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
 from tocsin.conditions.nodes import Personal
 from tocsin.conditions.parse import parse
-from tocsin.conditions.trace import Seen, decisive, leaves_of, traced
+from tocsin.conditions.trace import Seen, decisive, leaves_of, trace_condition
 from tocsin.conditions.unparse import text_of
 from tocsin.logic import leaves
 from tocsin.model.change import ChangeEvent, LoggedEvent
@@ -30,7 +30,7 @@ def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent])
     node = check(written)
     asks_of_people = any(isinstance(leaf, Personal) for leaf in leaves(node))
     for one in log:
-        verdict = traced(written, one).holds
+        verdict = trace_condition(written, one).holds
         assert verdict is holds(node, one) or (verdict is None and asks_of_people)
 
 
@@ -44,7 +44,7 @@ def test_what_is_written_anew_means_the_same(text: str) -> None:
 def test_every_test_has_its_position_and_observed_values() -> None:
     text = "eventType == 'entityUpdated' && (tier == 'Tier.Tier1' ||\n !tags.contains('PII.Sensitive'))"
     tagged = logged(entity={"tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "ann"}]})
-    trace = traced(parse(text), tagged)
+    trace = trace_condition(parse(text), tagged)
     assert (trace.holds, trace.joined) == (False, "and")
     found = [(one.text, one.at.line, one.at.column, one.holds, one.seen) for one in leaves_of(trace)]
     assert found == [
@@ -57,16 +57,16 @@ def test_every_test_has_its_position_and_observed_values() -> None:
 def test_both_sides_of_a_comparison_are_seen_and_what_a_function_asks() -> None:
     change = {"fieldsUpdated": [{"name": "extension.score", "oldValue": 3, "newValue": 5}]}
     scored = logged(changeDescription=change, userName="ann", entity={"owners": [{"name": "ben"}]})
-    seen = traced(parse("newValue('extension.score') <= oldValue('extension.score')"), scored).seen
+    seen = trace_condition(parse("newValue('extension.score') <= oldValue('extension.score')"), scored).seen
     assert seen == (Seen("newValue('extension.score')", (5,)), Seen("oldValue('extension.score')", (3,)))
-    both = traced(parse("userName in owners"), scored)
+    both = trace_condition(parse("userName in owners"), scored)
     assert (both.holds, both.seen) == (False, (Seen("userName", ("ann",)), Seen("owners", ("ben",))))
-    assert traced(parse("matchAnyEntityFqn({'a.b'})"), scored).seen[0] == Seen("entityFullyQualifiedName", ())
+    assert trace_condition(parse("matchAnyEntityFqn({'a.b'})"), scored).seen[0] == Seen("entityFullyQualifiedName", ())
 
 
 def test_what_is_asked_of_each_person_stays_open() -> None:
     def verdict(text: str) -> bool | None:
-        return traced(parse(text), logged()).holds
+        return trace_condition(parse(text), logged()).holds
 
     assert verdict("user.follows(entity)") is None
     assert verdict("!user.follows(entity) && eventType == 'entityUpdated'") is None
@@ -76,7 +76,7 @@ def test_what_is_asked_of_each_person_stays_open() -> None:
 
 def test_the_tests_that_decided_are_distinguished_from_the_others() -> None:
     def decided(text: str) -> list[str]:
-        return [one.text for one in decisive(traced(parse(text), logged()))]
+        return [one.text for one in decisive(trace_condition(parse(text), logged()))]
 
     yes, no = "eventType == 'entityUpdated'", "tier == 'x'"
     assert decided(f"{yes} && {no}") == [no]

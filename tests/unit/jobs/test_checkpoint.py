@@ -9,7 +9,7 @@ import pytest
 
 from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.jobs.checkpoint import committed, damage, mend
+from tocsin.jobs.checkpoint import damage, mend, read_committed_position
 
 HEAD = '{"batchWatermarkMs":0,"conf":{}}'
 
@@ -39,13 +39,13 @@ def checkpoint(tmp_path: Path) -> Path:
 
 def test_a_sound_checkpoint_stays_and_says_how_far_it_is(checkpoint: Path) -> None:
     mend(checkpoint, FixedClock(0))
-    assert (damage(checkpoint), committed(checkpoint)) == (None, LogPosition(20))
+    assert (damage(checkpoint), read_committed_position(checkpoint)) == (None, LogPosition(20))
     assert [one.name for one in checkpoint.parent.iterdir()] == ["match_stream"]
 
 
 def test_one_that_is_not_there_is_no_damage(tmp_path: Path) -> None:
     mend(tmp_path / "none", FixedClock(0))
-    assert (damage(tmp_path / "none"), committed(tmp_path / "none")) == (None, None)
+    assert (damage(tmp_path / "none"), read_committed_position(tmp_path / "none")) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["metadata", "offsets/2", "offsets/1", "commits/1", "state/0/1/2.changelog"])

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tocsin.jobs.query_progress import BatchError, begun, in_few_words
+from tocsin.jobs.query_progress import BatchError, in_few_words, start_query
 
 LATE = "[STREAM_FAILED] Query [id = x] terminated with exception: Python worker failed to connect back."
 READS = "Waiting for data to arrive"
@@ -46,7 +46,7 @@ class Query:
 def started(*queries: Query) -> tuple[Query, int]:
     """Return the query that came of it, and how many were started."""
     rest = list(queries)
-    given = begun(lambda: cast(StreamingQuery, rest.pop(0)))
+    given = start_query(lambda: cast(StreamingQuery, rest.pop(0)))
     return cast(Query, given), len(queries) - len(rest)
 
 

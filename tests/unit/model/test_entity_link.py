@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.errors import InvalidInput
-from tocsin.model.entity_link import EntityLink, joined, parse_link, steps_of
+from tocsin.model.entity_link import EntityLink, join_steps, parse_link, steps_of
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tocsin.model.entity_link import EntityLink, joined, parse_link, steps_of
 def test_a_link_is_read_and_written_alike(text: str, link: EntityLink) -> None:
     assert parse_link(text, "about") == link
     assert str(link) == text
-    assert steps_of(joined(link.steps)) == link.steps
+    assert steps_of(join_steps(link.steps)) == link.steps
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tocsin.model.labels import labels_of, relabelled
+from tocsin.model.labels import labels_of, replace_labels
 
 _DOCUMENT = {
     "tags": [{"tagFQN": "A.b"}],
@@ -17,7 +17,7 @@ def test_labels_are_found_at_every_depth_but_not_in_what_people_define() -> None
 
 
 def test_labels_are_replaced_or_taken_off_and_the_document_stays_as_it_was() -> None:
-    made = relabelled(_DOCUMENT, lambda label: None if label["tagFQN"] == "A.b" else {"tagFQN": "E.f"})
+    made = replace_labels(_DOCUMENT, lambda label: None if label["tagFQN"] == "A.b" else {"tagFQN": "E.f"})
     assert [label["tagFQN"] for label in labels_of(made)] == ["E.f"]
     assert made["extension"] == _DOCUMENT["extension"]
     assert made["other"] == _DOCUMENT["other"]

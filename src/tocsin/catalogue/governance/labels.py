@@ -15,7 +15,15 @@ from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
-from tocsin.model.labels import CERTIFICATION, SOURCES, carries_labels, certifying, label_lists, labels_of, relabelled
+from tocsin.model.labels import (
+    CERTIFICATION,
+    SOURCES,
+    carries_labels,
+    certifying,
+    label_lists,
+    labels_of,
+    replace_labels,
+)
 from tocsin.model.stored import Key, Stored, missing
 
 Name = tuple[str, str]
@@ -45,7 +53,7 @@ def with_checked_labels(
     """
     if not carries_labels(document):
         return document
-    relabelled_document: Document = relabelled(document, _plain)
+    relabelled_document: Document = replace_labels(document, _plain)
     old_names = {name_of(label) for label in labels_of(old)}
     _check_certifying(relabelled_document, old)
     catalogue = _Tags(transaction)
@@ -65,7 +73,7 @@ def with_shown_labels(transaction: Transaction, document: Document, paths: Itera
     """
     if not any(map(_is_about_labels, paths)) or not carries_labels(document):
         return document
-    relabelled_document: Document = relabelled(document, _plain)
+    relabelled_document: Document = replace_labels(document, _plain)
     catalogue = _Tags(transaction)
     for labels in label_lists(relabelled_document):
         labels[:] = [catalogue.label_with_tag(label) for label in (*labels, *catalogue.derived_labels(labels))]

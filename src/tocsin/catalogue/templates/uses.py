@@ -9,7 +9,7 @@ from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 from tocsin.model.stored import Key, Stored
 from tocsin.model.template import NOTIFICATION_TEMPLATE, SYSTEM
 
@@ -49,7 +49,7 @@ def check_unused(record: Record, template: Stored) -> None:
     hidden_part = [f"{len(alerts) - len(shown_names)} more"] if len(alerts) > len(shown_names) else []
     use = "uses" if len(alerts) == 1 else "use"
     raise Conflict(
-        f"{counted(len(alerts), 'alert')} {use} this template ({', '.join([*shown_names, *hidden_part])}):"
+        f"{count_text(len(alerts), 'alert')} {use} this template ({', '.join([*shown_names, *hidden_part])}):"
         " give them another one first."
     )
 

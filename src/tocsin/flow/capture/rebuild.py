@@ -25,7 +25,7 @@ from tocsin.model.change import (
 )
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.labels import LabelNames, renamed
+from tocsin.model.labels import LabelNames, rename_labels
 from tocsin.model.list_identity import MEMBER_LISTS, MemberList
 
 _STAMPED = ("version", "updatedAt", "updatedBy", "changeDescription")
@@ -77,7 +77,7 @@ def versions(events: Iterable[LoggedEvent], relabellings: Iterable[tuple[int, La
         if before is None:
             document = {"deleted": False} if "deleted" in ENTITY_TYPES[event.entity_type].keys else {}
         while waiting and waiting[0][0] <= logged.offset:
-            document = renamed(document, waiting.popleft()[1])
+            document = rename_labels(document, waiting.popleft()[1])
         document = apply_change(document, change, logged.derived.get(ORDER))
         if before is not None and before > after:
             documents_by_version.pop(before, None)

@@ -18,7 +18,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
-from tocsin.model.labels import SOURCES, relabelled
+from tocsin.model.labels import SOURCES, replace_labels
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.model.stored import Key, Stored, Written, missing, soft_deleted
 
@@ -203,7 +203,7 @@ def _without(document: Document, ids: set[str], labels: set[tuple[str, str]]) ->
     def stays(label: Document) -> Document | None:
         return None if (label.get("source"), label["tagFQN"]) in labels else label
 
-    fields = dict(relabelled(document, stays)) if labels else dict(document)
+    fields = dict(replace_labels(document, stays)) if labels else dict(document)
     for key in REFERENCE_LISTS.keys() & fields.keys():
         fields[key] = [reference for reference in fields[key] or () if reference.get("id") not in ids]
     for key in REFERENCES.keys() & fields.keys():

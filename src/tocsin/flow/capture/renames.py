@@ -22,7 +22,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, LabelNames, labels_of
-from tocsin.model.labels import renamed as with_new_labels
+from tocsin.model.labels import rename_labels as with_new_labels
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Draft, Key, Relabelling, Stored, Written

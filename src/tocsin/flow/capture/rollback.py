@@ -19,7 +19,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.labels import SOURCES, labels_of, relabelled
+from tocsin.model.labels import SOURCES, labels_of, replace_labels
 from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.model.secret import without_secrets
 from tocsin.model.stored import Draft, Key, Stored, Written
@@ -148,7 +148,7 @@ def _with_living_tags(record: Record, old: Stored, fields: Document, left_out: l
             left_out.append(LeftOut("tags", label, "it no longer exists"))
     if not deleted_labels:
         return fields
-    living_fields: Document = relabelled(
+    living_fields: Document = replace_labels(
         fields, lambda label: None if (label.get("source"), label["tagFQN"]) in deleted_labels else label
     )
     return living_fields

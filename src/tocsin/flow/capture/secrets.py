@@ -27,8 +27,8 @@ from tocsin.model.secret import (
     is_password,
     is_secret,
     kept_text,
+    normalize_address,
     shown_text,
-    spelled,
 )
 
 KIND = "secrets"
@@ -208,7 +208,7 @@ def _target(place: Steps, part: _Value) -> dict[Steps, object]:
 
     def note(steps: Steps, value: _Value) -> _Value:
         if _may_lead(steps, value):
-            targets[steps] = spelled(value) if isinstance(value, str) else value
+            targets[steps] = normalize_address(value) if isinstance(value, str) else value
         return value
 
     _map_values(place, part, note)

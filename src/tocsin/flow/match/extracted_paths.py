@@ -29,7 +29,7 @@ from tocsin.conditions.nodes import (
 from tocsin.flow.match.indexing import share_asked
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import required_words
-from tocsin.logic import conjoined, leaves, replaced
+from tocsin.logic import conjunction_of, leaves, replace_leaves
 
 MANY = 8
 """A path is taken out once an event can be expected to be asked about its texts so often: by so many alerts that no
@@ -73,7 +73,7 @@ class TakenPaths:
 
     def rewritten(self, node: Node) -> Node:
         """Return an equivalent of ``node`` that reads fields in place of the texts at extracted paths."""
-        return replaced(node, self._leaf)
+        return replace_leaves(node, self._leaf)
 
     def _leaf(self, leaf: Leaf) -> Node:
         name = self._names.get(path) if (path := _path(leaf)) else None
@@ -85,7 +85,7 @@ class TakenPaths:
             case TextTest(test=test, texts=texts):
                 return TextTest(test, FieldValue(name), texts)
             case Contains(members=Literals(values=values)):  # the texts only say whether a look at the path is worth it
-                return conjoined(TextTest(Test.INCLUDES, FieldValue(name), tuple(map(str, values))), leaf)
+                return conjunction_of(TextTest(Test.INCLUDES, FieldValue(name), tuple(map(str, values))), leaf)
             case _:
                 return leaf
 

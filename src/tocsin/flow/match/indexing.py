@@ -32,7 +32,7 @@ from tocsin.conditions.patterns import literal_prefix
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import searched_words, words_of
 from tocsin.flow.match.selectivity import share_of
-from tocsin.logic import ALWAYS, conjoined
+from tocsin.logic import ALWAYS, conjunction_of
 
 MAX_ANCHORS = 16
 """Anchors that one way may have because it is refined; a plain list of alternatives may be longer."""
@@ -139,7 +139,7 @@ def _why_unindexed(plan: Plan) -> str:
 def _disjunction(plan: Plan) -> Disjunction:
     """Return the normal form of the whole plan; one that is too large becomes one test of its own."""
     condition = plan.node or ALWAYS
-    form = normal_form(conjoined(plan.covers, condition))
+    form = normal_form(conjunction_of(plan.covers, condition))
     if form is not None:
         return form
     single_test: Conjunction = Conjunction(groups=frozenset({frozenset({condition})}))  # type: ignore[arg-type]  # any node

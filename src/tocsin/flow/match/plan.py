@@ -20,7 +20,7 @@ from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, duration
 from tocsin.conditions.test_results import TEST_CASE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.actions import actions_by_resources
-from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, leaves, negated
+from tocsin.logic import ALWAYS, NEVER, conjunction_of, disjunction_of, leaves, negation_of
 from tocsin.model.change import SESSION_EVENTS, LoggedEvent
 from tocsin.model.subscription import (
     ALL_RESOURCES,
@@ -99,7 +99,7 @@ class Plan:
     @cached_property
     def covers(self) -> Node:
         """Return what must hold of an event before any rule counts: its resource, and no type to be named."""
-        return conjoined(self.about, negated(has("eventType", self.unnamed)))
+        return conjunction_of(self.about, negation_of(has("eventType", self.unnamed)))
 
     @cached_property
     def reads(self) -> frozenset[str]:
@@ -146,7 +146,7 @@ def _between(plan: Plan) -> Plan | None:
     if plan.node is None or not plan.asks_of_streaks:
         return plan
     is_report = Present(FieldValue("reportedAt"))
-    node = conjoined(without_reports(plan.node), negated(is_report))
+    node = conjunction_of(without_reports(plan.node), negation_of(is_report))
     return None if node == NEVER else replace(plan, node=node)
 
 
@@ -193,7 +193,7 @@ def _resources_and_condition(
     filtering: FilteringRules, subscription: EventSubscription
 ) -> tuple[tuple[str, ...], Node]:
     """Return the resources and the condition that rules and actions add up to."""
-    node = conjoined(_chain("rules", enumerate(filtering.rules)), _actions(filtering))
+    node = conjunction_of(_chain("rules", enumerate(filtering.rules)), _actions(filtering))
     return _with_results(filtering.resources, with_recovery(node) if subscription.trigger.send_resolved else node)
 
 
@@ -201,10 +201,10 @@ def _by_names_then(node: Node, subscription: EventSubscription) -> Node:
     """Return the condition that asks of events before a rename what the rules said then."""
     ways, until_offset = list[Node](), inf
     for past in subscription.past_rules:
-        ways.append(conjoined(_is_placed(past.until_offset, until_offset), node))
+        ways.append(conjunction_of(_is_placed(past.until_offset, until_offset), node))
         until_offset = past.until_offset
         _, node = _resources_and_condition(past.rules, subscription)
-    return disjoined(*ways, conjoined(_is_placed(0, until_offset), node))
+    return disjunction_of(*ways, conjunction_of(_is_placed(0, until_offset), node))
 
 
 def _is_placed(since_offset: int, until_offset: float) -> Node:
@@ -212,7 +212,7 @@ def _is_placed(since_offset: int, until_offset: float) -> Node:
     place = FieldValue(PLACE)
     begins = Compare(Operator.GE, place, Literals(Kind.NUMBER, (float(since_offset),))) if since_offset else ALWAYS
     ends = Compare(Operator.LT, place, Literals(Kind.NUMBER, (float(until_offset),))) if until_offset < inf else ALWAYS
-    return conjoined(begins, ends)
+    return conjunction_of(begins, ends)
 
 
 def _about(resources: Sequence[str]) -> Node:
@@ -220,7 +220,7 @@ def _about(resources: Sequence[str]) -> Node:
         return ALWAYS
     threads = tuple(THREADS[one] for one in resources if one in THREADS)
     entities = tuple(one for one in resources if one not in THREADS)
-    return disjoined(has("entityType", entities), has("threadType", threads))
+    return disjunction_of(has("entityType", entities), has("threadType", threads))
 
 
 def _with_results(resources: tuple[str, ...], node: Node) -> tuple[tuple[str, ...], Node]:
@@ -234,7 +234,7 @@ def _with_results(resources: tuple[str, ...], node: Node) -> tuple[tuple[str, ..
     if of_tests == NEVER:
         return resources, node
     without_results = without_tests(node, keep_reports=not _REPORTING.isdisjoint(resources))
-    return (*resources, TEST_CASE), disjoined(conjoined(_about(resources), without_results), of_tests)
+    return (*resources, TEST_CASE), disjunction_of(conjunction_of(_about(resources), without_results), of_tests)
 
 
 def _actions(filtering: FilteringRules) -> Node:
@@ -243,7 +243,7 @@ def _actions(filtering: FilteringRules) -> Node:
     nodes = {chosen: _chain("actions", [(index, filtering.actions[index]) for index in chosen]) for chosen in together}
     if len(nodes) == 1:
         return next(iter(nodes.values()))
-    return disjoined(*(conjoined(_about(resources), nodes[chosen]) for chosen, resources in together.items()))
+    return disjunction_of(*(conjunction_of(_about(resources), nodes[chosen]) for chosen, resources in together.items()))
 
 
 def _chain(key: str, rules: Iterable[tuple[int, FilteringRule]]) -> Node:
@@ -253,7 +253,7 @@ def _chain(key: str, rules: Iterable[tuple[int, FilteringRule]]) -> Node:
         if alternatives[-1] and rule.prefix_condition is PrefixCondition.OR:
             alternatives.append([])
         alternatives[-1].append(_rule_node(f"filteringRules.{key}[{index}].condition", rule))
-    return disjoined(*(conjoined(*together) for together in alternatives))
+    return disjunction_of(*(conjunction_of(*together) for together in alternatives))
 
 
 def _rule_node(field: str, rule: FilteringRule) -> Node:
@@ -261,4 +261,4 @@ def _rule_node(field: str, rule: FilteringRule) -> Node:
         node = _checked(rule.condition)
     except InvalidCondition as error:
         raise error.of_rule(rule.name, field) from error
-    return negated(node) if rule.effect is Effect.EXCLUDE else node
+    return negation_of(node) if rule.effect is Effect.EXCLUDE else node

@@ -12,7 +12,7 @@ from tocsin.conditions.documents import has_service
 from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, has
 from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.conditions.test_results import reads
-from tocsin.logic import NEVER, replaced
+from tocsin.logic import NEVER, replace_leaves
 from tocsin.model.change import REPORTED_AT, EventType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import ALL_RESOURCES
@@ -105,7 +105,7 @@ def possible(node: Node, resources: Collection[str]) -> Node:
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
-    return replaced(node, rest)
+    return replace_leaves(node, rest)
 
 
 def _is_changed(path: str, resources: Collection[str]) -> bool:

@@ -22,7 +22,7 @@ from tocsin.conditions.test_results import TEST_CASE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.producers import PRODUCERS, possible
-from tocsin.logic import ALWAYS, conjoined, leaves
+from tocsin.logic import ALWAYS, conjunction_of, leaves
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, nearest
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
@@ -197,7 +197,7 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
 
 def _is_outside(plan: Plan, node: Node) -> bool:
     """Return whether no event about the resources of a plan meets its condition, for all that is certain."""
-    return is_never(conjoined(plan.covers, _within(plan, node)))
+    return is_never(conjunction_of(plan.covers, _within(plan, node)))
 
 
 def _within(plan: Plan, node: Node) -> Node:
@@ -210,7 +210,7 @@ def _within(plan: Plan, node: Node) -> Node:
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
     why = how_found(plan).unindexed
-    nodes = (conjoined(case.covers, case.node or ALWAYS) for case in plan.cases())
+    nodes = (conjunction_of(case.covers, case.node or ALWAYS) for case in plan.cases())
     if why is None and any(normal_form(node) is None for node in nodes):
         why = (
             "The condition is too large to be indexed, so it is evaluated for every event about"

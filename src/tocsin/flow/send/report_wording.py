@@ -16,7 +16,7 @@ from tocsin.flow.send.dispatch import FailureContext
 from tocsin.flow.send.text_blocks import SHOWN_LIMIT, ChangeLine, clean_line
 from tocsin.model import fqn
 from tocsin.model.change import VIOLATION, ChangeEvent
-from tocsin.model.phrases import counted
+from tocsin.model.phrases import count_text
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
 
 RESULT, RUN, INCIDENT = "testCaseResult", "pipelineStatus", "incidentStatus"
@@ -85,7 +85,7 @@ def failure_lines(context: FailureContext) -> Iterator[ChangeLine]:
     """Yield since when something fails, and what lies downstream of it."""
     if context.since_ms is not None:
         since = to_datetime(context.since_ms).strftime("%Y-%m-%d %H:%M UTC")
-        yield ChangeLine(f"failing since {since}, {counted(context.count, 'time')} in a row")
+        yield ChangeLine(f"failing since {since}, {count_text(context.count, 'time')} in a row")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream[:_MOST_NAMED]]
         left_count = len(context.downstream) - len(names)

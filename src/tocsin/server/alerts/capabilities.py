@@ -14,7 +14,7 @@ from tocsin.flow.match.producers import produces
 from tocsin.flow.match.remarks import can_match
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import ALL_RESOURCES, AlertType, Category, EventSubscription, FilteringRules, own_names
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
@@ -61,7 +61,9 @@ def selection_of(alert_type: AlertType, resources: Sequence[str], alert_input: D
     resource_names = [offer["name"] for offer in offers(alert_type)]
     for index, name in enumerate(own_names(resources)):
         if name not in resource_names:
-            raise InvalidInput(f"unknown resource {name!r}; {meant(name, resource_names)}", field=f"sources[{index}]")
+            raise InvalidInput(
+                f"unknown resource {name!r}; {suggestion_for(name, resource_names)}", field=f"sources[{index}]"
+            )
     rules = with_rules({"resources": list(resources), "input": alert_input}, {})["filteringRules"]
     alert = {"id": "", "name": "", "fullyQualifiedName": "", "alertType": alert_type, "filteringRules": rules}
     triggers = frozenset(rule["name"] for rule in rules.get("actions", ()))

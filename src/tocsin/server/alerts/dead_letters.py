@@ -21,7 +21,7 @@ from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of, shown_target
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.replay import DeadLetter, Replay, Selection
 from tocsin.model.subscription import Channel, Destination
 from tocsin.server.alerts.explanation_json import attempt_json
@@ -55,7 +55,7 @@ class Wanted:
         now_ms = caller.parts.clock.now_ms()
         if self.reason is not None and self.reason not in tuple(OutcomeReason):
             raise InvalidInput(
-                f"unknown reason {self.reason!r}; {meant(self.reason, tuple(OutcomeReason))}", field="reason"
+                f"unknown reason {self.reason!r}; {suggestion_for(self.reason, tuple(OutcomeReason))}", field="reason"
             )
         times = {
             f"{name}_ms": moment(value, name, now_ms)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tocsin.conditions.check import parse_and_check
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Effect, PrefixCondition
 
 _ARGUMENT = re.compile(r"\$\{(\w+)\}")
@@ -157,7 +157,7 @@ def _rule(choice: Document, place: str) -> Document:
     name = choice.get("name")
     filters = FILTERS | WITHDRAWN
     if not isinstance(name, str) or name not in filters:
-        raise InvalidInput(f"unknown filter {name!r}; {meant(name, FILTERS)}", field=f"{place}.name")
+        raise InvalidInput(f"unknown filter {name!r}; {suggestion_for(name, FILTERS)}", field=f"{place}.name")
     named_filter = filters[name]
     lists = _lists(name, named_filter, choice.get("arguments") or [], f"{place}.arguments")
     condition = _ARGUMENT.sub(lambda one: lists[one[1]], named_filter.condition)
@@ -203,7 +203,9 @@ def _lists(name: str, named_filter: Filter, arguments: object, place: str) -> di
 def _unknown(name: str, named_filter: Filter, argument: object, place: str) -> InvalidInput:
     if not named_filter.arguments:
         return InvalidInput(f"{name} takes no arguments", field=place)
-    return InvalidInput(f"{name} has no argument {argument!r}; {meant(argument, named_filter.arguments)}", field=place)
+    return InvalidInput(
+        f"{name} has no argument {argument!r}; {suggestion_for(argument, named_filter.arguments)}", field=place
+    )
 
 
 def _list_text(name: str, argument: str, values: object, place: str) -> str:

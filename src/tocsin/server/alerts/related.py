@@ -11,7 +11,7 @@ from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.match.cascade import path_between
 from tocsin.flow.match.plan import plan_of
 from tocsin.model.entity import Document, EntityReference
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.alerts.explanations import tended_alerts, visible_alerts
 from tocsin.server.http.request import Caller
@@ -78,7 +78,7 @@ def _alert_of(
     by_name = {one.name: one for one in visible.values()}
     alert = visible.get(name) or hidden.get(name) or by_name.get(name)
     if alert is None:
-        raise InvalidInput(f"unknown alert {name!r}; {meant(name, sorted(by_name))}", field=place)
+        raise InvalidInput(f"unknown alert {name!r}; {suggestion_for(name, sorted(by_name))}", field=place)
     return alert
 
 

@@ -28,7 +28,7 @@ from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, Trigger, TriggerType, without_defaults
 from tocsin.server.alerts.alert_types import check_alert_type
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
@@ -178,7 +178,7 @@ class _Anybody:
 def _settable(request: Document, before: Document) -> Document:
     unknown = sorted(set(request) - _SETTABLE - _WRITTEN_BY_US - _CREATE_ONLY)
     if unknown:
-        raise InvalidInput(f"unknown key; {meant(unknown[0], sorted(_SETTABLE))}", field=unknown[0])
+        raise InvalidInput(f"unknown key; {suggestion_for(unknown[0], sorted(_SETTABLE))}", field=unknown[0])
     _check_provider(request, before)
     request = with_rules(request, before)
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
@@ -386,4 +386,4 @@ def _check_resources(subscription: EventSubscription) -> None:
     for index, resource in enumerate(rules.resources if rules else ()):
         if resource not in RESOURCES:
             place = f"filteringRules.resources[{index}]"
-            raise InvalidInput(f"unknown resource {resource!r}; {meant(resource, RESOURCES)}", field=place)
+            raise InvalidInput(f"unknown resource {resource!r}; {suggestion_for(resource, RESOURCES)}", field=place)

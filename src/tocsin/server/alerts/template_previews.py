@@ -17,7 +17,7 @@ from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Category, Channel, Destination
 from tocsin.model.template import LONGEST_BODY, LONGEST_SUBJECT, Template
 from tocsin.server.access.events import shown_event
@@ -82,7 +82,7 @@ def channel_of(request: Document) -> str:
     """Return the channel that a request names, mail if none; raise ``InvalidInput`` for none of ours."""
     name = request.get("channel", Channel.EMAIL.value)
     if name not in WORDED:
-        raise InvalidInput(f"unknown channel {name!r}; {meant(name, WORDED)}", field="channel")
+        raise InvalidInput(f"unknown channel {name!r}; {suggestion_for(name, WORDED)}", field="channel")
     return str(name)
 
 
@@ -125,7 +125,7 @@ def _event_of(request: Document, caller: Caller) -> ChangeEvent:
         raise InvalidInput(message, field="resource")
     kind = request.get("eventType")
     if kind is not None and kind not in tuple(EventType):
-        raise InvalidInput(f"unknown event type {kind!r}; {meant(kind, tuple(EventType))}", field="eventType")
+        raise InvalidInput(f"unknown event type {kind!r}; {suggestion_for(kind, tuple(EventType))}", field="eventType")
     now_ms = caller.parts.clock.now_ms()
     return sample_event(resource, None if kind is None else EventType(kind), caller.actor, now_ms)
 

@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import FOLLOWERS, EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
-from tocsin.model.phrases import meant, with_article
+from tocsin.model.phrases import suggestion_for, with_article
 from tocsin.model.pointers import is_reference, references_in
 from tocsin.model.subscription import with_destination_defaults
 from tocsin.server.http.paths import API
@@ -59,7 +59,9 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
         return row.keys - (row.added.keys() & _ONLY_BY_NAME) | (names & row.keys)
     unknown = sorted(names - row.keys)
     if unknown:
-        message = f"{with_article(row.name)} has no field {unknown[0]!r}; {meant(unknown[0], sorted(row.keys))}"
+        message = (
+            f"{with_article(row.name)} has no field {unknown[0]!r}; {suggestion_for(unknown[0], sorted(row.keys))}"
+        )
         raise InvalidInput(message, field="fields")
     return names
 

@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity_types import BY_COLLECTION
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.server.http.paths import API
 from tocsin.server.http.routing import COLLECTION
 from tocsin.store.entities.filters import filters_of
@@ -48,7 +48,7 @@ async def check_query_names(request: Request) -> None:
         known_names |= frozenset(filters_of(BY_COLLECTION[request.path_params["collection"]].name))
     for name in request.query_params:
         if name not in known_names and name not in WITHOUT_EFFECT:
-            hint = meant(name, sorted(known_names)) if known_names else "this route takes none"
+            hint = suggestion_for(name, sorted(known_names)) if known_names else "this route takes none"
             raise InvalidInput(f"unknown query parameter; {hint}", field=name)
 
 

@@ -20,7 +20,7 @@ from tocsin.flow.send.channels.webhook.payload import EVENT_FORMATS
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import hint, meant
+from tocsin.model.phrases import hint, suggestion_for
 from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
@@ -193,7 +193,7 @@ def parse_event_types(text: str, parameter: str = "eventType") -> NamedTypes:
     names = _names(text)
     unknown = [name for name in names if name not in NAMES]
     if unknown:
-        raise InvalidInput(f"unknown event type {unknown[0]!r}; {meant(unknown[0], NAMES)}", field=parameter)
+        raise InvalidInput(f"unknown event type {unknown[0]!r}; {suggestion_for(unknown[0], NAMES)}", field=parameter)
     return named_types_of(names)
 
 
@@ -212,7 +212,9 @@ def _changes(event: ChangeEvent, fields: frozenset[str] | None) -> bool:
 def _types(text: str, parameter: str) -> frozenset[str] | None:
     types = types_from(text)
     for unknown in sorted((types or frozenset()) - _ENTITY_TYPES):
-        raise InvalidInput(f"unknown type {unknown!r}; {meant(unknown, sorted(_ENTITY_TYPES))}", field=parameter)
+        raise InvalidInput(
+            f"unknown type {unknown!r}; {suggestion_for(unknown, sorted(_ENTITY_TYPES))}", field=parameter
+        )
     return types
 
 

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, NEVER, conjoined
+from tocsin.logic import ALWAYS, NEVER, conjunction_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import lacks, place_of, with_inherited
@@ -81,7 +81,7 @@ class Asking(SearchPage):
         """Return the search for the index."""
         query = parse.parse(self.q)
         narrowed = filter_of(self.query_filter) if self.query_filter.strip() else ALWAYS
-        search = self.search(replace(query, node=conjoined(query.node, narrowed)))
+        search = self.search(replace(query, node=conjunction_of(query.node, narrowed)))
         ordered = replace(search, sort_column=self._sort_column(), is_descending=self.sort_order == "desc")
         after = replace(ordered, after=tuple(self.search_after))
         after_of(after)

@@ -29,7 +29,7 @@ from tocsin.access.nodes import (
     inheritable,
 )
 from tocsin.access.visibility_parents import gone_kinds
-from tocsin.logic import ALWAYS, folded
+from tocsin.logic import ALWAYS, fold
 from tocsin.store.engine import is_sqlite as on_sqlite
 from tocsin.store.entities.inheritance_filters import (
     DOMAINS,
@@ -73,7 +73,7 @@ def visible(
             return near
         return _leaf(leaf, row, is_sqlite, with_tests=with_tests)
 
-    return folded(condition, SQL, leaf_sql)
+    return fold(condition, SQL, leaf_sql)
 
 
 def visible_of(connection: Connection, entity_type: str, condition: Condition) -> Sql:

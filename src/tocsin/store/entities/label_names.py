@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
-from tocsin.model.labels import LabelNames, renamed
+from tocsin.model.labels import LabelNames, rename_labels
 from tocsin.model.stored import Relabelling, Stored
 from tocsin.store.chunks import chunked
 from tocsin.store.documents import tenths_of
@@ -88,7 +88,7 @@ def with_new_names(document: Document, later: Sequence[NewNames]) -> Document:
     """Return a version of an entity under the names that its labels got at that version or after it."""
     version = tenths_of(document["version"])
     for names in (one.names for one in later if one.version_tenths >= version):
-        document = renamed(document, names)
+        document = rename_labels(document, names)
     return document
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, true
 
-from tocsin.model.entity_link import joined
+from tocsin.model.entity_link import join_steps
 from tocsin.model.thread import TaskStatus, ThreadPart, ThreadType
 from tocsin.store.access.visibility import Scopes, in_scopes
 from tocsin.store.engine import is_sqlite
@@ -103,7 +103,7 @@ def lies_at(steps: tuple[str, ...]) -> Condition:
     """Return the condition that a thread is about this part of its asset, or about something below it."""
     if not steps:
         return true()
-    return or_(_THREAD.steps == joined(steps), _THREAD.steps.startswith(joined((*steps, "")), autoescape=True))
+    return or_(_THREAD.steps == join_steps(steps), _THREAD.steps.startswith(join_steps((*steps, "")), autoescape=True))
 
 
 def lies_before(place: ThreadCursor | None, *, backwards: bool) -> list[Condition]:

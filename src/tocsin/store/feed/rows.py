@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, insert, literal, select, update
 
 from tocsin.model.entity import Document
-from tocsin.model.entity_link import joined, steps_of
+from tocsin.model.entity_link import join_steps, steps_of
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart, ThreadType
 from tocsin.store import documents
 from tocsin.store.documents import from_text, to_text
@@ -198,7 +198,7 @@ def _row(stored_thread: StoredThread) -> documents.Row:
         "kind": stored_thread.kind,
         "about_id": stored_thread.about_id,
         "about_type": stored_thread.about_type,
-        "steps": joined(stored_thread.steps),
+        "steps": join_steps(stored_thread.steps),
         "created_by_id": stored_thread.created_by_id,
         "task_status": stored_thread.task.get("status"),
         "start_ms": announcement.get("startTime"),

@@ -13,7 +13,19 @@ from typing import Any
 from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join, literal, not_, or_, select, true
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjoined, disjoined, folded, leaves, operands_of, replaced
+from tocsin.logic import (
+    ALWAYS,
+    And,
+    Constant,
+    Not,
+    Or,
+    conjunction_of,
+    disjunction_of,
+    fold,
+    leaves,
+    operands_of,
+    replace_leaves,
+)
 from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import types_above
@@ -86,14 +98,14 @@ def expand_inherited(connection: Connection, node: Node, types: Iterable[str]) -
     def expand(leaf: Leaf) -> Node:
         if isinstance(leaf, OfService):
             service_fqns = connection.scalars(_services(leaf.display_key).limit(_MOST_SERVICES))
-            return disjoined(*(IndexedFact(token_of("service.name", names.split(fqn)[0])) for fqn in service_fqns))
+            return disjunction_of(*(IndexedFact(token_of("service.name", names.split(fqn)[0])) for fqn in service_fqns))
         if not isinstance(leaf, IndexedFact) or leaf.inherited_as is None:
             return leaf
         below = Below(leaf, above)
         comes_down = above and connection.execute(_holders(below, words).limit(1)).first() is not None
-        return disjoined(IndexedFact(leaf.token), below) if comes_down else IndexedFact(leaf.token)
+        return disjunction_of(IndexedFact(leaf.token), below) if comes_down else IndexedFact(leaf.token)
 
-    return replaced(node, expand)
+    return replace_leaves(node, expand)
 
 
 def _services(display_key: str) -> Select[Any]:  # Any: one column
@@ -106,8 +118,10 @@ def _services(display_key: str) -> Select[Any]:  # Any: one column
 
 def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column
     """Return a query for the ids of those that have the fact and may have descendants."""
-    of_types = disjoined(*(IndexedFact(token_of("entityType", one)) for one in below.types))
-    numbers = select(words.number).select_from(search_words).where(words.condition(conjoined(below.fact, of_types)))
+    of_types = disjunction_of(*(IndexedFact(token_of("entityType", one)) for one in below.types))
+    numbers = (
+        select(words.number).select_from(search_words).where(words.condition(conjunction_of(below.fact, of_types)))
+    )
     return select(_ENTRY.entity_id).where(_ENTRY.number.in_(numbers))
 
 
@@ -115,7 +129,7 @@ def matching(connection: Connection, node: Node) -> Matching:
     """Return what ``node`` means on this store."""
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
     parts = operands_of(node, And)
-    of_words = conjoined(*(part for part in parts if is_of_words(part)))
+    of_words = conjunction_of(*(part for part in parts if is_of_words(part)))
     entry_conditions = [_sql(part, words) for part in parts if not is_of_words(part)]
     condition = None if of_words == ALWAYS else words.condition(of_words)
     return Matching(condition, and_(true(), *entry_conditions), words.number)
@@ -140,9 +154,9 @@ def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
         case Not(operand=operand):
             return not_(_sql(operand, words))
         case And(operands=operands):
-            return and_(*(_sql(one, words) for one in _group_words(operands, conjoined)))
+            return and_(*(_sql(one, words) for one in _group_words(operands, conjunction_of)))
         case Or(operands=operands):
-            return or_(*(_sql(one, words) for one in _group_words(operands, disjoined)))
+            return or_(*(_sql(one, words) for one in _group_words(operands, disjunction_of)))
         case _:
             return true() if node == ALWAYS else false()
 
@@ -220,7 +234,7 @@ class _Tsvector:
 
     def condition(self, node: Node) -> Sql:
         """Return the condition that these words match."""
-        return folded(node, SQL, self._leaf)
+        return fold(node, SQL, self._leaf)
 
     def _leaf(self, leaf: Leaf) -> Sql:
         match leaf:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, Select, and_, case, exists, func, lit
 
 from tocsin.access.nodes import Condition
 from tocsin.errors import InvalidInput
-from tocsin.logic import And, Or, conjoined, disjoined, negated, operands_of
+from tocsin.logic import And, Or, conjunction_of, disjunction_of, negation_of, operands_of
 from tocsin.model.entity import Document
 from tocsin.search.fields import NAMES, WORD_COLUMNS, whole_number
 from tocsin.search.indexes import SEARCHED
@@ -231,9 +231,9 @@ def _ranks(connection: Connection, search: Search) -> Iterator[tuple[Sql, Select
     in_names = [_in_names(part) for part in parts]
     begins = or_(_begins(_ENTRY.name_words, searched_name), _begins(_ENTRY.display_words, searched_name))
     name_rank = case((begins, _BEGINNING), else_=_NAMED)
-    yield name_rank, matching(connection, conjoined(*in_names)).narrow(select(*_HIT, name_rank)).where(~is_whole)
+    yield name_rank, matching(connection, conjunction_of(*in_names)).narrow(select(*_HIT, name_rank)).where(~is_whole)
     words = [named_part for part, named_part in zip(parts, in_names, strict=True) if named_part != part]
-    elsewhere = matching(connection, conjoined(node, negated(conjoined(*words))))
+    elsewhere = matching(connection, conjunction_of(node, negation_of(conjunction_of(*words))))
     yield mentioned, elsewhere.narrow(select(*_HIT, mentioned)).where(~is_whole)
 
 
@@ -253,9 +253,9 @@ def _in_names(node: Node) -> Node:
         case Words(columns=columns) if columns == WORD_COLUMNS:
             return replace(node, columns=NAMES)
         case And(operands=operands):
-            return conjoined(*map(_in_names, operands))
+            return conjunction_of(*map(_in_names, operands))
         case Or(operands=operands):
-            return disjoined(*map(_in_names, operands))
+            return disjunction_of(*map(_in_names, operands))
         case _:
             return node
 

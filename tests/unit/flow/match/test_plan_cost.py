@@ -19,11 +19,11 @@ from tocsin.flow.match.plan_cost import (
     plans_left_out,
     total,
 )
-from tocsin.logic import disjoined
+from tocsin.logic import disjunction_of
 
 
 def _plan(*conditions: str, resources: tuple[str, ...] = ("table",)) -> Plan:
-    return Plan("one", resources, disjoined(*map(parse_and_check, conditions)), created_at_ms=0)
+    return Plan("one", resources, disjunction_of(*map(parse_and_check, conditions)), created_at_ms=0)
 
 
 def _kinds(count: int) -> list[str]:

@@ -27,7 +27,7 @@ from tocsin.flow.send.templates.syntax import (
     Text,
     template_error,
 )
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 
 LONGEST = 65_536
 """Most characters of a template."""
@@ -178,7 +178,7 @@ def _block_of(words: Sequence[TagToken], at: TemplatePosition) -> Block:
         message = f"{name} begins no block; write {{{{#if ({name} …)}}}} or {{{{#with ({name} …)}}}}"
         raise template_error(message, at)
     if name is not None and len(words) > 1:
-        raise template_error(f"unknown block {name!r}; {meant(name, BLOCKS)}", at)
+        raise template_error(f"unknown block {name!r}; {suggestion_for(name, BLOCKS)}", at)
     return Block(SECTION, _expression_of(words, at), at, names=names)
 
 
@@ -252,7 +252,7 @@ class _Words:
         head = self._take()
         name = _name_of(head)
         if name not in FUNCTIONS:
-            raise template_error(f"unknown helper {name!r}; {meant(name, sorted(FUNCTIONS))}", head.at)
+            raise template_error(f"unknown helper {name!r}; {suggestion_for(name, sorted(FUNCTIONS))}", head.at)
         arguments, named_arguments = self.arguments()
         return TemplateCall(name, head.at, arguments, named_arguments)
 

@@ -17,7 +17,7 @@ from tocsin.flow.match.remarks import by_itself, of_condition
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import AlertType
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.capabilities import capabilities_of, selection_of
@@ -85,7 +85,7 @@ def _alert_type(name: str) -> AlertType:
     alert_type = next((one for one in AlertType if one.lower() == name.replace("_", "").lower()), None)
     if alert_type is not None:
         return alert_type
-    raise InvalidInput(f"unknown type of alert {name!r}; {meant(name, tuple(AlertType))}", field="alertType")
+    raise InvalidInput(f"unknown type of alert {name!r}; {suggestion_for(name, tuple(AlertType))}", field="alertType")
 
 
 def _list_answer(data: list[Document]) -> Response:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, Caller, Fields, PathId, PathText, answer
@@ -64,4 +64,4 @@ def _page(key: Key, caller: Caller, fields: str | None, part: tuple[int, int], i
 def _check_fields(text: str | None) -> None:
     for name in (one.strip() for one in (text or "").split(",")):
         if name and name not in _FIELDS:
-            raise InvalidInput(f"a column has no field {name!r}; {meant(name, _FIELDS)}", field="fields")
+            raise InvalidInput(f"a column has no field {name!r}; {suggestion_for(name, _FIELDS)}", field="fields")

@@ -15,7 +15,7 @@ from tocsin.catalogue.observations.field_checks import Check, checked_document, 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.phrases import meant
+from tocsin.model.phrases import suggestion_for
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathText, answer
 
@@ -86,7 +86,7 @@ def reset_setting(name: PathText, caller: Asked) -> Response:
 def _existing_setting(setting: str) -> str:
     if setting in _DEFAULTS:
         return setting
-    raise NotFound(f"There is no setting {setting!r}; {meant(setting, sorted(_DEFAULTS))}.")
+    raise NotFound(f"There is no setting {setting!r}; {suggestion_for(setting, sorted(_DEFAULTS))}.")
 
 
 def _write(setting: str, work: Callable[[Record, Stored], Written], caller: Caller) -> Response:

@@ -79,7 +79,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         stack.callback(parts.session.stop)
         alerts = parts.alerts.read()
         stores = [
-            stack.enter_context(_counted(path, Here(SharedAlerts(alerts.asked, alerts.timings))))
+            stack.enter_context(_counted(path, Here(SharedAlerts(alerts.recipient_rules, alerts.timings))))
             for path in (few, many)
         ]
         batches = list(_batches([one.engine for one in stores], WARM_UP_COUNT + rounds))

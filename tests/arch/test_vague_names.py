@@ -78,24 +78,45 @@ def is_bare_participle(name: str) -> bool:
 
 
 def vague_names(tree: ast.Module) -> Iterator[str]:
-    """Yield ``scope name`` for each function and variable of a module with such a name."""
-    yield from _vague_in(tree, "")
+    """Yield ``scope name`` for each function and variable of a module with such a name.
+
+    ``left`` beside ``right`` is an operand, which languages and grammars call so.
+    """
+    bindings = set(_bindings(tree, ""))
+    for scope, name in bindings:
+        is_operand = name == "left" and (scope, "right") in bindings
+        is_vague = is_bare_participle(name[:-2]) if name.endswith("()") else name in VAGUE and not is_operand
+        if is_vague:
+            yield f"{scope or '.'} {name}"
 
 
-def _vague_in(parent: ast.AST, scope: str) -> Iterator[str]:
+def _bindings(parent: ast.AST, scope: str) -> Iterator[tuple[str, str]]:
+    """Yield scope and name of each function (with ``()``) and variable, but of names that a framework prescribes."""
     for node in ast.iter_child_nodes(parent):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if not isinstance(node, ast.ClassDef) and is_bare_participle(node.name):
-                yield f"{scope or '.'} {node.name}()"
-            yield from _vague_in(node, f"{scope}.{node.name}".lstrip("."))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = f"{scope}.{node.name}".lstrip(".")
+            if node.name == node.name.lower():
+                yield scope, f"{node.name}()"
+                yield from _bindings(node, inside)
+            else:  # such as ``onQueryStarted``: whoever calls it decides its name and parameters
+                yield from _bindings(ast.Module(node.body, []), inside)
+        elif isinstance(node, ast.ClassDef):
+            yield from _bindings(node, f"{scope}.{node.name}".lstrip("."))
         elif isinstance(node, ast.Lambda) or (isinstance(node, COMPREHENSIONS) and node.lineno == node.end_lineno):
             continue
         else:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
-                yield f"{scope or '.'} {node.id}"
-            if isinstance(node, ast.arg) and node.arg in VAGUE:
-                yield f"{scope or '.'} {node.arg}"
-            yield from _vague_in(node, scope)
+            if (name := _bound_name(node)) is not None:
+                yield scope, name
+            yield from _bindings(node, scope)
+
+
+def _bound_name(node: ast.AST) -> str | None:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return name
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return name
+    return None
 
 
 def names_to_mend() -> dict[str, set[str]]:
@@ -148,6 +169,19 @@ def test_a_participle_alone_says_nothing(name: str, is_bare: bool) -> None:
 def test_a_variable_may_be_vague_in_a_comprehension_of_one_line_only() -> None:
     text = "def f():\n    a = [one for one in b]\n    found = 1\n    c = [\n        one\n        for one in b\n    ]\n"
     assert set(vague_names(ast.parse(text))) == {"f found", "f one"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("def f(left, right): ...", set()),
+        ("def f(left): ...", {"f left"}),
+        ("def onQueryStarted(given): found = given", {"onQueryStarted found"}),
+        ("def f(value):\n    match value:\n        case Size(of=of):\n            return of", {"f of"}),
+    ],
+)
+def test_operands_and_names_that_a_framework_prescribes_stay(text: str, names: set[str]) -> None:
+    assert set(vague_names(ast.parse(text))) == names
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ class Permissions:
             return False
         return any(holds(one.condition, facts) for one in reach.allowances if not _is_by_ownership(one))
 
-    def lifted(self, resource: str, before: Document, after: Document) -> Ruling | None:
+    def lifted_denial(self, resource: str, before: Document, after: Document) -> Ruling | None:
         """Return a ruling that denies them something on ``before`` and would no longer on ``after``."""
         denials = self.conditional_denials(resource)
         if not denials:

@@ -73,8 +73,8 @@ def _meaning(written: Written, find_names: Known | None) -> Condition:
         case Junction(operator=operator, operands=parts):
             join = conjunction_of if operator == "and" else disjunction_of
             return join(*(_meaning(part, find_names) for part in parts))
-        case Comparison(operator="==" | "!=" as sign, left=left, right=Word(value=bool() as value)):
-            meaning = _meaning(left, find_names)
+        case Comparison(operator="==" | "!=" as sign, left=operand, right=Word(value=bool() as value)):
+            meaning = _meaning(operand, find_names)
             return meaning if value == (sign == "==") else negation_of(meaning)
         case Call():
             return _meaning_of_call(written, find_names)

@@ -89,7 +89,7 @@ class Visibility:
         visible_names |= self.sees_incidents({one.held_by for one in reasons if one.held_by})
         return tuple(dict.fromkeys(_without_hidden(one, visible_names) for one in reasons))
 
-    def shown(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
+    def visible_events(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
         """Return each event without what may not be seen of it; None where none of it may."""
         if self.is_whole:
             return list(events)
@@ -97,11 +97,11 @@ class Visibility:
         visible_ids = self.sees(one for many in about for one in many)
         visible = [all(str(one.get("id")) in visible_ids for one in many) for many in about]
         visible_events = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
-        self.hidden_in(
+        self.hidden_names_in(
             [part for event in visible_events for part in _parts(event)]
         )  # together, so that each need not ask
         return [
-            event_without(event, self.hidden_of(event)) if is_seen else None
+            event_without(event, self.hidden_names_of(event)) if is_seen else None
             for event, is_seen in zip(events, visible, strict=True)
         ]
 
@@ -110,16 +110,16 @@ class Visibility:
         about = subjects_of(event)
         return self.is_whole or {str(one.get("id")) for one in about} <= self.sees(about)
 
-    def hidden_of(self, event: ChangeEvent) -> set[str]:
+    def hidden_names_of(self, event: ChangeEvent) -> set[str]:
         """Return the ids and full names of what the event names and may not be seen."""
-        return self.hidden_in(_parts(event))
+        return self.hidden_names_in(_parts(event))
 
     def parts_hidden(self, event: ChangeEvent, about: Document | None = None) -> frozenset[str]:
         """Return the keys of an event's document, and ``CHANGED``, of which a part may not be seen.
 
         Of an event of a thread, fields are those of the asset that it is ``about``.
         """
-        hidden = self.hidden_in([*_parts(event), about])
+        hidden = self.hidden_names_in([*_parts(event), about])
         if hidden:
             visible_event = event_without(event, hidden)
             pairs = (
@@ -131,14 +131,14 @@ class Visibility:
             return frozenset(keys | changed)
         return frozenset()
 
-    def trimmed(self, documents: Sequence[Document]) -> list[Document]:
+    def visible_documents(self, documents: Sequence[Document]) -> list[Document]:
         """Return documents without the references in them to what may not be seen."""
         if self.is_whole:
             return list(documents)
-        hidden = self.hidden_in(documents)
+        hidden = self.hidden_names_in(documents)
         return [without(one, hidden, one) for one in documents] if hidden else list(documents)
 
-    def hidden_in(self, value: Json) -> set[str]:
+    def hidden_names_in(self, value: Json) -> set[str]:
         """Return the ids and full names of all that is named somewhere in a JSON value and may not be seen."""
         if self.is_whole:
             return set()

@@ -54,7 +54,7 @@ class CatalogueRules(Rules):
             case _:
                 return draft_of(resolver, kind, with_query_name(kind.name, request))
 
-    def shown(self, record: Record, document: Document, old: Stored, paths: Collection[str]) -> Document:
+    def view_of(self, record: Record, document: Document, old: Stored, paths: Collection[str]) -> Document:
         """Show in labels what their tags say, and of teams and people the parents, teams and domains worked out."""
         labelled = with_shown_labels(record.transaction, document, paths)
         return teams.as_patched(record.transaction, labelled, old, paths)

@@ -34,7 +34,7 @@ class PlanStep(StrEnum):
     UNCHANGED = "unchanged"
 
     @property
-    def done(self) -> str:
+    def past_tense(self) -> str:
         """The word for it when it has happened."""
         return self.value if self is PlanStep.UNCHANGED else f"{self.value}d"
 
@@ -70,7 +70,7 @@ class PlannedAlert:
 
     def to_wire(self, *, is_done: bool) -> Document:
         """Return it as JSON."""
-        document: Document = {"name": self.name, "outcome": self.step.done if is_done else self.step.value}
+        document: Document = {"name": self.name, "outcome": self.step.past_tense if is_done else self.step.value}
         has_id = self.step is not PlanStep.CREATE or is_done
         document |= {"id": self.id} if has_id else {}
         document |= {"file": self.filed.where} if self.filed else {}
@@ -129,7 +129,7 @@ def plan_lines(planned: PlannedAlert) -> Iterator[Text]:
 def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:
     """Return how many alerts there are of each kind."""
     counts = {step: sum(one.step is step for one in planned) for step in PlanStep}
-    words = {step: step.done if is_done or step is PlanStep.UNCHANGED else f"to {step}" for step in PlanStep}
+    words = {step: step.past_tense if is_done or step is PlanStep.UNCHANGED else f"to {step}" for step in PlanStep}
     return ", ".join(f"{count} {words[step]}" for step, count in counts.items()) + "."
 
 

@@ -65,7 +65,7 @@ class FiledAlert:
     document: Document
     file: str
     path: str = ""
-    whole: Callable[[], YamlDocument | None] = lambda: None
+    read_document: Callable[[], YamlDocument | None] = lambda: None
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class FiledAlert:
     @property
     def where(self) -> str:
         """File and line, as errors and plans print it."""
-        yaml_document = self.whole()
+        yaml_document = self.read_document()
         return self.file if yaml_document is None else f"{self.file}:{yaml_document.place(self.path).line}"
 
 
@@ -276,14 +276,14 @@ def _with_variables(alert: FiledAlert, allowed_names: Collection[str]) -> FiledA
         try:
             return _VARIABLE.sub(value, text)
         except InvalidInput as error:
-            yaml_document = alert.whole()
+            yaml_document = alert.read_document()
             place = yaml_document.place(f"{alert.path}.{field}") if yaml_document else None
             where = f"{alert.file}:{place.line}:{place.column}" if place else alert.file
             raise InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field) from error
 
     filled_in = _map_texts(alert.document.get("destinations"), "destinations", fill)
     document = alert.document if filled_in is None else alert.document | {"destinations": filled_in}
-    return FiledAlert(document, alert.file, alert.path, alert.whole)
+    return FiledAlert(document, alert.file, alert.path, alert.read_document)
 
 
 def _variable(name: str, is_closed: bool, allowed_names: Collection[str]) -> str:

@@ -44,7 +44,7 @@ def field_of(message: str) -> str | None:
 
 def error_in_file(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
     """Return what was refused of an alert of a file, with its place there, and a caret where it is a condition."""
-    yaml_document, place_in_message = alert.whole(), _SAID.search(error.message)
+    yaml_document, place_in_message = alert.read_document(), _SAID.search(error.message)
     written = condition_at(alert.document, place_in_message["field"]).split("\n") if place_in_message else []
     is_written = place_in_message is not None and written != [""] and int(place_in_message["line"]) <= len(written)
     if yaml_document is None or (place_in_message is not None and not is_written):

@@ -143,14 +143,14 @@ def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
 
 def _at(alert: FiledAlert, field: str | None, message: str, kind: str, *, is_error: bool = False) -> ConditionFinding:
     """Return a finding with its line and column in the file, if those are known."""
-    yaml_document = alert.whole()
+    yaml_document = alert.read_document()
     place = yaml_document.place(f"{alert.path}.{field or ''}") if yaml_document else None
     finding = ConditionFinding(alert.file, f"{alert.name}: {message}", kind, is_error=is_error)
     return replace(finding, line=place.line, column=place.column) if place else finding
 
 
 def _condition_refused(error: InvalidCondition, alert: FiledAlert) -> ConditionFinding:
-    yaml_document, field = alert.whole(), error.field or ""
+    yaml_document, field = alert.read_document(), error.field or ""
     written = condition_at(alert.document, field)
     if yaml_document is None or not written:
         source = dict(enumerate(written.split("\n"), start=1)).get(error.line, "")

@@ -137,7 +137,7 @@ class AsyncClient:
         call: ApiCall[Page[T]] | None = pages.first
         while call is not None:
             page = await self.send(call)
-            for row in page.rows:
+            for row in page.entries:
                 yield row
             call = pages.following(page)
 

@@ -147,7 +147,7 @@ class Client:
         call: ApiCall[Page[T]] | None = pages.first
         while call is not None:
             page = self.send(call)
-            yield from page.rows
+            yield from page.entries
             call = pages.following(page)
 
     def close(self) -> None:

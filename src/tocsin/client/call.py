@@ -39,7 +39,7 @@ class ApiCall(Generic[T]):
 class Page(Generic[T]):
     """One page of a list; ``after`` is the cursor of the next one, None on the last."""
 
-    rows: tuple[T, ...]
+    entries: tuple[T, ...]
     after: str | None = None
 
 

@@ -51,11 +51,11 @@ class Alternation:
 
 @dataclass(frozen=True)
 class Repeat:
-    """A part, ``least`` to ``most`` times, None for no bound; a lazy one tries few times first."""
+    """A part, ``minimum`` to ``maximum`` times, None for no bound; a lazy one tries few times first."""
 
     part: Pattern
-    least: int
-    most: int | None
+    minimum: int
+    maximum: int | None
     is_lazy: bool = False
 
 
@@ -193,25 +193,25 @@ def _each_more(extra: int, steps: Sequence[int]) -> tuple[int, ...]:
 
 def _before_repeat(repeat: Repeat, continuation: Continuation) -> Continuation:
     if isinstance(repeat.part, Characters):
-        return _before_characters(repeat.part, repeat.least, repeat.most, continuation)
-    if repeat.most is not None:
-        return _write_out(repeat.part, repeat.least, repeat.most, continuation)
-    return _before_open(repeat.part, repeat.least, continuation)
+        return _before_characters(repeat.part, repeat.minimum, repeat.maximum, continuation)
+    if repeat.maximum is not None:
+        return _write_out(repeat.part, repeat.minimum, repeat.maximum, continuation)
+    return _before_open(repeat.part, repeat.minimum, continuation)
 
 
-def _before_characters(part: Characters, least: int, maximum: int | None, continuation: Continuation) -> Continuation:
+def _before_characters(part: Characters, minimum: int, maximum: int | None, continuation: Continuation) -> Continuation:
     """Return a repeat of single characters, and then ``continuation``."""
     length = len(continuation.steps)
     if continuation.wins and maximum is None and part.ranges == ANYTHING:
-        if not least:
+        if not minimum:
             return _continuation((0,) * length, ANYTHING, 0, wins=True)
-        return _continuation(tuple(min(left, least) for left in range(length)), ANYTHING, 1)
-    optional_count = length if maximum is None else maximum - least
+        return _continuation(tuple(min(left, minimum) for left in range(length)), ANYTHING, 1)
+    optional_count = length if maximum is None else maximum - minimum
     steps = _repeat_steps(continuation, optional_count, 1, 2, is_settled=are_disjoint(part.ranges, continuation.first))
-    steps = tuple(left if left < least else least + steps[left - least] for left in range(length))
+    steps = tuple(left if left < minimum else minimum + steps[left - minimum] for left in range(length))
     apart = _each_more(3 + continuation.refusing, continuation.total)
     first, refusing = (
-        (part.ranges, 1) if least else (union_of(part.ranges, continuation.first), 1 + continuation.refusing)
+        (part.ranges, 1) if minimum else (union_of(part.ranges, continuation.first), 1 + continuation.refusing)
     )
     return Continuation(steps, tuple(accumulate(steps)), first, refusing, run=part.ranges, apart=apart)
 
@@ -239,10 +239,10 @@ def _repeat_steps(
     )
 
 
-def _write_out(part: Pattern, least: int, maximum: int, continuation: Continuation) -> Continuation:
+def _write_out(part: Pattern, minimum: int, maximum: int, continuation: Continuation) -> Continuation:
     """Return a counted repeat, each turn written out, and then ``continuation``."""
     after = continuation
-    for _ in range(maximum - least):
+    for _ in range(maximum - minimum):
         turn = _before(part, after)
         first = union_of(turn.first, continuation.first)
         refusing = turn.refusing + continuation.refusing
@@ -251,12 +251,12 @@ def _write_out(part: Pattern, least: int, maximum: int, continuation: Continuati
         else:
             steps = _sum_steps(turn.steps, continuation.steps)
         after = _continuation(steps, first, refusing)
-    for _ in range(least):
+    for _ in range(minimum):
         after = _before(part, after)
     return after
 
 
-def _before_open(part: Pattern, least: int, continuation: Continuation) -> Continuation:
+def _before_open(part: Pattern, minimum: int, continuation: Continuation) -> Continuation:
     """Return a repeat without a bound of what can be matched in one way only, and then ``continuation``."""
     if varies(part):
         raise UnboundedError("nested repetition could take too many steps")
@@ -267,7 +267,7 @@ def _before_open(part: Pattern, least: int, continuation: Continuation) -> Conti
     is_settled = are_disjoint(alone.first, continuation.first)
     steps = _repeat_steps(continuation, len(continuation.steps), width, alone.steps[-1] + 1, is_settled=is_settled)
     after = _continuation(steps, union_of(alone.first, continuation.first), alone.refusing + continuation.refusing)
-    return _write_out(part, least, least, after) if least else after
+    return _write_out(part, minimum, minimum, after) if minimum else after
 
 
 def _sum_steps(*many: Sequence[int]) -> tuple[int, ...]:
@@ -281,8 +281,8 @@ def size(pattern: Pattern) -> int:
             return 1
         case Chain(parts=parts) | Alternation(branches=parts):
             return sum(map(size, parts)) + 1
-        case Repeat(part=part, most=most):
-            return size(part) * (1 if isinstance(part, Characters) else most or 1)
+        case Repeat(part=part, maximum=maximum):
+            return size(part) * (1 if isinstance(part, Characters) else maximum or 1)
         case Atomic(part=part):
             return size(part)
 
@@ -296,19 +296,19 @@ def varies(pattern: Pattern) -> bool:
             return any(map(varies, parts))
         case Alternation(branches=branches, is_exclusive=is_exclusive):
             return not is_exclusive or any(map(varies, branches))
-        case Repeat(part=part, least=least, most=most):
-            return least != most or varies(part)
+        case Repeat(part=part, minimum=minimum, maximum=maximum):
+            return minimum != maximum or varies(part)
 
 
 def narrowest(pattern: Pattern) -> int:
     """Return how many characters the pattern takes at least."""
-    return _width(pattern, min, lambda repeat: repeat.least) or 0
+    return _width(pattern, min, lambda repeat: repeat.minimum) or 0
 
 
 def fixed_width(pattern: Pattern) -> int | None:
     """Return how many characters the pattern takes, if it is the same for every text; else None."""
     minimum = narrowest(pattern)
-    maximum = _width(pattern, max, lambda repeat: repeat.most)
+    maximum = _width(pattern, max, lambda repeat: repeat.maximum)
     return minimum if minimum == maximum else None
 
 

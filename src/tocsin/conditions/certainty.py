@@ -98,14 +98,14 @@ def _fills(term: Term, empty: set[Value]) -> bool:
     match term:
         case Fact(field=field, value=value):
             return value != "" and FieldValue(CLOSURES.get(field, field)) in empty
-        case Compare(operator=Operator.EQ, left=left, right=Literals(values=values)):
-            return "" not in values and _plain(left) in empty
+        case Compare(operator=Operator.EQ, left=operand, right=Literals(values=values)):
+            return "" not in values and _plain(operand) in empty
         case _:
             return False
 
 
 def _plain(value: Value) -> Value:
-    return value.of if isinstance(value, Lowered) else value
+    return value.value if isinstance(value, Lowered) else value
 
 
 def _at_odds(groups: list[Group], forbidden: Group) -> bool:
@@ -131,11 +131,11 @@ def _is_refuted(field: str, value: str, groups: list[Group], forbidden: Group) -
 def _verdict(term: Term, field: str, value: str) -> bool | None:
     """Return the value of ``term`` where the field is ``value``, as facts write it; None when that is not enough."""
     match term:
-        case Compare(operator=operator, left=asked, right=Literals(kind=Kind.TEXT, values=values)):
-            visible = _visible_value(asked, field, value)
+        case Compare(operator=operator, left=operand, right=Literals(kind=Kind.TEXT, values=values)):
+            visible = _visible_value(operand, field, value)
             return None if visible is None else compares(operator, (visible,), values)
-        case TextTest(test=test, value=asked, texts=texts):
-            visible = _visible_value(asked, field, value)
+        case TextTest(test=test, value=operand, texts=texts):
+            visible = _visible_value(operand, field, value)
             return None if visible is None else any(passes(test, visible, text) for text in texts)
         case _:
             return None
@@ -185,8 +185,8 @@ def _number_bound(term: Term) -> tuple[Value, Operator, float] | None:
     """Return what ``term`` says of a number of the event, when it compares one with one."""
     match term:
         case Compare(
-            operator=operator, left=FieldValue() | Size() as asked, right=Literals(kind=Kind.NUMBER, values=(value,))
+            operator=operator, left=FieldValue() | Size() as operand, right=Literals(kind=Kind.NUMBER, values=(value,))
         ):
-            return asked, operator, float(value)
+            return operand, operator, float(value)
         case _:
             return None

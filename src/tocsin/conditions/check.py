@@ -141,8 +141,8 @@ def _meaning(written: Written) -> Node | Operand | Nothing:
 def _path(written: Written) -> Operand:
     """Return a name, or steps from one, not yet settled."""
     match written:
-        case PathStep(of=of):
-            return operands.step(_path(of), written)
+        case PathStep(parent=parent):
+            return operands.step(_path(parent), written)
         case Name():
             return operands.operand_named(written)
         case _:
@@ -234,7 +234,7 @@ def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand
         return ALWAYS
     if not isinstance(values[0], Operand) or values[0].is_literal:
         return NEVER
-    return negation_of(values[0].guarded(Present(values[0].value)))
+    return negation_of(values[0].with_guard(Present(values[0].value)))
 
 
 def _same_truth(operator: str, left: Node | Operand, right: Node | Operand, written: Comparison) -> Node:
@@ -313,7 +313,7 @@ def _texts(function: str, parameter: str, argument: Written) -> tuple[str, ...]:
 
 
 def _method(written: Method) -> Node | Operand:
-    if isinstance(written.of, Name) and written.of.name == operands.PERSON:
+    if isinstance(written.receiver, Name) and written.receiver.name == operands.PERSON:
         return _recipient_condition(written)
     row = METHODS.get(written.name)
     if row is None:
@@ -322,11 +322,11 @@ def _method(written: Method) -> Node | Operand:
     if len(written.arguments) != len(expected_arguments):
         says = f"{written.name} takes {row.takes or 'no arguments'}, as {method_of(written.name)}"
         raise refusal(says, written.at, expected=expected_arguments)
-    operand = operands.settle(_path(written.of))
+    operand = operands.settle(_path(written.receiver))
     if operand.is_literal:
         raise refusal("a literal has no methods", operand.at)
     for argument in written.arguments:
-        check_quoted(argument, written.of)
+        check_quoted(argument, written.receiver)
     return row.asks(operand, *(_operand(argument) for argument in written.arguments))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tocsin.conditions.errors import refusal
 from tocsin.conditions.evaluate import compares
 from tocsin.conditions.fields import has
-from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Node, Operator
+from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Lowered, Node, Operator
 from tocsin.conditions.operands import Operand, fold_case
 from tocsin.logic import ALWAYS, NEVER, Constant, conjunction_of
 
@@ -46,7 +46,7 @@ def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
         or _fact(operator, left, right)
         or Compare(operator, left.value, right.value)
     )
-    return conjunction_of(left.guarded(ALWAYS), right.guarded(ALWAYS), leaf)
+    return conjunction_of(left.with_guard(ALWAYS), right.with_guard(ALWAYS), leaf)
 
 
 def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:
@@ -74,7 +74,7 @@ def _fact(operator: Operator, left: Operand, right: Operand) -> Has | None:
     if operator is not Operator.EQ or not isinstance(right.value, Literals) or left.kind is Kind.NUMBER:
         return None
     if left.is_status and left.kind is Kind.STATUS:
-        field = getattr(field, "of", field)
+        field = field.value if isinstance(field, Lowered) else field
     if not isinstance(field, FieldValue):
         return None
     node = has(field.name, right.value.values)

@@ -204,13 +204,13 @@ def _names_at(node: Written) -> Iterator[EntityName]:
         case Call(function=function, arguments=arguments) if function in FUNCTIONS:
             for parameter, argument in zip(FUNCTIONS[function].parameters, arguments, strict=False):
                 yield from _names_in(argument, _OF_PARAMETER.get((function, parameter.rstrip("?")), ()))
-        case Method(of=Name(name=name), name=method, arguments=arguments) if (name, method) == (PERSON, MEMBER):
+        case Method(receiver=Name(name=name), name=method, arguments=arguments) if (name, method) == (PERSON, MEMBER):
             for argument in arguments:
                 yield from _names_in(argument, _TEAM, is_recipient=True)
-        case Method(of=of, name=method, arguments=arguments) if method in _COMPARING:
+        case Method(receiver=receiver, name=method, arguments=arguments) if method in _COMPARING:
             for argument in arguments:
-                yield from _names_in(argument, _types_of(of), _COMPARING[method])
-                yield from _names_in(of, _types_of(argument), _COMPARING[method])
+                yield from _names_in(argument, _types_of(receiver), _COMPARING[method])
+                yield from _names_in(receiver, _types_of(argument), _COMPARING[method])
         case Comparison(operator=operator, left=left, right=right) if operator in _OPERATORS:
             yield from _names_in(right, _types_of(left), _OPERATORS[operator])
             yield from _names_in(left, _types_of(right), _OPERATORS[operator])
@@ -231,7 +231,7 @@ def _types_of(written: Written) -> Types:
     keys = list[str]()
     while isinstance(written, PathStep):
         keys += [written.key] if isinstance(written.key, str) else []
-        written = written.of
+        written = written.parent
     keys.reverse()
     match written:
         case Name(name=name) if not keys:

@@ -50,8 +50,8 @@ def holds(node: Node, logged: LoggedEvent) -> bool:
 
 def _leaf_holds(leaf: Leaf, logged: LoggedEvent) -> bool:
     match leaf:
-        case Has(field=field, values=wanted):
-            return any(canonical(field, value) in wanted for value in values_of(field, logged))
+        case Has(field=field, values=canonical_values):
+            return any(canonical(field, value) in canonical_values for value in values_of(field, logged))
         case Compare(operator=sign, left=left, right=right):
             return compares(sign, values(left, logged), values(right, logged))
         case TextTest(test=test, value=value, texts=texts):
@@ -75,10 +75,10 @@ def values(value: Value, logged: LoggedEvent) -> Sequence[object]:
             return values_of(name, logged)
         case PathValue():
             return [member for end in ends(value, logged) for member in _members(end) if member is not None]
-        case Lowered(of=of):
-            return [v.lower() for v in values(of, logged) if isinstance(v, str)]
-        case Size(of=of):
-            return (float(len(values(of, logged))),)
+        case Lowered(value=inner):
+            return [v.lower() for v in values(inner, logged) if isinstance(v, str)]
+        case Size(value=inner):
+            return (float(len(values(inner, logged))),)
 
 
 def ends(path: PathValue, logged: LoggedEvent) -> list[object]:
@@ -160,7 +160,7 @@ def passes(test: Test, value: str, text: str) -> bool:
 
 def _contains(value: Value, members: Literals, logged: LoggedEvent) -> bool:
     """Return whether a list has one of ``members`` as a member, or a text one as a part."""
-    path, is_lowered = (value.of, True) if isinstance(value, Lowered) else (value, False)
+    path, is_lowered = (value.value, True) if isinstance(value, Lowered) else (value, False)
     end_values = ends(path, logged) if isinstance(path, PathValue) else []
     for end in end_values:
         if isinstance(end, list) and compares(Operator.EQ, _lower_texts(end, is_lowered), members.values):

@@ -60,7 +60,7 @@ class Field:
     scale : number of decimal places
     may_repeat : whether a set can hold a value twice
     is_internal : whether no condition can name it
-    of : for a closure, the field it is worked out from
+    source_field : for a closure, the field it is worked out from
     depth : for a closure that holds the names at one depth of the FQN, that depth
     """
 
@@ -73,7 +73,7 @@ class Field:
     scale: int = 0
     may_repeat: bool = False
     is_internal: bool = False
-    of: str = ""
+    source_field: str = ""
     depth: int = 0
 
     @cached_property
@@ -138,20 +138,26 @@ _ROWS = (
     Field("failuresBefore", Kind.NUMBER, "failures that a success ends, possibly 0", _STREAK),
     Field("withoutSuccess", Kind.NUMBER, "milliseconds since the last success, or else the first report", _STREAK),
     Field("withoutSuccessBefore", Kind.NUMBER, "the same at the previous report", _STREAK),
-    Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, of=FQN),
-    Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, of=TESTED_FQN),
-    Field(CHANGED_TOGETHER, Kind.TEXTS, "the names of all changed fields as one text", _CLOSURE, of=FIELD_CHANGED),
-    Field("databaseNames", Kind.TEXTS, "a database's name, plain and full", _CLOSURE, of=FQN, depth=2),
-    Field("schemaNames", Kind.TEXTS, "a schema's name, plain and full", _CLOSURE, of=FQN, depth=3),
+    Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, source_field=FQN),
+    Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, source_field=TESTED_FQN),
+    Field(
+        CHANGED_TOGETHER,
+        Kind.TEXTS,
+        "the names of all changed fields as one text",
+        _CLOSURE,
+        source_field=FIELD_CHANGED,
+    ),
+    Field("databaseNames", Kind.TEXTS, "a database's name, plain and full", _CLOSURE, source_field=FQN, depth=2),
+    Field("schemaNames", Kind.TEXTS, "a schema's name, plain and full", _CLOSURE, source_field=FQN, depth=3),
 )
 
-STORED: dict[str, Field] = {row.name: row for row in _ROWS if not row.of}
+STORED: dict[str, Field] = {row.name: row for row in _ROWS if not row.source_field}
 """Every field that has a column on Spark, in the order of the columns."""
 
 FIELDS: dict[str, Field] = {name: row for name, row in STORED.items() if not row.is_internal}
 """Every field that conditions can name."""
 
-CLOSURES: dict[str, str] = {row.name: row.of for row in _ROWS if row.of}
+CLOSURES: dict[str, str] = {row.name: row.source_field for row in _ROWS if row.source_field}
 """The field that each closure is worked out from; functions ask for closures, no condition names them."""
 
 DEPTHS: dict[str, int] = {row.name: row.depth for row in _ROWS if row.depth}

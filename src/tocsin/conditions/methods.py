@@ -67,14 +67,14 @@ def text_test(test: Test, operand: Operand, argument: Operand) -> Node:
             " that match the same characters",
             argument.at,
         )
-    return operand.guarded(leaf if texts else NEVER)
+    return operand.with_guard(leaf if texts else NEVER)
 
 
 def steps_on_values(leaf: TextTest) -> int:
     """Return the number of steps that the patterns of ``leaf`` count for; 0 without a pattern."""
     if leaf.test is not Test.MATCHES:
         return 0
-    value = leaf.value.of if isinstance(leaf.value, Lowered) else leaf.value
+    value = leaf.value.value if isinstance(leaf.value, Lowered) else leaf.value
     is_one = isinstance(value, FieldValue) and kind_of(value.name) is not Kind.TEXTS
     return sum(map(steps_of, leaf.texts)) * (1 if is_one else MANY_VALUES)
 
@@ -95,7 +95,7 @@ def _contains(operand: Operand, argument: Operand) -> Node:
         operand, argument = fold_case(operand), fold_case(argument)
     if not isinstance(argument.value, Literals):
         raise refusal("contains needs a literal", argument.at, expected=("text in quotes", "a number"))
-    return operand.guarded(Contains(operand.value, argument.value) if argument.value.values else NEVER)
+    return operand.with_guard(Contains(operand.value, argument.value) if argument.value.values else NEVER)
 
 
 def _size(operand: Operand) -> Operand:
@@ -105,7 +105,7 @@ def _size(operand: Operand) -> Operand:
 
 
 def _is_empty(operand: Operand) -> Node:
-    return negation_of(operand.guarded(Filled(operand.value)))
+    return negation_of(operand.with_guard(Filled(operand.value)))
 
 
 def _to_lower_case(operand: Operand) -> Operand:

@@ -64,7 +64,7 @@ def _error_with_suggestion(message: str, at: Position, suggestion: str) -> Inval
 
 def _root(written: Written) -> Name | None:
     while isinstance(written, PathStep):
-        written = written.of
+        written = written.parent
     return written if isinstance(written, Name) else None
 
 
@@ -88,7 +88,7 @@ def _holds_texts(written: Written) -> bool:
             return root is not None and root.name in _ENTITIES
         case Call(function=function):
             return function not in FUNCTIONS
-        case Method(of=of):
-            return _holds_texts(of)
+        case Method(receiver=receiver):
+            return _holds_texts(receiver)
         case _:
             return False

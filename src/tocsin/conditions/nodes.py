@@ -84,14 +84,14 @@ class PathValue:
 class Lowered:
     """The texts of a value, in lower case."""
 
-    of: Value
+    value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """How many values there are, as a number."""
 
-    of: Value
+    value: Value
 
 
 Value = Literals | FieldValue | PathValue | Lowered | Size

@@ -67,7 +67,7 @@ class Operand:
         """Return whether it is written in the condition itself."""
         return isinstance(self.value, Literals)
 
-    def guarded(self, leaf: Node) -> Node:
+    def with_guard(self, leaf: Node) -> Node:
         """Return ``leaf``, false for entities of another type than the guard."""
         return conjunction_of(has("entityType", (self.guard,)) if self.guard else ALWAYS, leaf)
 

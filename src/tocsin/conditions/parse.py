@@ -164,7 +164,7 @@ class _Builder(Transformer[Token, Written]):
     def not_sign(self, token: Token) -> Token:
         return token
 
-    def negated(self, token: Token, operand: Written) -> Written:
+    def negation_of(self, token: Token, operand: Written) -> Written:
         return syntax.Negation(operand, place_of(token))
 
     def step(self, target: Written, name: Token) -> Written:

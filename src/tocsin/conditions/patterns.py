@@ -388,7 +388,7 @@ def _settle(pieces: Sequence[_Piece]) -> list[_Piece]:
 def _open_dot(piece: _Piece) -> Repeat | None:
     """Return the repeat without a bound of any character that ``piece`` is, if it is one."""
     match piece.node:
-        case Repeat(part=Characters(ranges=ranges), most=None) as repeat if ranges == ANYTHING:
+        case Repeat(part=Characters(ranges=ranges), maximum=None) as repeat if ranges == ANYTHING:
             return repeat
     return None
 

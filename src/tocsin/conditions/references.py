@@ -73,8 +73,8 @@ def _of_value(value: Value) -> Iterator[str]:
             yield steps[0] if steps and isinstance(steps[0], str) else ANY_PART
         case PathValue():
             yield CHANGED
-        case Lowered(of=of) | Size(of=of):
-            yield from _of_value(of)
+        case Lowered(value=inner) | Size(value=inner):
+            yield from _of_value(inner)
 
 
 def _of_field(name: str) -> Iterator[str]:

@@ -34,12 +34,13 @@ EVERYBODY = (1 << (1 << MOST_QUESTIONS)) - 1
 
 @dataclass(frozen=True)
 class Case:
-    """Condition on the event for a person whose answers are among ``asked``.
+    """Condition on the event for a person whose answers are among ``accepted_answers``.
 
-    Bit ``n`` of ``asked`` represents the answers whose own bits, one per question and in order, are those of ``n``.
+    Bit ``n`` of ``accepted_answers`` represents the answers whose own bits, one per question and in order, are those of
+    ``n``.
     """
 
-    asked: int
+    accepted_answers: int
     node: Node
 
 

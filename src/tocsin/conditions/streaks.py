@@ -161,7 +161,7 @@ def values_in(leaf: Leaf) -> Iterator[Value]:
 
 
 def _innermost(value: Value) -> Value:
-    return _innermost(value.of) if isinstance(value, Lowered | Size) else value
+    return _innermost(value.value) if isinstance(value, Lowered | Size) else value
 
 
 def _is_failure_event(leaf: Leaf) -> bool:
@@ -187,5 +187,5 @@ def _is_missing(leaf: Leaf) -> bool:
 
 
 def _depends(value: Value) -> bool:
-    inner = value.of if isinstance(value, Lowered) else value
+    inner = value.value if isinstance(value, Lowered) else value
     return isinstance(inner, FieldValue) and inner.name in STREAK_FIELDS

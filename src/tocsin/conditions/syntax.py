@@ -44,7 +44,7 @@ class Name:
 class PathStep:
     """One step into something: ``.name``, ``['name']`` or ``[0]``."""
 
-    of: Written
+    parent: Written
     key: str | int
     at: Position
 
@@ -62,7 +62,7 @@ class Call:
 class Method:
     """A method of something: ``tags.contains('a')``."""
 
-    of: Written
+    receiver: Written
     name: str
     arguments: tuple[Written, ...]
     at: Position
@@ -101,12 +101,12 @@ Written = Word | LiteralList | Name | PathStep | Call | Method | Negation | Comp
 def children(node: Written) -> tuple[Written, ...]:
     """Return the direct children of ``node``."""
     match node:
-        case PathStep(of=of):
-            return (of,)
+        case PathStep(parent=parent):
+            return (parent,)
         case Call(arguments=arguments):
             return arguments
-        case Method(of=of, arguments=arguments):
-            return (of, *arguments)
+        case Method(receiver=receiver, arguments=arguments):
+            return (receiver, *arguments)
         case Negation(operand=operand):
             return (operand,)
         case Comparison(left=left, right=right):

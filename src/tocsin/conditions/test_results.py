@@ -117,10 +117,10 @@ def reads(leaf: Leaf, fields: frozenset[str], *, counts: bool = False) -> bool:
 
 def _is_of(value: Value, fields: frozenset[str], *, counts: bool) -> bool:
     match value:
-        case Lowered(of=of):
-            return _is_of(of, fields, counts=counts)
-        case Size(of=of):
-            return counts and _is_of(of, fields, counts=counts)
+        case Lowered(value=inner):
+            return _is_of(inner, fields, counts=counts)
+        case Size(value=inner):
+            return counts and _is_of(inner, fields, counts=counts)
         case FieldValue(name=name):
             return name in fields
         case PathValue(root=PathRoot.ENTITY, steps=steps):

@@ -49,8 +49,9 @@ class Seen:
 class Trace:
     """One part of a condition and its result.
 
-    ``joined`` is ``and``, ``or`` or ``not`` for the combination of ``parts``, and None for a test, which has ``seen``
-    its values. ``holds`` is None where the event alone does not decide it: it depends on the recipient.
+    ``joined`` is ``and``, ``or`` or ``not`` for the combination of ``parts``, and None for a test, which has the
+    values that it read as ``observations``. ``holds`` is None where the event alone does not decide it: it depends on
+    the recipient.
     """
 
     text: str
@@ -58,7 +59,7 @@ class Trace:
     holds: bool | None
     joined: str | None = None
     parts: tuple[Trace, ...] = ()
-    seen: tuple[Seen, ...] = ()
+    observations: tuple[Seen, ...] = ()
 
 
 def trace_condition(written: Written, logged: LoggedEvent) -> Trace:
@@ -81,7 +82,7 @@ def trace_condition(written: Written, logged: LoggedEvent) -> Trace:
             node = check(written)
             is_open = any(isinstance(leaf, Personal) for leaf in leaves(node))
             verdict = None if is_open else holds(node, logged)
-            return Trace(text_of(written), start_of(written), verdict, seen=tuple(values_read_by(node, logged)))
+            return Trace(text_of(written), start_of(written), verdict, observations=tuple(values_read_by(node, logged)))
 
 
 def _together(operator: str, verdicts: Sequence[bool | None]) -> bool | None:
@@ -131,8 +132,8 @@ def _key(value: Value) -> str:
             return name
         case PathValue(root=PathRoot.ENTITY, steps=(str() as key, *_)):
             return key
-        case Size(of=of) | Lowered(of=of):
-            return _key(of)
+        case Size(value=inner) | Lowered(value=inner):
+            return _key(inner)
         case _:
             return ""
 
@@ -156,19 +157,19 @@ def _sides(leaf: Node) -> tuple[Value, ...]:
 
 def _plain(value: Value) -> Value:
     """Return ``value`` as in the event: letter case concerns the test, not the value."""
-    return value.of if isinstance(value, Lowered) else value
+    return value.value if isinstance(value, Lowered) else value
 
 
 def _name(value: Value) -> str:
     match value:
         case FieldValue(name=name):
             return name
-        case Size(of=of):
-            return f"{_name(of)}.size()"
+        case Size(value=inner):
+            return f"{_name(inner)}.size()"
         case PathValue(root=root, steps=steps, change=change):
             start = root.value if root is PathRoot.ENTITY else f"{root.value}({literal_text(change)})"
             return start + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-        case Lowered(of=of):
-            return _name(of)
+        case Lowered(value=inner):
+            return _name(inner)
         case _:
             return "literal"

@@ -35,12 +35,12 @@ def text_of(written: Written) -> str:
             return "{" + ", ".join(map(text_of, words)) + "}"
         case Name(name=name):
             return name
-        case PathStep(of=of, key=key):
-            return _tight(of) + _step(key)
+        case PathStep(parent=parent, key=key):
+            return _tight(parent) + _step(key)
         case Call(function=function, arguments=arguments):
             return f"{function}({_argument_list(arguments)})"
-        case Method(of=of, name=name, arguments=arguments):
-            return f"{_tight(of)}.{name}({_argument_list(arguments)})"
+        case Method(receiver=receiver, name=name, arguments=arguments):
+            return f"{_tight(receiver)}.{name}({_argument_list(arguments)})"
         case Negation(operand=operand):
             return f"!{_tight(operand)}"
         case Comparison(operator=operator, left=left, right=right):

@@ -185,8 +185,8 @@ def _became(record: NotificationRecord) -> str:
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}{_gathering_text(record)}"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
-    if record.dropped and not record.reasons:
-        return f"{at} (not sent: {'; '.join(dict.fromkeys(one.says for one in record.dropped))})"
+    if record.dropped_reasons and not record.reasons:
+        return f"{at} (not sent: {'; '.join(dict.fromkeys(one.says for one in record.dropped_reasons))})"
     tries = count_text(record.message.attempt_count, "attempt")
     status = record.message.status
     if status == MessageStatus.QUEUED.value:

@@ -77,12 +77,12 @@ class MatchTrace:
         texts = [gate.says for gate in self.gates if not gate.holds]
         return texts + [rule.says() for rule in self.rules if rule.holds is False]
 
-    def triggered_by(self, name: str) -> MatchTrace:
+    def as_triggered_by(self, name: str) -> MatchTrace:
         """Return the verdict for an alert that another one triggers, of that name if it may be said."""
         says = f"alert {name} triggers it" if name else "another alert triggers it"
         return replace(self, matched=True, gates=(*self.gates, Gate("triggered", True, says)))
 
-    def held_back_by(self, incident: str) -> MatchTrace:
+    def as_held_back_by(self, incident: str) -> MatchTrace:
         """Return the verdict for an alert that an incident of another alert, named if it may be, holds back."""
         reason = f"{incident} of an alert that it depends on holds it back, upstream"
         says = reason if incident else "an alert that it depends on holds it back"
@@ -112,7 +112,7 @@ def seen_in_words(trace: Trace) -> str:
     """Return what a test saw, as a clause: ``tier is missing``."""
     clauses = "; ".join(
         f"{field_value.name} is {_values(field_value.values)}{', inherited' if field_value.is_inherited else ''}"
-        for field_value in trace.seen[:4]
+        for field_value in trace.observations[:4]
     )
     return f" ({clauses})" if clauses else ""
 

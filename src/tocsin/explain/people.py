@@ -67,8 +67,8 @@ class PossibleRecipient:
     """One possible recipient of an alert over one channel: all ways, and the stored notification.
 
     ``is_due`` says that, as of now, it would be notified; ``record`` is the stored notification with this alert as a
-    reason; ``others`` names the alerts it was merged with. Without a record, ``before`` names the alerts of a stored
-    notification of this event that went out before this alert was processed.
+    reason; ``merged_alerts`` names the alerts it was merged with. Without a record, ``before`` names the alerts of a
+    stored notification of this event that went out before this alert was processed.
     """
 
     channel: str
@@ -78,7 +78,7 @@ class PossibleRecipient:
     ways: tuple[RecipientPath, ...]
     is_due: bool
     record: NotificationRecord | None = None
-    others: tuple[str, ...] = ()
+    merged_alerts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
 
     @property

@@ -70,7 +70,7 @@ class Alerts:
 
     revision: int
     index: Index
-    asked: dict[str, tuple[RecipientRule, ...]] = field(repr=False)
+    recipient_rules: dict[str, tuple[RecipientRule, ...]] = field(repr=False)
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
@@ -90,13 +90,13 @@ class Alerts:
         """Return the times without success that some alert asks for."""
         return frozenset[int]().union(*self.durations.values())
 
-    def shared(self, session: SparkSession) -> Broadcast[SharedAlerts]:
+    def broadcast(self, session: SparkSession) -> Broadcast[SharedAlerts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
             reads_incidents = bool(self.depending) or bool(by_root(self.timings, self.timings))
             cascades = cascades_of(self.links)
             shared = SharedAlerts(
-                self.asked,
+                self.recipient_rules,
                 self.timings,
                 self.opening,
                 cascades,
@@ -151,8 +151,9 @@ class CurrentAlerts:
         too_costly = plans_left_out(costs, creators, of_tocsin)
         now = Alerts(
             revision=revision,
-            index=index.changed(too_costly, ()) if too_costly else index,
-            asked=_without(before.asked, changed) | {one: each.rules for one, each in planned.items()},
+            index=index.with_plans(too_costly, ()) if too_costly else index,
+            recipient_rules=_without(before.recipient_rules, changed)
+            | {one: each.rules for one, each in planned.items()},
             durations=_without(before.durations, changed)
             | {one: each.plan.durations_ms for one, each in planned.items() if each.plan.durations_ms},
             marks=marks,
@@ -191,19 +192,19 @@ class CurrentAlerts:
         is_recovering = self._opening(before, changed, planned) or self._store.has_open_incidents()
         recovery = [recovery_plan()] if is_recovering else []
         selected = self._select([each.plan for each in planned.values()])
-        return before.index.changed({*changed, RECOVERY}, [*selected, *recovery])
+        return before.index.with_plans({*changed, RECOVERY}, [*selected, *recovery])
 
     def _opening(self, before: Alerts, changed: Collection[str], planned: Mapping[str, _Planned]) -> frozenset[str]:
         selected = self._select([each.plan for each in planned.values()])
         return before.opening.difference(changed).union(one.subscription_id for one in selected if one.opens_incidents)
 
     def _log(self, now: Alerts, changed_count: int) -> None:
-        unindexed = now.index.unindexed()
+        unindexed = now.index.unindexed_ids()
         _LOG.info(
             "alerts_loaded",
             query=self._query,
             revision=now.revision,
-            count=len(now.asked),
+            count=len(now.recipient_rules),
             changed=changed_count,
             unindexed=len(unindexed),
             unindexed_first=unindexed[:_NAMED],
@@ -243,7 +244,7 @@ def _plan(subscription: EventSubscription) -> _Planned:
 def _within_limits(subscription: EventSubscription) -> tuple[Plan, PlanCost]:
     """Return the plan and its cost; without the names before renames where these make it too costly."""
     plan = plan_of(subscription)
-    if subscription.past_rules and PER_ALERT.exceeded(cost_of(plan)):
+    if subscription.past_rules and PER_ALERT.exceeded_limit(cost_of(plan)):
         return _within_limits(subscription.model_copy(update={"past_rules": ()}))
     return plan, check_cost(plan)
 

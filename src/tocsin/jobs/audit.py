@@ -51,7 +51,7 @@ class AuditParts:
     """What the audit is made of; ``build`` puts it together."""
 
     history: LakeParts
-    rows: AuditRows
+    audit_rows: AuditRows
     alerts: Subscriptions
     log: EventLog
     reports: Reports
@@ -83,7 +83,7 @@ def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
     log = EventLog(engine)
     return AuditParts(
         history=history,
-        rows=AuditRows(engine),
+        audit_rows=AuditRows(engine),
         alerts=Subscriptions(engine),
         log=log,
         reports=Reports(engine),
@@ -115,7 +115,7 @@ def audit(parts: AuditParts) -> Audited:
 
 def _after(parts: AuditParts, since_ms: int, through: int) -> int:
     """Return the offset after which the window begins: not before the first match result, nor after ``through``."""
-    first = parts.rows.first_offset(since_ms)
+    first = parts.audit_rows.first_offset(since_ms)
     begins = through if first is None else first - 1
     return min(max(begins, parts.match_results.last_forgotten_offset()), through)
 
@@ -138,7 +138,9 @@ def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
     coming = parts.reports.first_between(parts.log.progress(STREAK_STREAM), through)
     judged_through = through if coming is None else coming - 1
     subscriptions = parts.alerts.list_enabled()
-    changed_at = parts.rows.alerts_changed_at()  # after they were read: what changed in between is judged from there
+    changed_at = (
+        parts.audit_rows.alerts_changed_at()
+    )  # after they were read: what changed in between is judged from there
     plans = list(_plans(subscriptions))
     alerts = [
         (
@@ -175,9 +177,9 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         session,
         {
             "audit_alerts": subject.alerts,
-            "audit_match_results": parts.rows.match_results(*span),
-            "audit_notes": parts.rows.notifications(*span),
-            "audit_messages": parts.rows.messages(*span),
+            "audit_match_results": parts.audit_rows.match_results(*span),
+            "audit_notes": parts.audit_rows.notifications(*span),
+            "audit_messages": parts.audit_rows.messages(*span),
         },
     )
     events = between(session, history.place, history.extent(), *span)

@@ -29,14 +29,14 @@ _LOG = structlog.get_logger(__name__)
 
 @dataclass
 class EditorsParts:
-    """Parts of the job; ``seen`` are the revisions of alerts and policies at the last look."""
+    """Parts of the job; ``seen_revisions`` are the revisions of alerts and policies at the last look."""
 
     alerts: Subscriptions
     editors: AlertEditors
     subjects: SqlSubjects
     permission_cache: PermissionCache
     narrowing_log: NarrowingLog
-    seen: tuple[int, int] | None = field(default=None)
+    seen_revisions: tuple[int, int] | None = field(default=None)
 
 
 def build(engine: Engine) -> EditorsParts:
@@ -54,12 +54,12 @@ def build(engine: Engine) -> EditorsParts:
 def look(parts: EditorsParts) -> int:
     """Tell owners what is new; return how many editors that concerns. Costs nothing while nothing changes."""
     now = (parts.alerts.revision(), parts.subjects.revision())
-    if now == parts.seen:
+    if now == parts.seen_revisions:
         return 0
     alerts = {one.id: one for one in parts.alerts.list_all() if not one.is_of_tocsin}
     policies = parts.permission_cache.now()
     told_count = sum(_tell(one, alerts[one.subscription_id], policies, parts) for one in _of(alerts, parts))
-    parts.seen = now
+    parts.seen_revisions = now
     return told_count
 
 
@@ -73,7 +73,7 @@ def _tell(editor: AlertEditor, alert: EventSubscription, policies: PolicySnapsho
     extent = policies.view_extent(editor.user_id, resources)
     if extent is editor.told_extent:
         return False
-    is_lost = editor.lost(extent)
+    is_lost = editor.is_untold(extent)
     if is_lost:
         with suppress(NotFound):
             parts.narrowing_log.add(editor, extent)

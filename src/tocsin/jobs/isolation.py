@@ -75,7 +75,7 @@ class Processing(Generic[T]):
     match : matches and forgets
     rehearse : does what ``work`` does, takes it back, and returns the number of matches
     costs : the cost of each alert, for those that are too costly only together (``flow/match/plan_cost.py``)
-    own : Tocsin's own alerts, which are never set aside: nobody but us is to blame for them
+    own_alert_ids : Tocsin's own alerts, which are never set aside: nobody but us is to blame for them
     narrow : returns the same without the matches that are withheld, which its ``work`` takes by themselves; None if
         none are. It is asked before an alert is blamed, which thus depends on nothing that its editors may not view.
     """
@@ -85,7 +85,7 @@ class Processing(Generic[T]):
     match: Callable[[Index], object]
     rehearse: Callable[[Index], int]
     costs: Mapping[str, int]
-    own: frozenset[str] = frozenset()
+    own_alert_ids: frozenset[str] = frozenset()
     narrow: Callable[[Index], Processing[T] | None] = lambda _index: None
 
 
@@ -102,7 +102,7 @@ def isolating(batch: Processing[T], index: Index, *, limit_s: float) -> tuple[T,
     aside: list[SetAside] = []
     is_limited = True
     while True:
-        remaining = index.changed([one.subscription_id for one in aside], ())
+        remaining = index.with_plans([one.subscription_id for one in aside], ())
         try:
             return _in_time(batch, remaining, limit_s) if is_limited else batch.work(remaining), aside
         except TimeLimitExceeded:
@@ -152,16 +152,16 @@ def _too_slow(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsi
         # The machine may have been busy for a moment.
         return _passes_within(batch, _patience_s(batch, index, limit_s), index.only([subscription_id]))
 
-    slow = [one for one in _alone(asking, is_fast) if not (one in batch.own or is_fast_again(one))]
+    slow = [one for one in _alone(asking, is_fast) if not (one in batch.own_alert_ids or is_fast_again(one))]
     if slow or _passes_within(batch, _TOGETHER_TIMES * patience_s, index):
         return [SetAside(one, FindingKind.TOO_SLOW) for one in slow]
-    return _costliest(batch, asking, lambda some: _passes_within(batch, patience_s, index.changed(some, ())))
+    return _costliest(batch, asking, lambda some: _passes_within(batch, patience_s, index.with_plans(some, ())))
 
 
 def _patience_s(batch: Processing[T], index: Index, limit_s: float) -> float:
     """Return how long an alert may take: several times as long as all that have only facts do now."""
     began = time.monotonic()
-    batch.match(index.changed(index.asking(), ()))
+    batch.match(index.with_plans(index.asking(), ()))
     return max(limit_s, _TIMES * (time.monotonic() - began))
 
 
@@ -177,12 +177,12 @@ def _failing(batch: Processing[T], index: Index, limit_s: float) -> list[SetAsid
         failing = trials.failing(index) or _costliest(
             batch,
             index.subscription_ids(),
-            lambda some: trials.reason(index.changed(some, ())) is None,  # noqa: B023
+            lambda some: trials.reason(index.with_plans(some, ())) is None,  # noqa: B023
         )
         # The fault of a store or disk may have begun, or be over, in between.
         is_sure = not trials.met_fault and trials.reason(nothing) is None
         names = [one.subscription_id for one in failing]
-        may_be_events = trial is batch.rehearse or trials.reason(nothing.changed((), [_control()])) is not None
+        may_be_events = trial is batch.rehearse or trials.reason(nothing.with_plans((), [_control()])) is not None
         are_to_blame = is_sure and _are_to_blame(batch, index, names, may_be_events=may_be_events)
         return failing if are_to_blame else []
     return []
@@ -197,9 +197,9 @@ def _are_to_blame(batch: Processing[T], index: Index, failing: Sequence[str], *,
 
     If it may be a fault of the events, others must match and pass.
     """
-    if not batch.own.isdisjoint(failing):
+    if not batch.own_alert_ids.isdisjoint(failing):
         return False
-    return len(failing) == 1 or not may_be_events or batch.rehearse(index.changed(failing, ())) > 0
+    return len(failing) == 1 or not may_be_events or batch.rehearse(index.with_plans(failing, ())) > 0
 
 
 class _Trials:
@@ -249,7 +249,7 @@ def _costliest(
     batch: Processing[T], subscription_ids: Sequence[str], passes_without: Callable[[Sequence[str]], bool]
 ) -> list[SetAside]:
     """Return about as few of ``subscription_ids`` as possible, the costliest first, without which the others pass."""
-    ordered = sorted(set(subscription_ids) - batch.own, key=lambda one: (-batch.costs.get(one, 0), one))
+    ordered = sorted(set(subscription_ids) - batch.own_alert_ids, key=lambda one: (-batch.costs.get(one, 0), one))
     least, enough = 0, len(ordered)
     while enough - least > 1:
         middle = (least + enough) // 2

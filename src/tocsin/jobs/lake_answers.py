@@ -38,12 +38,12 @@ _TOO_LARGE = "spark.driver.maxResultSize"
 class QueryLimits:
     """What a query may cost; ``may_grow`` allows functions that make large values of small ones."""
 
-    rows: int
+    row_count: int
     seconds: float
     may_grow: bool = True
 
 
-ALONE = QueryLimits(rows=100_000, seconds=600)
+ALONE = QueryLimits(row_count=100_000, seconds=600)
 """For a Spark that was started for the query."""
 
 
@@ -66,7 +66,7 @@ class LakeQueries:
         view = show_history(self._parts)
         logging.getLogger(_SPARKS_OWN).setLevel(logging.CRITICAL)  # what is wrong is said once, in the error
         try:
-            frame = self._sql.checked(sql.strip().rstrip(";"), may_grow=bounds.may_grow)
+            frame = self._sql.frame_of(sql.strip().rstrip(";"), may_grow=bounds.may_grow)
             return _columns(view) if frame is None else _collect_rows(frame, bounds)
         except PySparkException as error:
             if _TOO_LARGE in str(error):
@@ -83,12 +83,12 @@ def _columns(view: DataFrame) -> list[dict[str, Any]]:  # Any: as above
 def _collect_rows(frame: DataFrame, bounds: QueryLimits) -> list[dict[str, Any]]:  # Any: as above
     if not frame.columns:
         return []
-    limited = frame.limit(bounds.rows + 1)
+    limited = frame.limit(bounds.row_count + 1)
     texts = limited.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"))
     with _time_limit(frame.sparkSession, bounds.seconds):
         answers = texts.collect()
-    if len(answers) > bounds.rows:
-        raise TooLarge(f"The answer has more than {bounds.rows:,} rows; add LIMIT or select less.")
+    if len(answers) > bounds.row_count:
+        raise TooLarge(f"The answer has more than {bounds.row_count:,} rows; add LIMIT or select less.")
     return [json.loads(row["row"]) for row in answers]
 
 

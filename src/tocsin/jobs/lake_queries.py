@@ -24,7 +24,7 @@ from tocsin.jobs.lake_answers import JOBS, LakeQueries, QueryLimits
 from tocsin.model.entity import Document
 from tocsin.spark.session import work_in_background
 
-LIMITS = QueryLimits(rows=10_000, seconds=60, may_grow=False)
+LIMITS = QueryLimits(row_count=10_000, seconds=60, may_grow=False)
 """What a query may cost beside the notifications, which need the same memory and cores."""
 
 _LOOK_EVERY_S = 0.2

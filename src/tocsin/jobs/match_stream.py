@@ -168,7 +168,7 @@ def _processing(events: DataFrame, alerts: Alerts, work: Notify) -> Processing[i
         match=match,
         rehearse=lambda index: _counts(events, index, rehearsal)["matched"],
         costs={one: cost.weight for one, cost in alerts.costs.items()},
-        own=alerts.of_tocsin | {RECOVERY},
+        own_alert_ids=alerts.of_tocsin | {RECOVERY},
     )
 
 
@@ -205,7 +205,7 @@ def _work(alerts: Alerts, parts: MatchStreamParts) -> Notify:
     """Return what tasks do with the matches of one micro-batch."""
     now_ms = parts.clock.now_ms()
     oldest_ms = None if parts.max_event_age_ms is None else now_ms - parts.max_event_age_ms
-    return parts.work(parts.store, alerts.shared(parts.session), now_ms, oldest_ms)
+    return parts.work(parts.store, alerts.broadcast(parts.session), now_ms, oldest_ms)
 
 
 def _counts(events: DataFrame, index: Index, work: Notify) -> dict[str, int]:

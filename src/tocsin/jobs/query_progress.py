@@ -82,7 +82,7 @@ class MonitoredQuery:
     progress: Progress
     clock: Clock
 
-    def done(self) -> int:
+    def processed_offset(self) -> int:
         """Return how far the query has come."""
         return self.progress.processed_offset(self.query_name)
 
@@ -138,7 +138,10 @@ def _leave_another_log(reported: MonitoredQuery) -> None:
 
 def _position_of(reported: MonitoredQuery) -> LogPosition:
     """Return how far the query is: what it committed last may have come too late to be reported."""
-    recorded, checkpointed = LogPosition(reported.done()), read_committed_position(Path(reported.checkpoint))
+    recorded, checkpointed = (
+        LogPosition(reported.processed_offset()),
+        read_committed_position(Path(reported.checkpoint)),
+    )
     return checkpointed if checkpointed is not None and checkpointed.offset > recorded.offset else recorded
 
 

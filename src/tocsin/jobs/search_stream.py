@@ -47,7 +47,7 @@ class EntryStore(Protocol):
     def put(self, entries: Sequence[Entry]) -> int:
         """Store entries that are newer than the stored ones; return how many there were."""
 
-    def relabelled_cuts(self, after: int, through: int, every: int) -> list[str]:
+    def relabelled_cuts(self, after: int, through: int, stride: int) -> list[str]:
         """Return every so-manieth id, and the last one, of what events between two offsets gave new names of labels."""
 
 

@@ -43,7 +43,7 @@ class AlertEditor:
     is_creator: bool = False
     told_extent: ViewExtent | None = None
 
-    def lost(self, extent: ViewExtent) -> bool:
+    def is_untold(self, extent: ViewExtent) -> bool:
         """Return whether the alert's owners have to be told of ``extent``, which they do not know.
 
         Of the creator they know what it was when the alert was new.

@@ -64,7 +64,7 @@ class AuditFinding:
     subscription_id: str
     about: str = ""
     expected: int = 0
-    found: int = 0
+    actual: int = 0
 
     @property
     def id(self) -> str:
@@ -76,4 +76,4 @@ class AuditFinding:
         is_of_event = bool(self.event_id) and self.kind not in OF_MICRO_BATCHES
         event: Document = {"eventId": self.event_id, "offset": self.log_offset} if is_of_event else {}
         about = {"about": self.about} if self.about else {}
-        return {"kind": self.kind.value, **event, **about, "expected": self.expected, "found": self.found}
+        return {"kind": self.kind.value, **event, **about, "expected": self.expected, "found": self.actual}

@@ -64,7 +64,7 @@ class NotificationRecord:
         return self.user_name or (self.message.target if self.message else self.notification.address)
 
     @property
-    def dropped(self) -> tuple[DroppedReason, ...]:
+    def dropped_reasons(self) -> tuple[DroppedReason, ...]:
         """Return the reasons that the last attempt at its message left out of this notification."""
         last = self.message.attempts[-1].dropped if self.message and self.message.attempts else ()
         return tuple(one for one in last if one.notification_id == self.notification.id)
@@ -72,7 +72,7 @@ class NotificationRecord:
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """Return its reasons without those that the last attempt left out."""
-        left_out = {one.reason for one in self.dropped}
+        left_out = {one.reason for one in self.dropped_reasons}
         return tuple(one for one in self.notification.reasons if one not in left_out)
 
     def names(self, alert: str) -> bool:

@@ -63,7 +63,7 @@ class Stored:
     curated: frozenset[str] | None = None
 
     @property
-    def deleted(self) -> bool:
+    def is_deleted(self) -> bool:
         """Whether it is soft-deleted."""
         return bool(self.document.get("deleted"))
 

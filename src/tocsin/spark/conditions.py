@@ -220,8 +220,8 @@ class ConditionCompiler:
         match value:
             case FieldValue(name=name):
                 return texts_of(name)
-            case Lowered(of=of):
-                return F.transform(self._values(of, kind), F.lower)
+            case Lowered(value=inner):
+                return F.transform(self._values(inner, kind), F.lower)
             case PathValue():
                 typed = F.array_compact(F.transform(self.members(value), lambda member: _as(member, kind)))
                 # Two zeros are equal, and alike only after an addition.
@@ -248,10 +248,10 @@ class ConditionCompiler:
                         lambda member: _sure(passes(_at(member, "$", _TYPES[kind])) & _is_kind(member, kind)),
                     )
                 )
-            case Lowered(of=of):
-                return self._some(of, kind, lambda text: passes(F.lower(text)))
-            case Size(of=of):
-                return _sure(passes(self._count(of).cast("double")))
+            case Lowered(value=inner):
+                return self._some(inner, kind, lambda text: passes(F.lower(text)))
+            case Size(value=inner):
+                return _sure(passes(self._count(inner).cast("double")))
 
     def _count(self, value: Value) -> Column:
         """Return how many values there are."""
@@ -263,10 +263,10 @@ class ConditionCompiler:
                 return F.size(texts_of(name)) if is_set else column_of(name).isNotNull().cast("int")
             case PathValue():
                 return F.size(self.members(value))
-            case Lowered(of=PathValue() as path):
+            case Lowered(value=PathValue() as path):
                 return F.size(F.filter(self.members(path), lambda member: _as(member, Kind.TEXT).isNotNull()))
-            case Lowered(of=of):
-                return self._count(of)
+            case Lowered(value=inner):
+                return self._count(inner)
             case Size():
                 return F.lit(1)
 
@@ -307,7 +307,7 @@ class ConditionCompiler:
     def _contains(self, value: Value, members: Literals) -> Column:
         """Return whether a list at the path has one of ``members`` as a member, or a text one as a part."""
         is_lowered = isinstance(value, Lowered)
-        path = value.of if isinstance(value, Lowered) else value
+        path = value.value if isinstance(value, Lowered) else value
         if not isinstance(path, PathValue) or (is_lowered and members.kind is not Kind.TEXT):
             return F.lit(False)
 
@@ -329,7 +329,7 @@ class ConditionCompiler:
 
     def _containers(self, value: Value) -> Column:
         """Return what can contain a text: of each end of the path its texts if it is a list, else its own."""
-        path = value.of if isinstance(value, Lowered) else value
+        path = value.value if isinstance(value, Lowered) else value
         if not isinstance(path, PathValue):
             raise AssertionError(f"{value} is no path")
 
@@ -399,8 +399,8 @@ def _holds_some(containers: Column, texts: Column) -> Column:
 def _is_set(value: Value) -> bool:
     """Return whether ``value`` may have many values."""
     match value:
-        case Lowered(of=of):
-            return _is_set(of)
+        case Lowered(value=inner):
+            return _is_set(inner)
         case FieldValue(name=name):
             return kind_of(name) is Kind.TEXTS
         case _:
@@ -410,8 +410,8 @@ def _is_set(value: Value) -> bool:
 def _may_hold(value: Value, kind: Kind) -> bool:
     """Return whether ``value`` can have a value of this kind, so that no expression is spent on what cannot."""
     match value:
-        case Literals(kind=own):
-            return own is kind
+        case Literals(kind=literal_kind):
+            return literal_kind is kind
         case FieldValue(name=name):
             field_kind = kind_of(name)
             return kind is (Kind.TEXT if field_kind in (Kind.STATUS, Kind.TEXTS) else field_kind)

@@ -67,7 +67,7 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[Row
             "anchor": numbers[at],
             "fields": SEPARATOR.join(anchor.fields),
             "subscription_id": plan.subscription_id,
-            "asked": plan.asked,
+            "asked": plan.accepted_answers,
             "created_at_ms": plan.created_at_ms,
             "since_offset": plan.since_offset,
             "earlier": numbers[:at],
@@ -133,7 +133,7 @@ def _conditions(way: Conjunction, shapes: Shapes) -> list[Condition]:
     """Return the conditions that must all hold for ``way``, the cheapest to read first."""
     groups = sorted(way.groups, key=lambda group: (len(group), repr(sorted(map(repr, group)))))
     barred = [negation_of(_some_of(way.forbidden, shapes))] if way.forbidden else []
-    return shapes.joined([*(_some_of(group, shapes) for group in groups), *barred])
+    return shapes.join_tests([*(_some_of(group, shapes) for group in groups), *barred])
 
 
 def _some_of(group: Group, shapes: Shapes) -> Condition:
@@ -145,7 +145,7 @@ def _to_tests(formula: Formula[Any], shapes: Shapes) -> Condition:  # Any: facts
     """Return a formula with tests as leaves; those that differ in their constants only are one, as far as they can."""
     match formula:
         case And(operands=operands):
-            return conjunction_of(*shapes.joined([_to_tests(operand, shapes) for operand in operands]))
+            return conjunction_of(*shapes.join_tests([_to_tests(operand, shapes) for operand in operands]))
         case Not(operand=operand):
             return negation_of(_to_tests(operand, shapes))
         case _:

@@ -49,7 +49,7 @@ class LakeSql:
         _keep_only(self._state.functionRegistry(), FUNCTIONS, self._jvm)
         _keep_only(self._state.tableFunctionRegistry(), TABLE_FUNCTIONS, self._jvm)
 
-    def checked(self, sql: str, *, may_grow: bool = True) -> DataFrame | None:
+    def frame_of(self, sql: str, *, may_grow: bool = True) -> DataFrame | None:
         """Return the frame of a query, which has not run yet; None if it asks for the columns of the view.
 
         Parameters
@@ -99,13 +99,13 @@ class LakeSql:
 
     def _check_expression(self, expression: Node, *, may_grow: bool) -> None:
         name = str(expression.getClass().getName()).rstrip("$")
-        if name not in self._known and name.rpartition(".")[2] not in EXPRESSIONS:
+        if name not in self._known_classes and name.rpartition(".")[2] not in EXPRESSIONS:
             raise InvalidInput(f"Queries cannot use {expression.prettyName()}. {_WAY_OUT}")
         if not may_grow and str(expression.prettyName()) in GROWING:
             raise TooLarge(f"{expression.prettyName()} may need too much memory.")
 
     @cached_property
-    def _known(self) -> frozenset[str]:
+    def _known_classes(self) -> frozenset[str]:
         """The classes of all functions on the lists."""
         tables = self._state.tableFunctionRegistry()
         return self._classes(FUNCTIONS) | self._classes(TABLE_FUNCTIONS, tables)

@@ -55,31 +55,31 @@ class Index:
 
     Attributes
     ----------
-    rows : one row per (anchor, subscription): the ``fields`` of the anchor, ``earlier`` anchors of the same
+    table : one row per (anchor, subscription): the ``fields`` of the anchor, ``earlier`` anchors of the same
         subscription, which would have found the event already, the facts that are ``needed`` or ``barred``, of the
         fields in ``facts``, and the residual ``ways`` to evaluate, none when the facts decide
-    shapes : the signatures that the numbers in ``rows`` refer to
-    taken : the paths whose texts ``rows`` know by a name of their own
+    shapes : the signatures that the numbers in ``table`` refer to
+    extracted_paths : the paths whose texts ``table`` know by a name of their own
     """
 
-    rows: pa.Table
+    table: pa.Table
     shapes: Shapes
-    taken: TakenPaths
+    extracted_paths: TakenPaths
     _columns: dict[str, tuple[object, Column]] = field(default_factory=dict, repr=False, compare=False)
     _frames: list[DataFrame] = field(default_factory=list, repr=False, compare=False)
 
-    def changed(self, removed_ids: Collection[str], plans: Iterable[Plan]) -> Index:
+    def with_plans(self, removed_ids: Collection[str], plans: Iterable[Plan]) -> Index:
         """Return the index without the subscriptions ``removed_ids`` and with ``plans``; other rows stay."""
         added = list(plans)
         stale = pa.array([*removed_ids, *(plan.subscription_id for plan in added)], pa.string())
-        kept_rows = self.rows.filter(pc.invert(pc.is_in(self.rows["subscription_id"], value_set=stale)))
-        index_rows = pa.concat_tables([kept_rows, _table(added, self.shapes, self.taken)]).combine_chunks()
-        return Index(index_rows, self.shapes, self.taken, self._columns)
+        kept_rows = self.table.filter(pc.invert(pc.is_in(self.table["subscription_id"], value_set=stale)))
+        index_rows = pa.concat_tables([kept_rows, _table(added, self.shapes, self.extracted_paths)]).combine_chunks()
+        return Index(index_rows, self.shapes, self.extracted_paths, self._columns)
 
     @property
     def keys(self) -> Column:
         """Return the numbers of the anchors that an event states, each once."""
-        combined_fields = sorted(pc.unique(self.rows["fields"]).to_pylist())
+        combined_fields = sorted(pc.unique(self.table["fields"]).to_pylist())
         combinations = tuple(tuple(fields.split(SEPARATOR)) if fields else () for fields in combined_fields)
         return self._keep("keys", combinations, lambda: anchor_numbers(combinations))
 
@@ -87,7 +87,7 @@ class Index:
     def facts(self) -> Column:
         """Return the numbers of the facts that an event states and that some row needs or bars."""
         field_names = {
-            field for row in pc.unique(self.rows["facts"]).to_pylist() for field in row.split(SEPARATOR) if field
+            field for row in pc.unique(self.table["facts"]).to_pylist() for field in row.split(SEPARATOR) if field
         }
         combinations = tuple((field,) for field in sorted(field_names))
         return self._keep("facts", combinations, lambda: anchor_numbers(combinations))
@@ -95,7 +95,7 @@ class Index:
     @property
     def candidate(self) -> Column:
         """Return whether a key leads to a row that may match."""
-        numbers = sorted(set(pc.unique(self.rows["guard_shape"]).to_pylist()) - {UNGUARDED})
+        numbers = sorted(set(pc.unique(self.table["guard_shape"]).to_pylist()) - {UNGUARDED})
 
         def candidate() -> Column:
             passes_guard = ~F.expr(_IS_GUARDED) | self.shapes.guard(numbers)
@@ -106,17 +106,17 @@ class Index:
     @property
     def holds(self) -> Column:
         """Return whether a candidate matches. The document is parsed once a candidate, unless it was for each event."""
-        numbers = sorted(pc.unique(pc.struct_field(pc.list_flatten(self.rows["program"]), "shape")).to_pylist())
+        numbers = sorted(pc.unique(pc.struct_field(pc.list_flatten(self.table["program"]), "shape")).to_pylist())
 
         def rest(document: Column) -> Column:
             return accepts(F.col("program"), lambda test: self.shapes.passes(test, document, numbers))
 
         def whole() -> Column:
-            parses = self.reads_document and not self.taken.names
+            parses = self.reads_document and not self.extracted_paths.names
             condition = F.exists(F.array(F.try_parse_json("event")), rest) if parses else rest(F.col(DOCUMENT))
             return F.when((F.size("program") == 0) | F.expr(_APART), F.lit(True)).otherwise(condition)
 
-        return self._keep("holds", (self.reads_document, bool(self.taken.names), numbers), whole)
+        return self._keep("holds", (self.reads_document, bool(self.extracted_paths.names), numbers), whole)
 
     def _keep(self, name: str, made_of: object, column: Callable[[], Column]) -> Column:
         """Return ``column()``, kept for indexes that come of this one and need the same: it takes many JVM calls."""
@@ -128,7 +128,7 @@ class Index:
     @cached_property
     def reads_document(self) -> bool:
         """Return whether any condition reads the document."""
-        return bool(self.taken.names) or bool(pc.any(self.rows["reads_document"]).as_py())
+        return bool(self.extracted_paths.names) or bool(pc.any(self.table["reads_document"]).as_py())
 
     def only(self, subscription_ids: Collection[str]) -> Index:
         """Return the index with these subscriptions alone."""
@@ -146,26 +146,26 @@ class Index:
 
     def subscription_ids(self) -> list[str]:
         """Return the subscriptions that have rows, in order."""
-        return sorted(pc.unique(self.rows["subscription_id"]).to_pylist())
+        return sorted(pc.unique(self.table["subscription_id"]).to_pylist())
 
     def asking(self) -> list[str]:
         """Return the subscriptions that ask candidates for more than facts, in order; others cost little."""
         asks = pc.or_(
-            pc.greater(pc.list_value_length(self.rows["program"]), 0), pc.greater_equal(self.rows["guard_shape"], 0)
+            pc.greater(pc.list_value_length(self.table["program"]), 0), pc.greater_equal(self.table["guard_shape"], 0)
         )
-        return sorted(pc.unique(self.rows.filter(asks)["subscription_id"]).to_pylist())
+        return sorted(pc.unique(self.table.filter(asks)["subscription_id"]).to_pylist())
 
-    def unindexed(self) -> list[str]:
+    def unindexed_ids(self) -> list[str]:
         """Return the subscriptions that every event is asked about, for want of an anchor."""
-        return sorted(self.rows.filter(pc.equal(self.rows["fields"], ""))["subscription_id"].to_pylist())
+        return sorted(self.table.filter(pc.equal(self.table["fields"], ""))["subscription_id"].to_pylist())
 
     def frame(self, session: SparkSession) -> DataFrame:
-        """Return ``rows`` as a frame: one row per (anchor, subscription), columns of ``index_rows.ROWS``.
+        """Return ``table`` as a frame: one row per (anchor, subscription), columns of ``index_rows.ROWS``.
 
         The first session creates it and it is cached: the rows go to the JVM once.
         """
         if not self._frames:
-            self._frames.append(session.createDataFrame(self.rows.drop_columns(["fields", "facts"])))
+            self._frames.append(session.createDataFrame(self.table.drop_columns(["fields", "facts"])))
         return self._frames[0]
 
 
@@ -184,7 +184,7 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     each other. Streaming-safe.
     """
     output_columns = list(dict.fromkeys(("log_offset", *columns)))
-    events_with_texts = _with_texts(events, index.taken)
+    events_with_texts = _with_texts(events, index.extracted_paths)
     stating = events_with_texts.select("*", index.keys.alias("keys"), index.facts.alias("facts"))
     keyed = stating.select("*", F.explode("keys").alias("key"))
     subscriptions = F.broadcast(index.frame(events.sparkSession))
@@ -193,7 +193,7 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
         is_candidate = ~F.coalesce(F.array_contains(SKIPPED, F.col("subscription_id")), F.lit(False)) & is_candidate
     candidates = keyed.join(subscriptions, is_candidate)
     if index.reads_document:  # what is not asked for is not carried along
-        carried = DOCUMENT if index.taken.names else "event"
+        carried = DOCUMENT if index.extracted_paths.names else "event"
         candidates = candidates.withColumn(carried, F.when(F.col("reads_document"), F.col(carried)))
     return candidates.where(index.holds).select(*output_columns, "subscription_id", "asked")
 
@@ -229,7 +229,7 @@ def _with_texts(events: DataFrame, paths: TakenPaths) -> DataFrame:
     if not paths.names:
         return events
     texts = [texts_at(path).alias(name) for path, name in paths.names.items()]
-    words = [_words_in(name).alias(words_of(name)) for name in sorted(paths.worded)]
+    words = [_words_in(name).alias(words_of(name)) for name in sorted(paths.word_fields)]
     return with_document(events).select("*", *texts).select("*", *words)
 
 
@@ -239,7 +239,7 @@ def _words_in(texts: str) -> Column:
 
 def _table(plans: Sequence[Plan], shapes: Shapes, paths: TakenPaths) -> pa.Table:
     paths.count(plans)
-    worded = paths.worded
+    worded = paths.word_fields
     cases = (_on_texts(case, paths) for plan in plans for case in plan.cases())
     return pa.Table.from_pylist([row for case in cases for row in rows_of(case, shapes, worded)], schema=ROWS)
 

@@ -79,5 +79,5 @@ def _starts_after(start: int, operands: Sequence[Formula[ConditionTest]], last: 
 
 def _step(test: ConditionTest, at: int, passed: int, failed: int) -> Step:
     constants = {"texts": list(test.texts), "numbers": list(test.numbers), "paths": list(test.paths)}
-    texts_of_all = [list(texts) for texts in test.every]
+    texts_of_all = [list(texts) for texts in test.texts_of_all]
     return {"shape": test.shape, **constants, "every": texts_of_all, "at": at, "passed": passed, "failed": failed}

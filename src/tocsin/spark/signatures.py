@@ -75,7 +75,7 @@ class ConditionTest(Formula["ConditionTest"]):
     texts: tuple[Scalar, ...] = ()
     numbers: tuple[Scalar, ...] = ()
     paths: tuple[str, ...] = ()
-    every: tuple[tuple[Scalar, ...], ...] = ()
+    texts_of_all: tuple[tuple[Scalar, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Shapes:
             for (number, paths), values in sorted(constants.items())
         ]
 
-    def joined(self, parts: Sequence[Formula[ConditionTest]]) -> list[Formula[ConditionTest]]:
+    def join_tests(self, parts: Sequence[Formula[ConditionTest]]) -> list[Formula[ConditionTest]]:
         """Return conditions that must all hold; of many tests that differ in their texts only, all but one are one."""
         alike: dict[tuple[int, tuple[str, ...]], list[ConditionTest]] = {}
         for part in parts:
@@ -203,7 +203,9 @@ class Shapes:
 
     def _join(self, tests: Sequence[ConditionTest]) -> ConditionTest:
         shape = replace(self._shapes[tests[0].shape], is_joined=True)
-        return ConditionTest(self._number(shape), paths=tests[0].paths, every=tuple(test.texts for test in tests))
+        return ConditionTest(
+            self._number(shape), paths=tests[0].paths, texts_of_all=tuple(test.texts for test in tests)
+        )
 
     def guard_text(self, test: ConditionTest) -> str | None:
         """Return the text that guards ``test``; None when it cannot be guarded."""
@@ -296,8 +298,8 @@ def _stepless(value: Value, paths: list[str]) -> Value:
         return _path_placeholder(len(paths) - 1, by_position=isinstance(step, int))
 
     match value:
-        case Lowered(of=of) | Size(of=of):
-            return replace(value, of=_stepless(of, paths))
+        case Lowered(value=inner) | Size(value=inner):
+            return replace(value, value=_stepless(inner, paths))
         case PathValue(root=root, steps=steps, change=change):
             starts = 1 if root is PathRoot.ENTITY else 0
             written = [*map(entity_path, steps[:starts]), *map(step_path, steps[starts:])]
@@ -324,8 +326,8 @@ def _values_of(leaf: Leaf) -> Iterable[Value]:
 
 def _is_path(value: Value) -> bool:
     match value:
-        case Lowered(of=of) | Size(of=of):
-            return _is_path(of)
+        case Lowered(value=inner) | Size(value=inner):
+            return _is_path(inner)
         case _:
             return isinstance(value, PathValue)
 

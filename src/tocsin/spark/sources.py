@@ -171,7 +171,7 @@ class LogReader(DataSourceStreamReader):
         """Return how far events of ``maxBytesPerBatch`` bytes reach, at least one event, at most ``through``."""
         if through <= after:
             return through
-        limits = _Most(rows=through - after, size=self._most_bytes)
+        limits = _Most(event_count=through - after, size=self._most_bytes)
         return next(_cuts(self._open(), self._url, OffsetRange(after, through), self._statement(), limits))
 
     def _cut(self, after: int, through: int) -> list[OffsetRange]:
@@ -308,11 +308,11 @@ def _whole(row: tuple[Any, ...], texts: TextReader) -> tuple[int, str, str]:  # 
 class _Most:
     """How many events, and bytes of their text, are taken together; a single event is always taken."""
 
-    rows: int
+    event_count: int
     size: int
 
 
-_ARROW_BATCH = _Most(rows=2_000, size=4 * 2**20)
+_ARROW_BATCH = _Most(event_count=2_000, size=4 * 2**20)
 
 
 def _cuts(
@@ -321,7 +321,7 @@ def _cuts(
     """Yield the last offset of each part of a range that may be taken together."""
     before, count, total = offset_range.after, 0, 0
     for offset, size in connection.execute(_sizes(statement, url), (offset_range.after, offset_range.through)):
-        if count and (total + size > limits.size or count == limits.rows):
+        if count and (total + size > limits.size or count == limits.event_count):
             yield before
             count, total = 0, 0
         before, count, total = offset, count + 1, total + size

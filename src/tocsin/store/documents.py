@@ -74,7 +74,7 @@ def entity_row(entity: Stored, text: str) -> Row:
         "updated_at_ms": document["updatedAt"],
         "updated_by": document["updatedBy"],
         "updated_by_id": entity.updated_by_id,
-        "deleted": entity.deleted,
+        "deleted": entity.is_deleted,
         "document": text,
         "curated": curated_text(entity.curated),
     }

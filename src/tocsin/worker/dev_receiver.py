@@ -51,7 +51,7 @@ class Receiver:
         self._clock = clock or SystemClock()
         self._kept: deque[ReceivedMessage] = deque(maxlen=KEPT_COUNT)
 
-    def received(self) -> list[dict[str, object]]:
+    def arrivals(self) -> list[dict[str, object]]:
         """Return what arrived as plain values, oldest first."""
         return [{"kind": one.kind, "at": one.at_ms, "line": one.line, **one.fields} for one in self._kept]
 
@@ -97,7 +97,7 @@ class Receiver:
 
     async def list_received(self, _request: web.Request) -> web.Response:
         """Answer what arrived."""
-        return web.json_response({"received": self.received()})
+        return web.json_response({"received": self.arrivals()})
 
     def _keep(self, kind: str, line: str, **fields: object) -> None:
         arrival = ReceivedMessage(kind, self._clock.now_ms(), clean_line(line, limit=400), fields)

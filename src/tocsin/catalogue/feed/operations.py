@@ -179,7 +179,7 @@ def _create(record: Record, request: Document) -> Written:
     link = parse_link(request.get("about"), "about")
     hold = Hold.CHANGE if document["type"] == ThreadType.ANNOUNCEMENT else Hold.SHARED
     asset = _asset(record, link.entity_type, Key.by_name(link.fqn), hold)
-    if asset.deleted:
+    if asset.is_deleted:
         raise NotFound(f"{asset.entity_type} {asset.fqn} is deleted")
     thread_id = record.ids.entity()
     stamps = {"id": thread_id, "threadTs": record.at_ms, "createdBy": record.actor.name, "generatedBy": "user"}
@@ -282,7 +282,7 @@ def _task(record: Record, thread_id: str, action: str, hold: Hold = Hold.SHARED)
     rights.role_in(record.actor, teams, thread, asset).check_concerned(action)
     if thread.task["status"] != TaskStatus.OPEN:
         raise Conflict(f"task {thread.task['id']} is closed")
-    if asset.deleted:
+    if asset.is_deleted:
         raise Conflict(f"{asset.entity_type} {asset.fqn} is deleted")
     return thread, asset
 

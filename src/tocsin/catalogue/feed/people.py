@@ -31,7 +31,7 @@ def assignees(record: Record, references: Iterable[Document]) -> list[Document]:
     assignees_by_id: dict[str, Document] = {}
     for requested in references:
         who = record.transaction.find(requested["type"], key_of(requested), Hold.SHARED)
-        if who is None or who.deleted:
+        if who is None or who.is_deleted:
             raise missing(requested["type"], key_of(requested))
         check_view(record.permit, who)  # a full reference reveals a name
         if who.document.get("isBot"):

@@ -146,7 +146,7 @@ class _Tags:
             problem = "a label needs its source" if source == "None" else f"unknown source of labels {source!r}"
             raise InvalidInput(f"tags: {problem}; valid sources: {', '.join(TYPES)}", field="tags")
         stored = self._get(name)
-        if stored is None or stored.deleted:
+        if stored is None or stored.is_deleted:
             raise missing(TYPES[source], Key.by_name(tag))
         check_view(permit, stored)
         if stored.document.get("disabled") or self._above(stored).get("disabled"):

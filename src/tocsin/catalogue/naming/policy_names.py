@@ -142,8 +142,8 @@ def _granting_places(rule: Document) -> set[Position]:
                 places |= {word.at for word in words if is_granting}
             case Negation(operand=operand):
                 waiting.append((operand, not is_granting))
-            case Comparison(operator=sign, left=left, right=Word(value=value)):
-                waiting.append((left, is_granting == (value == (sign == "=="))))
+            case Comparison(operator=sign, left=operand, right=Word(value=value)):
+                waiting.append((operand, is_granting == (value == (sign == "=="))))
             case _:
                 waiting += [(child, is_granting) for child in children(node)]
     return places

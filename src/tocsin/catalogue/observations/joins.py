@@ -83,7 +83,7 @@ def _joins(request: Document) -> Iterator[tuple[str, str, int]]:
 def _find_joined(record: Record, fqn: str) -> tuple[Stored, str]:
     table_fqn, column = place_of(fqn)
     table = record.transaction.find("table", Key.by_name(table_fqn))
-    if table is None or record.visible(table).deleted:
+    if table is None or record.visible(table).is_deleted:
         raise missing("table", Key.by_name(table_fqn))
     check_columns(table, [column] if column else [])
     return table, column

@@ -57,7 +57,7 @@ class Silences:
 
         def work(record: Record) -> Written:
             entity = record.transaction.find(entity_type, Key.by_id(silence.entity_id))
-            if entity is None or entity.deleted:
+            if entity is None or entity.is_deleted:
                 raise NotFound(f"{entity_type} {silence.entity_id} no longer exists")
             facts = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
             description = ChangeDescription(fields_added=(FieldChange(name=SILENCE, new_value=facts),))

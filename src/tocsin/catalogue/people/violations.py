@@ -58,6 +58,6 @@ def _policy(record: Record, violation: Violation) -> Stored:
         keys.insert(0, Key.by_id(violation.policy_id))
     for key in keys:
         policy = record.transaction.find("policy", key)
-        if policy is not None and not policy.deleted:
+        if policy is not None and not policy.is_deleted:
             return policy
     raise NotFound("the policy that should record the violation no longer exists")

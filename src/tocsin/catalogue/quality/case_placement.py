@@ -33,7 +33,7 @@ def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
     link = _LINK.fullmatch(str(document.get("entityLink")))
     if link is None or link["type"] != "table":
         raise InvalidInput("entityLink must be <#E::table::FQN> or <#E::table::FQN::columns::NAME>", field="entityLink")
-    table = resolver.stored("table", link["fqn"])
+    table = resolver.live_entity("table", link["fqn"])
     tested = f"{table.fqn}.{_column(table, link['column'])}" if link["column"] else table.fqn
     suite = document.get("testSuite")
     filled = {

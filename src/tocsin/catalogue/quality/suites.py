@@ -63,6 +63,6 @@ def _check_logical(suite: Stored) -> None:
 
 def _case(record: Record, case_id: str, *, even_deleted: bool = False) -> Stored:
     case: Stored | None = record.transaction.find("testCase", Key.by_id(case_id), Hold.SHARED)
-    if case is None or (record.visible(case).deleted and not even_deleted):
+    if case is None or (record.visible(case).is_deleted and not even_deleted):
         raise NotFound(f"testCase {case_id} not found")
     return case

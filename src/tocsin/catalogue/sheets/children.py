@@ -158,7 +158,7 @@ def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row
         request = request_of(record.transaction, parent, child, row)
         create(record, child, request)
         return f"{child} created"
-    if record.visible(old).deleted:
+    if record.visible(old).is_deleted:
         raise soft_deleted(child, full)
     if child == "team" and not _stands_under(record.transaction, old, parent.id):
         raise InvalidInput(f"team {full} is not below {parent.fqn}")

@@ -53,7 +53,7 @@ def import_sheet(
 
     def work(record: Record) -> Written:
         target = record.transaction.find(entity_type, Key.by_id(entity_id))
-        if target is None or record.visible(target).deleted:
+        if target is None or record.visible(target).is_deleted:
             raise NotFound(f"{entity_type} {entity_id} not found")
         outcomes[:], written = _import_rows(record, target, kind, sheet.body_rows)
         if dry_run:

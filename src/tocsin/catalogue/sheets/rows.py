@@ -36,7 +36,7 @@ class Header:
     required: bool = False
 
     @property
-    def written(self) -> str:
+    def label(self) -> str:
         """The header as written in a sheet; OpenMetadata marks required ones."""
         return f"{self.name}*" if self.required else self.name
 

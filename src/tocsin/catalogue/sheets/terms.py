@@ -114,7 +114,7 @@ def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row:
         above = {"glossary": glossary.fqn} | ({"parent": parent} if parent else {})
         _create(record, {"name": row.values["name"], "description": ""} | above, row)
         return "Term created"
-    if record.visible(old).deleted:
+    if record.visible(old).is_deleted:
         raise soft_deleted(_TERM, full)
     new_document = rewritten(record, old, row, _SETTERS, _cells)
     return "Term unchanged" if put(record, old, new_document).event is None else "Term updated"

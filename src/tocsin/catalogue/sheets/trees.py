@@ -177,7 +177,7 @@ def _write(record: Record, steps: Sequence[_Step]) -> dict[int, Outcome]:
 def _parent(record: Record, kind: str, full: str) -> Stored:
     above = fqn.join(fqn.split(full)[:-1])
     parent = record.transaction.find(_ABOVE[kind], Key.by_name(above), Hold.SHARED)
-    if parent is None or record.visible(parent).deleted:
+    if parent is None or record.visible(parent).is_deleted:
         raise missing(_ABOVE[kind], Key.by_name(above))
     return parent
 
@@ -186,7 +186,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
     """Write a table with its columns; a row that cannot be is left out of it."""
     head = next((step for step in steps if step.kind == _TABLE), None)
     old = record.transaction.find(_TABLE, Key.by_name(full))
-    if old is not None and record.visible(old).deleted:
+    if old is not None and record.visible(old).is_deleted:
         raise soft_deleted(_TABLE, full)
     if old is None:
         if head is None:

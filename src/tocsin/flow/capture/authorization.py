@@ -62,7 +62,7 @@ class Permit(Protocol):
         """Return whether the operation is allowed on every document of the type, or on none."""
         ...
 
-    def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
+    def inheritable_keys(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
         """Return the keys on which these operations depend and which a document may inherit."""
         ...
 
@@ -101,7 +101,7 @@ class _Everything:
         """Return true."""
         return True
 
-    def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
+    def inheritable_keys(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
         """Return none."""
         return ()
 
@@ -119,7 +119,7 @@ class _InPlace:
 
     def __init__(self, permit: Permit, transaction: Transaction) -> None:
         self._permit, self._transaction = permit, transaction
-        self.is_certain, self.inherited = permit.is_certain, permit.inherited
+        self.is_certain, self.inheritable_keys = permit.is_certain, permit.inheritable_keys
         self.denies_some = permit.denies_some
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
@@ -149,7 +149,7 @@ class _InPlace:
         return bool(above) and self._transaction.teams.decide(above, ())
 
     def _with_context(self, entity_type: str, operations: Collection[Operation], document: Document) -> Document:
-        keys = self._permit.inherited(entity_type, operations)
+        keys = self._permit.inheritable_keys(entity_type, operations)
         if keys:
             document = with_asked(entity_type, document, _above(self._transaction), keys)
         is_about = entity_type in ABOUT and Operation.VIEW_BASIC in operations

@@ -129,7 +129,7 @@ class EntityWrites:
             old = _live(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
-            readable = self.rules.shown(record, record.as_read(old), old, paths)
+            readable = self.rules.view_of(record, record.as_read(old), old, paths)
             hidden = hidden_keys_in(readable, record.permit, record.transaction)
             document = redaction.restore(patching.of(redaction.hide(readable, hidden)))
             fields = patched_fields(ENTITY_TYPES[entity_type], old, document)
@@ -350,6 +350,6 @@ def _find_visible(record: Record, entity_type: str, key: Key, hold: Hold = Hold.
 
 def _live(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
     entity = _find_visible(record, entity_type, key, hold)
-    if entity.deleted:
+    if entity.is_deleted:
         raise NotFound(f"{entity_type} {key} is deleted")
     return entity

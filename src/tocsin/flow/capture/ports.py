@@ -234,7 +234,7 @@ class ThreadRows(Protocol):
         """Remove a post and whom it mentions."""
         ...
 
-    def set_parts(self, thread_id: str, part: ThreadPart, place: str, taken: Sequence[PartTaken]) -> None:
+    def set_parts(self, thread_id: str, part: ThreadPart, place: str, participants: Sequence[PartTaken]) -> None:
         """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
         ...
 
@@ -378,7 +378,7 @@ class Transaction(Protocol):
         """Look up who has to do with these entities, which are about to be erased together."""
         ...
 
-    def erase(self, gone: Stored) -> None:
+    def erase(self, entity: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
         ...
 

@@ -78,7 +78,7 @@ class Resolver:
         self._check_view(entity_type, str(reference["id"]))
         return reference
 
-    def stored(self, entity_type: str, value: Given) -> Stored:
+    def live_entity(self, entity_type: str, value: Given) -> Stored:
         """Return the live entity of this type that ``value`` names, held as shared.
 
         Raises
@@ -137,7 +137,7 @@ class Resolver:
 
     def _live(self, entity_type: str, value: Given) -> Stored | None:
         entities = (self.transaction.find(entity_type, key, Hold.SHARED) for key in keys_of(value))
-        return next((one for one in entities if one is not None and not one.deleted), None)
+        return next((one for one in entities if one is not None and not one.is_deleted), None)
 
     def _reference(self, entity_type: str, value: Given) -> Document | None:
         references = (self.transaction.reference(entity_type, key) for key in keys_of(value))

@@ -41,7 +41,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     record.rules.check_removal(record, target)
     is_for_good = hard or not _can_be_soft(target)
     under = _under(record, target)
-    affected = under if is_for_good else [one for one in under if not one.deleted and _can_be_soft(one)]
+    affected = under if is_for_good else [one for one in under if not one.is_deleted and _can_be_soft(one)]
     if affected and not recursive:
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
@@ -89,7 +89,7 @@ def restore(record: Record, target: Stored) -> Written:
     NotFound : it is not deleted
     InvalidInput : its parent is deleted, too, and must be restored first.
     """
-    if not target.deleted:
+    if not target.is_deleted:
         raise NotFound(f"{target.entity_type} {target.fqn} is not deleted")
     check_above(record, target)
     written = _restore_one(record, target)
@@ -102,7 +102,7 @@ def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
     One that lacks something else that is soft-deleted, as a test its definition, comes back with that.
     """
     deletion = _deletion_of(record, target)
-    descendants = [one for one in _under(record, target) if one.deleted and _deletion_of(record, one) == deletion]
+    descendants = [one for one in _under(record, target) if one.is_deleted and _deletion_of(record, one) == deletion]
     present = {target.id, *(one.id for one in descendants)}
     lacking = {one.id: lacked for one in descendants if (lacked := _gone_above(record, one, present))}
     back = [one for one in descendants if one.id not in lacking]
@@ -122,7 +122,7 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
     NotFound : there is no such entity, or it is soft-deleted already
     """
     entity = record.transaction.find(entity_type, key, Hold.REMOVE)
-    if entity is None or (entity.deleted and not hard):
+    if entity is None or (entity.is_deleted and not hard):
         raise missing(entity_type, key)
     return entity
 
@@ -157,7 +157,7 @@ def _gone_above(record: Record, entity: Stored, present: Collection[str] = ()) -
     for above in filter(None, (entity.document.get(key) for key in keys if key)):
         if "id" in above and above["id"] not in present:
             required = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
-            if required is not None and required.deleted:
+            if required is not None and required.is_deleted:
                 return required
     return None
 

@@ -65,13 +65,13 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     fields = {key: value for key, value in fields.items() if value is not None}
     fields = _with_own_secrets(record, old, fields, left_out)
     draft = _place(record, kind, old, (fields, left_out))
-    if old.deleted:
+    if old.is_deleted:
         removal.check_above(record, replace(old, document=draft.document))
     if draft.fqn == old.fqn:
         written = change(record, record.resolver(strict=False), old, draft.document)
     else:
         written = renames.rename(record, old, draft)
-    if old.deleted:
+    if old.is_deleted:
         removal.restore_under(record, replace(old, fqn=draft.fqn))
     return RolledBack(replace(written, cascaded=tuple(made.event for made in record.events[1:])), tuple(left_out))
 

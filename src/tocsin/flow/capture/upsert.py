@@ -76,12 +76,12 @@ def change(
     ``fqn`` and ``since`` are those of ``Record.change``, ``is_report`` is that of ``check_change``.
     """
     live = {"deleted": False} if "deleted" in old.document else {}
-    event_type = EventType.ENTITY_RESTORED if old.deleted else EventType.ENTITY_UPDATED
+    event_type = EventType.ENTITY_RESTORED if old.is_deleted else EventType.ENTITY_UPDATED
     kind = ENTITY_TYPES[old.entity_type]
     completed = complete(record, kind, resolver, fields, old.document)
     check_change(record.permit, old, completed, record.transaction, is_report=is_report)
     record.rules.before_change(record, old, completed)
-    if old.deleted:
+    if old.is_deleted:
         check_restore(record.permit, old, record.transaction)
     written = record.change(old, completed | live, event_type, fqn=fqn, since=since)
     record.rules.after_write(record, old.entity_type, written.document, old.document)
@@ -109,7 +109,7 @@ def belong(record: Record, entity: tuple[str, Key], field: str, member: Document
     if field not in kind_of(entity_type).keys:
         raise InvalidInput(f"{with_article(entity_type)} has no {field}", field=field)
     old = record.transaction.find(entity_type, key)
-    if old is None or record.visible(old).deleted:
+    if old is None or record.visible(old).is_deleted:
         raise missing(entity_type, key)
     identity, members = MEMBER_LISTS[field].identity, old.document.get(field) or []
     remaining = [one for one in members if identity(one) != identity(member)]

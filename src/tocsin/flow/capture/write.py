@@ -52,7 +52,7 @@ class Rules:
         """Return the checked document and FQN that a request to create or put asks for; None: those of its parent."""
         return None
 
-    def shown(self, record: Record, document: Document, old: Stored, paths: Collection[str]) -> Document:
+    def view_of(self, record: Record, document: Document, old: Stored, paths: Collection[str]) -> Document:
         """Return an entity as its readers see it, as far as a patch names ``paths`` of it."""
         return document
 
@@ -79,7 +79,7 @@ class Rules:
     def check_removal(self, record: Record, target: Stored) -> None:
         """Refuse to delete an entity, softly or for good."""
 
-    def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
+    def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
         """Write what the hard deletion of an entity means for others, those ``also_gone`` with it left out."""
 
     def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:

@@ -54,7 +54,7 @@ class TakenPaths:
         return dict(self._names)
 
     @property
-    def worded(self) -> frozenset[str]:
+    def word_fields(self) -> frozenset[str]:
         """Return those of the fields whose words are taken as well."""
         return frozenset(name for path, name in self._names.items() if self._searches[path] >= MANY)
 

@@ -229,8 +229,8 @@ def _change_of(value: Value) -> str | None:
     match value:
         case PathValue(change=name):
             return name
-        case Lowered(of=of):
-            return _change_of(of)
+        case Lowered(value=inner):
+            return _change_of(inner)
         case _:  # a size is there, 0, without any change
             return None
 

@@ -27,4 +27,6 @@ def accepted_answers(plan: Plan, logged: LoggedEvent) -> int:
     """Return the sets of answers with which a person is a recipient of ``logged``; 0 when it does not match."""
     if not (plan.enabled and plan.stood_before(logged) and plan.is_news(logged) and holds(plan.covers, logged)):
         return 0
-    return reduce(or_, (case.asked for case in plan.cases() if case.node is None or holds(case.node, logged)), 0)
+    return reduce(
+        or_, (case.accepted_answers for case in plan.cases() if case.node is None or holds(case.node, logged)), 0
+    )

@@ -56,7 +56,7 @@ class Plan:
     unnamed : types of event that it does not match because no condition names them
     enabled : a disabled subscription matches nothing
     questions : its conditions on the recipient (``conditions/relations.py``)
-    asked : the sets of answers with which a person is a recipient
+    accepted_answers : the sets of answers with which a person is a recipient
     """
 
     subscription_id: str
@@ -65,7 +65,7 @@ class Plan:
     created_at_ms: int
     enabled: bool = True
     questions: tuple[str, ...] = ()
-    asked: int = ANYBODY
+    accepted_answers: int = ANYBODY
     since_offset: int = 0
     is_observability: bool = False
     unnamed: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Plan:
         if not self.questions:
             return (self,)
         cases = cases_of(self.node or ALWAYS, self.questions)
-        return tuple(replace(self, node=one.node, questions=(), asked=one.asked) for one in cases)
+        return tuple(replace(self, node=one.node, questions=(), accepted_answers=one.accepted_answers) for one in cases)
 
     def stood_before(self, logged: LoggedEvent) -> bool:
         """Return whether the alert existed and was enabled before an event: by offset in the log, whatever the clocks.

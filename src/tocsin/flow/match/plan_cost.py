@@ -80,13 +80,13 @@ class CostLimits:
     pattern_steps: int
     index_bytes: int
 
-    def exceeded(self, cost: PlanCost) -> str | None:
+    def exceeded_limit(self, cost: PlanCost) -> str | None:
         """Return the name of the first limit that the cost exceeds; None if it keeps within all."""
         return next((name for name in _WORDING if _amount(name, cost) > getattr(self, name)), None)
 
     def excess(self, cost: PlanCost) -> str | None:
         """Return which limit the cost exceeds, and the way out, in a sentence; None if it keeps within all."""
-        name = self.exceeded(cost)
+        name = self.exceeded_limit(cost)
         if name is None:
             return None
         unit, way_out = _WORDING[name]
@@ -174,8 +174,8 @@ def _blank(value: Value) -> Value:
     match value:
         case Literals(kind=kind):
             return Literals(kind, ())
-        case Lowered(of=of) | Size(of=of):
-            return replace(value, of=_blank(of))
+        case Lowered(value=inner) | Size(value=inner):
+            return replace(value, value=_blank(inner))
         case PathValue(root=root, steps=steps, change=change):
             blank = tuple(0 if isinstance(step, int) else "" for step in steps)
             return PathValue(root, blank, None if change is None else "")
@@ -210,7 +210,7 @@ def _reads_document(*values: Value) -> bool:
 
 def _innermost(value: Value) -> Value:
     while isinstance(value, Lowered | Size):
-        value = value.of
+        value = value.value
     return value
 
 
@@ -289,7 +289,7 @@ def plans_left_out(
     """
     kept_costs, dropped = _with_numbers(costs), dict[str, str]()
     while (
-        name := limits.exceeded(kept_total := total(kept_costs.values()))
+        name := limits.exceeded_limit(kept_total := total(kept_costs.values()))
     ) is not None and not kept_costs.keys() <= set(exempt):
         largest = max(kept_costs.keys() - set(exempt), key=_order_of_leaving(name, kept_costs, creators))
         dropped[largest] = str(limits.excess(kept_total))

@@ -102,7 +102,7 @@ class Crowd:
     teams: Mapping[str, Mapping[str, Sequence[Member]]] = field(init=False)
     mutes: Mapping[str, Sequence[Mute]] = field(init=False)
     steps: Mapping[str, Sequence[DownstreamStep]] = field(init=False)
-    named: Mapping[tuple[ReasonKind, str], Sequence[Principal]] = field(init=False)
+    principals_by_reason: Mapping[tuple[ReasonKind, str], Sequence[Principal]] = field(init=False)
     placed: Mapping[tuple[ReasonKind, str | None], Sequence[Sequence[Principal]]] = field(init=False)
     person_facts: PersonFacts = field(init=False)
     own_addresses: Mapping[tuple[Channel, str], HeldAddress] = field(init=False)
@@ -161,11 +161,11 @@ class _Scene(NamedTuple):
 
     head: EventHead
     crowd: Crowd
-    asked: Mapping[str, int]
+    accepted_answers: Mapping[str, int]
 
     def means(self, row: RecipientRule, user_id: str | None) -> bool:
         """Return whether the alert's condition on people holds for this person, or for a destination without one."""
-        accepted = self.asked.get(row.subscription_id, ANYBODY)
+        accepted = self.accepted_answers.get(row.subscription_id, ANYBODY)
         if not row.questions:
             return is_asked(accepted, 0)
         head, person_facts = self.head, self.crowd.person_facts
@@ -244,7 +244,7 @@ def _ways(rules: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
     steps = crowd.steps.get(scene.head.entity_id, ())
     for rule in rules:
         if rule.relation not in BY_ASSET:
-            principals = crowd.named.get((rule.relation, rule.receiver), ())
+            principals = crowd.principals_by_reason.get((rule.relation, rule.receiver), ())
             yield from (_Way(rule, principal, _reason(rule)) for principal in principals)
             continue
         for step in _within(steps, rule.downstream_depth, offset):

@@ -65,11 +65,11 @@ class Section:
         """Return the sentence that counts the changes left out; empty for none."""
         return more_of(self.more_count)
 
-    def signed(self) -> str:
+    def signature_with_owners(self) -> str:
         """Return the signature with the owners: ``Changed by ann, 2026-01-02 03:04 UTC; owned by @Priya``."""
-        return f"{self.signature}{OWNED_BY}{self.owned_by()}" if self.owners else self.signature
+        return f"{self.signature}{OWNED_BY}{self.owners_text()}" if self.owners else self.signature
 
-    def owned_by(self) -> str:
+    def owners_text(self) -> str:
         """Return the owners as plain text; empty for none."""
         return _owners_text(self.owners, self.more_owners_count)
 

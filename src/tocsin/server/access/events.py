@@ -29,7 +29,7 @@ T = TypeVar("T", bound=EventView)
 
 def as_shown(visibility: Visibility, entries: Sequence[T]) -> list[T | None]:
     """Return what may be shown of each of these entries; None where nothing may."""
-    events = visibility.shown([one.event for one in entries])
+    events = visibility.visible_events([one.event for one in entries])
     return [_with(one, event) for one, event in zip(entries, events, strict=True)]
 
 

@@ -52,7 +52,7 @@ class _Permit:
                 )
 
     def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
-        if (ruling := self._permissions.lifted(entity_type, before, after)) is not None:
+        if (ruling := self._permissions.lifted_denial(entity_type, before, after)) is not None:
             self._refusals.note(self._actor, Operation.EDIT_ALL, entity_type, before, Verdict(False, ruling))
             raise Forbidden(
                 f"You may not do this: it would lift the rule {ruling.rule.name} of {ruling.grant.policy.name},"
@@ -74,7 +74,7 @@ class _Permit:
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
         return self._permissions.scope(entity_type, operation) in (ALWAYS, NEVER)
 
-    def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
+    def inheritable_keys(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
         reaches = (self._permissions.reach(entity_type, operation) for operation in operations)
         return {key for reach in reaches for key in reach.inherited}
 

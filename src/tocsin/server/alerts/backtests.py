@@ -52,7 +52,7 @@ def in_sight(backtest: Backtest, result: Document, visibility: Visibility) -> Do
         return result
     assets, recipients, triggered = (result.get(key, []) for key in ("assets", "recipients", "triggered"))
     asset_ids = visibility.sees(assets)
-    samples = visibility.shown(
+    samples = visibility.visible_events(
         [ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])]
     )
     people = [{"id": one["id"], "type": "user"} for one in recipients if "id" in one]

@@ -151,7 +151,7 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
     dispatches = [] if message is None else stores.messages.dispatches([message])
     if not dispatches:
         return "its events are no longer stored"
-    visible_events = caller.visibility.shown([one.event for one in dispatches[0].entries])
+    visible_events = caller.visibility.visible_events([one.event for one in dispatches[0].entries])
     if any(
         event is None or event != entry.event
         for event, entry in zip(visible_events, dispatches[0].entries, strict=True)
@@ -223,7 +223,7 @@ def replay_json(replay: Replay) -> Document:
 
 
 def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
-    events = caller.visibility.shown([one.event for one in letter.entries])
+    events = caller.visibility.visible_events([one.event for one in letter.entries])
     pairs = zip(letter.entries, events, strict=True)
     entries = tuple(replace(entry, event=event) for entry, event in pairs if event is not None)
     return replace(letter, entries=entries) if entries else None

@@ -160,7 +160,7 @@ def _trace(trace: Trace) -> Document:
     document: Document = {"text": trace.text, "line": trace.at.line, "column": trace.at.column, "holds": trace.holds}
     if trace.joined is not None:
         return {**document, "joined": trace.joined, "parts": [_trace(part) for part in trace.parts]}
-    return {**document, "seen": [_seen_value(one) for one in trace.seen]}
+    return {**document, "seen": [_seen_value(one) for one in trace.observations]}
 
 
 def _seen_value(field: Seen) -> Document:
@@ -183,7 +183,7 @@ def _recipient(recipient: PossibleRecipient, *, is_inherited: bool) -> Document:
         "isDue": recipient.is_due,
         "ways": [_way(way, recipient.name, is_inherited=is_inherited) for way in recipient.ways],
         "notification": recipient.record.notification.id if recipient.record else None,
-        "mergedWith": list(recipient.others),
+        "mergedWith": list(recipient.merged_alerts),
     }
 
 

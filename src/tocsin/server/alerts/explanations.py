@@ -222,8 +222,8 @@ def _holding_incidents(alerts: Sequence[EventSubscription], logged: LoggedEvent,
 
 def _visible_trace(alert: EventSubscription, logged: LoggedEvent, verdicts: _Verdicts, *, is_open: bool) -> MatchTrace:
     trace = match_trace(alert, logged)
-    trace = trace if verdicts.trigger is None else trace.triggered_by(verdicts.trigger)
-    trace = trace if verdicts.incident is None else trace.held_back_by(verdicts.incident)
+    trace = trace if verdicts.trigger is None else trace.as_triggered_by(verdicts.trigger)
+    trace = trace if verdicts.incident is None else trace.as_held_back_by(verdicts.incident)
     trace = trace if verdicts.editor is None else trace.withheld_for(verdicts.editor)
     return trace if is_open else trace.without_rules()
 

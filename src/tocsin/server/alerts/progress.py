@@ -154,7 +154,7 @@ def diagnosis_json(alert: EventSubscription, page: PageAsked, caller: Caller, *,
 
 def failed_json(failed: Sequence[FailedEvent], caller: Caller) -> list[Document]:
     """Return upstream's ``failedEventResponse`` of each failure whose event the caller may view."""
-    events = caller.visibility.shown([failure.event for failure in failed])
+    events = caller.visibility.visible_events([failure.event for failure in failed])
     return [
         {
             "failingSubscriptionId": failure.subscription_id,
@@ -170,7 +170,7 @@ def failed_json(failed: Sequence[FailedEvent], caller: Caller) -> list[Document]
 
 def sent_json(sent: Sequence[ChangeEvent], caller: Caller) -> list[Document]:
     """Return events in upstream's shape, those that the caller may view."""
-    return [as_upstream(event, caller.root) for event in caller.visibility.shown(sent) if event is not None]
+    return [as_upstream(event, caller.root) for event in caller.visibility.visible_events(sent) if event is not None]
 
 
 def typed_json(status: str, events: Sequence[Document]) -> list[Document]:

@@ -43,8 +43,8 @@ def views_of(
     is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
     entities = _with_heritage(row, documents, caller) if is_asked else documents
     entities = in_tree(row, entities, caller, fields) if row.name in IN_TREE else entities
-    extras = caller.visibility.trimmed(with_relations(row, entities, caller, fields or frozenset()))
-    entities = caller.visibility.trimmed(entities)
+    extras = caller.visibility.visible_documents(with_relations(row, entities, caller, fields or frozenset()))
+    entities = caller.visibility.visible_documents(entities)
     views = [view_of(row, one, caller.root, fields=fields) | extra for one, extra in zip(entities, extras, strict=True)]
     _describe(views, caller)
     _list_runs(row, views, caller)
@@ -56,7 +56,7 @@ def views_of(
 
 def past(row: EntityType, document: Document, caller: Caller) -> Document:
     """Return a current or past state of an entity for a response, without optional fields."""
-    (trimmed,) = caller.visibility.trimmed([document])
+    (trimmed,) = caller.visibility.visible_documents([document])
     views = [view_of(row, trimmed, caller.root)]
     _list_runs(row, views, caller, with_earlier=False)
     (view,) = _completed_views(views, caller)

@@ -104,54 +104,56 @@ class ByField(SearchPage):
 
 
 @router.get("/query")
-def search_by_query(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
+def search_by_query(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
     """Search entities, best match first: ``q``, ``query_filter``, ``index``, sorting, paging."""
     started_s = time.perf_counter()
-    fields = frozenset(asked.include_source_fields) if asked.include_source_fields else None
-    search = asked.search_by_query()
-    results = _hits_json(caller, search, started_s, fields=fields, is_exact=asked.track_total_hits)
-    return answer(results | {"aggregations": _aggregations(caller, search)} if asked.include_aggregations else results)
+    fields = frozenset(parameters.include_source_fields) if parameters.include_source_fields else None
+    search = parameters.search_by_query()
+    results = _hits_json(caller, search, started_s, fields=fields, is_exact=parameters.track_total_hits)
+    return answer(
+        results | {"aggregations": _aggregations(caller, search)} if parameters.include_aggregations else results
+    )
 
 
 @router.get("/fieldQuery")
-def search_by_field(caller: Asked, asked: Annotated[ByField, Query()]) -> Response:
+def search_by_field(caller: Asked, parameters: Annotated[ByField, Query()]) -> Response:
     """Search by one field; ``*`` matches any text, ``?`` one character."""
     started_s = time.perf_counter()
-    if "\0" in asked.field_value:
+    if "\0" in parameters.field_value:
         raise InvalidInput("a value cannot contain a NUL character", field="fieldValue")
     try:
-        node = resembles(asked.field_name, asked.field_value)
+        node = resembles(parameters.field_name, parameters.field_value)
     except InvalidInput as error:
         raise InvalidInput(error.message, field="fieldName") from error
-    search = asked.search(parse.Query(node))
-    return answer(_hits_json(caller, search, started_s, fields=None, is_exact=asked.track_total_hits))
+    search = parameters.search(parse.Query(node))
+    return answer(_hits_json(caller, search, started_s, fields=None, is_exact=parameters.track_total_hits))
 
 
 @router.get("/suggest")
-def suggest(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
+def suggest(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
     """Return completions of names for a prefix."""
-    words = words_of(asked.q)
+    words = words_of(parameters.q)
     if not words:
         raise InvalidInput("enter at least one letter or digit", field="q")
-    query = parse.Query(Words(NAMES, words, is_prefix=True), free=(asked.q,))
+    query = parse.Query(Words(NAMES, words, is_prefix=True), free=(parameters.q,))
     hits = [
         {"text": hit["_source"].get("displayName") or hit["_source"]["name"], **hit}
         for hit in _visible(
-            caller, caller.parts.search.hits(_narrowed_search(caller, asked.search(query))), fields=None
+            caller, caller.parts.search.hits(_narrowed_search(caller, parameters.search(query))), fields=None
         )
     ]
-    suggestion = {"text": asked.q, "offset": 0, "length": len(asked.q), "options": hits}
+    suggestion = {"text": parameters.q, "offset": 0, "length": len(parameters.q), "options": hits}
     return answer({"suggest": {"metadata-suggest": [suggestion]}})
 
 
 @router.get("/aggregate")
 def count_by_field(
     caller: Asked,
-    asked: Annotated[Asking, Query()],
+    parameters: Annotated[Asking, Query()],
     field: Annotated[str, Query(max_length=200)] = "entityType",
 ) -> Response:
     """Count the entities of a query by the values of ``field``: a type, service, tier."""
-    return _count_answer(caller, asked, field)
+    return _count_answer(caller, parameters, field)
 
 
 @router.post("/aggregate")
@@ -228,7 +230,7 @@ def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | No
     visible_ids = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
     visible_hits = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in visible_ids]
     complete = _whole(caller, visible_hits, stored)
-    documents = caller.visibility.trimmed([complete[hit.entity_id] for hit in visible_hits])
+    documents = caller.visibility.visible_documents([complete[hit.entity_id] for hit in visible_hits])
     results = [_hit(hit, document, caller.root, fields) for hit, document in zip(visible_hits, documents, strict=True)]
     if any(name.split(".")[0] == _UPSTREAM for name in fields or ()):
         _add_upstream(results, caller)

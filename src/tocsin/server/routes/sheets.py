@@ -52,7 +52,7 @@ def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -
         if is_tree
         else _rows(row, document, caller)
     )
-    text = write_sheet([[header.written for header in kind.headers], *lines])
+    text = write_sheet([[header.label for header in kind.headers], *lines])
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
@@ -105,7 +105,7 @@ def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator
 def _trimmed_entries(entries: Iterable[Entry], caller: Caller) -> list[Entry]:
     """Return entities with their types, without references to what may not be seen."""
     listed = list(entries)
-    documents = caller.visibility.trimmed([document for _, document in listed])
+    documents = caller.visibility.visible_documents([document for _, document in listed])
     return [(kind, document) for (kind, _), document in zip(listed, documents, strict=True)]
 
 
@@ -113,6 +113,8 @@ def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[
     if row.name == "table":
         return column_rows(document)
     if row.name in CHILD_SHEETS:
-        return child_rows(row.name, caller.visibility.trimmed(list(_children(row, document, caller))))
+        return child_rows(row.name, caller.visibility.visible_documents(list(_children(row, document, caller))))
     terms = caller.parts.catalogue.under("glossaryTerm", document["fullyQualifiedName"])
-    return term_rows(caller.visibility.trimmed([term for term in terms if sees(caller, "glossaryTerm", term)]))
+    return term_rows(
+        caller.visibility.visible_documents([term for term in terms if sees(caller, "glossaryTerm", term)])
+    )

@@ -137,7 +137,7 @@ class SqlBatch(SqlTransaction):
             entry = self._known.get((entity_type, column, value))
             if entry is not None and entry.stored is not None:
                 stored = entry.stored
-                return reference_of(stored.id, entity_type, stored.document["name"], stored.fqn, stored.deleted)
+                return reference_of(stored.id, entity_type, stored.document["name"], stored.fqn, stored.is_deleted)
         place = (entity_type, column, values[0])
         if place not in self._references:
             connection = self._connection if entity_type in self._kept_types() else self._opened

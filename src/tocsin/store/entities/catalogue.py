@@ -115,7 +115,7 @@ class SqlCatalogue:
         """
         with reading(self._engine) as connection:
             stored = _find(connection, entity_type, key)
-        if stored is None or not _is_included(stored.deleted, include):
+        if stored is None or not _is_included(stored.is_deleted, include):
             raise missing(entity_type, key)
         return stored.document
 

@@ -140,7 +140,7 @@ def _person(user: Stored) -> Row:
         "email": document.get("email"),
         "is_admin": bool(document.get("isAdmin")),
         "is_bot": bool(document.get("isBot")),
-        "deleted": user.deleted,
+        "deleted": user.is_deleted,
     }
 
 

@@ -116,7 +116,7 @@ def _names(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
         infix = ENTITY_TYPES[stored.entity_type].infix
         if parent is None:  # a reference to nothing is found as such
             continue
-        if parent.deleted and not stored.deleted and "deleted" in stored.document:
+        if parent.deleted and not stored.is_deleted and "deleted" in stored.document:
             yield Finding(Damage.ORPHANED, f"entity {stored.id}", f"{stored.fqn} is below {parent.fqn}")
         under = f"{parent.fqn}.{infix}" if infix else parent.fqn
         expected_fqn = fqn.child(under, str(stored.document.get("name")))

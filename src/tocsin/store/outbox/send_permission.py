@@ -188,7 +188,7 @@ def _visible_entry(entry: Entry, viewers: Viewers) -> Entry:
 
 
 def _hidden_names(entry: Entry, viewers: Sequence[Visibility]) -> set[str]:
-    return {name for one in viewers for name in one.hidden_of(entry.event)}
+    return {name for one in viewers for name in one.hidden_names_of(entry.event)}
 
 
 def _names_seen_by_all(viewers: Sequence[Visibility], names: Sequence[str]) -> set[str]:

@@ -153,7 +153,7 @@ def note(connection: Connection, old: Stored | None, new: Stored | None) -> None
     subject = new or old
     if subject is None or subject.entity_type not in ("user", "bot") or old is None:
         return
-    if new is not None and new.deleted == old.deleted:
+    if new is not None and new.is_deleted == old.is_deleted:
         return
     user = subject.document.get("botUser") if subject.entity_type == "bot" else {"id": subject.id}
     if isinstance(user, dict) and "id" in user:

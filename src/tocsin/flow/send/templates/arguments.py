@@ -19,7 +19,7 @@ class Arguments:
     values: tuple[Value, ...]
     budget: Budget
     root: Mapping[str, Value]
-    named: Mapping[str, Value] = field(default_factory=dict)
+    keywords: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def first(self) -> Value:

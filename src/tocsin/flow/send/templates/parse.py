@@ -79,7 +79,7 @@ class _Open:
         first, second = tuple(self.body), tuple(self.otherwise or ())
         body, otherwise = (second, first) if self.is_inverse else (first, second)
         block = self.block
-        return Block(block.kind, block.value, block.at, body, otherwise, block.names, block.named)
+        return Block(block.kind, block.value, block.at, body, otherwise, block.names, block.keywords)
 
 
 class _Parser:
@@ -173,7 +173,7 @@ def _block_of(words: Sequence[TagToken], at: TemplatePosition) -> Block:
         arguments, named_arguments = reader.arguments()
         if len(arguments) != 1:
             raise template_error(f"{{{{#{name}}}}} takes one value, not {len(arguments)}", at)
-        return Block(name, arguments[0], at, names=names, named=named_arguments)
+        return Block(name, arguments[0], at, names=names, keywords=named_arguments)
     if name in FUNCTIONS:
         message = f"{name} begins no block; write {{{{#if ({name} …)}}}} or {{{{#with ({name} …)}}}}"
         raise template_error(message, at)

@@ -109,7 +109,7 @@ class _Renderer:
         value = self._value(block.value, frame)
         match block.kind:
             case "if" | "unless":
-                with_zero = bool(self._named_values(block.named, frame).get("includeZero"))
+                with_zero = bool(self._named_values(block.keywords, frame).get("includeZero"))
                 is_open = opens_if(value, with_zero=with_zero) == (block.kind == "if")
                 self._render(block.body if is_open else block.otherwise, frame)
             case "with":
@@ -148,7 +148,7 @@ class _Renderer:
     def _call(self, call: TemplateCall, frame: _Frame) -> Value:
         values = tuple(self._value(one, frame) for one in call.arguments) or (frame.value,)
         self._budget.step(sum(map(size_of, values)) // _SIZE_PER_STEP)
-        arguments = Arguments(values, self._budget, self._root, self._named_values(call.named, frame))
+        arguments = Arguments(values, self._budget, self._root, self._named_values(call.keywords, frame))
         result = FUNCTIONS[call.name].apply(arguments)
         self._budget.make(size_of(result))
         return result

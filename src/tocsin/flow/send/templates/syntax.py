@@ -56,7 +56,7 @@ class TemplateCall:
     name: str
     at: TemplatePosition
     arguments: tuple[Expression, ...] = ()
-    named: tuple[tuple[str, Expression], ...] = ()
+    keywords: tuple[tuple[str, Expression], ...] = ()
 
 
 Expression = Literal | Path | TemplateCall
@@ -91,7 +91,7 @@ class Block:
     body: tuple[Node, ...] = ()
     otherwise: tuple[Node, ...] = ()
     names: tuple[str, ...] = ()
-    named: tuple[tuple[str, Expression], ...] = field(default=())
+    keywords: tuple[tuple[str, Expression], ...] = field(default=())
 
 
 Node = Text | Output | Block

@@ -84,7 +84,7 @@ def filter_objects(arguments: Arguments) -> Value:
     """Return the objects of a list whose properties have the named values."""
     if not isinstance(arguments.first, list):
         return []
-    properties = arguments.named.items()
+    properties = arguments.keywords.items()
     arguments.budget.step(len(arguments.first) * max(1, len(properties)))
     if not properties:
         return list(arguments.first)
@@ -133,8 +133,8 @@ def difference(arguments: Arguments) -> Value:
         return escape_text(new)
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     marks = {
-        "gone": _tag(arguments.named.get("delTag"), "s"),
-        "new": _tag(arguments.named.get("insTag"), "b"),
+        "gone": _tag(arguments.keywords.get("delTag"), "s"),
+        "new": _tag(arguments.keywords.get("insTag"), "b"),
         "same": "",
     }
     arguments.budget.step((len(before) + len(after)) // 8)

@@ -260,7 +260,7 @@ def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -
     def change(document: Document) -> Document:
         redaction = Redaction(str(uuid4()))
         completed = with_destination_defaults(document)
-        covered = redaction.hide(completed, caller.visibility.hidden_in(completed))
+        covered = redaction.hide(completed, caller.visibility.hidden_names_in(completed))
         patched: Document = redaction.restore(
             json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds)
         )

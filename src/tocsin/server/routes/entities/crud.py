@@ -161,7 +161,7 @@ def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = F
     """
     require_now(caller, row, str(entity_id))
     all_versions = caller.parts.catalogue.versions(str(entity_id))
-    versions = caller.visibility.trimmed(all_versions)
+    versions = caller.visibility.visible_documents(all_versions)
     texts = [orjson.dumps(past(row, one, caller)).decode() for one in versions]
     descriptions = {"words": [version_lines(one) for one in versions]} if words else {}
     return answer(

@@ -58,7 +58,7 @@ async def window_of(
 def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
     """Return all versions of the collection from ``startTs`` to ``endTs`` (epoch ms), newest first."""
     page = caller.parts.history.versions_written(row.name, replace(window, visible=scope_of(caller, row)))
-    data = [past(row, document, caller) for document in caller.visibility.trimmed(page.documents)]
+    data = [past(row, document, caller) for document in caller.visibility.visible_documents(page.documents)]
     cursors = {"after": page.after, "before": page.before}
     return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
 
@@ -111,7 +111,7 @@ def _account(row: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_ru
     change = written.event.change_description if written.event else None
     return {
         "dryRun": dry_run,
-        "changeDescription": caller.visibility.trimmed([(change or ChangeDescription()).to_wire()])[0],
+        "changeDescription": caller.visibility.visible_documents([(change or ChangeDescription()).to_wire()])[0],
         "leftOut": [{"field": one.field, "value": one.value, "reason": one.reason} for one in rolled_back.left_out],
         "entity": past(row, written.document, caller),
     }
@@ -126,7 +126,7 @@ def _difference(row: EntityType, key: Key, caller: Caller, versions: tuple[str |
         old = history.newest(row.name, key, before=str(new["version"]))
     else:
         old = history.version(row.name, key, _number("from", from_))
-    old, new = caller.visibility.trimmed([old, new])
+    old, new = caller.visibility.visible_documents([old, new])
     change = diff(row.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))}).to_wire()
     return change if may_edit(caller, row, new) else change_without_secrets(change)
 

@@ -178,7 +178,7 @@ def patch_answer(thread_id: str, body: object, caller: Caller) -> Response:
 
 def on_wire(thread: Document, caller: Caller) -> Document:
     """Return a thread for a response: with its own URL and that of the asset, without hidden people."""
-    (thread,) = caller.visibility.trimmed([thread])
+    (thread,) = caller.visibility.visible_documents([thread])
     href = f"{caller.root}{API}/feed/{thread['id']}"
     return thread | {"href": href, "entityRef": with_address(thread["entityRef"], caller.root)}
 

@@ -188,7 +188,7 @@ def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response
     ends = [end for edge in edges for end in (edge["fromEntity"], edge["toEntity"])]
     visible_ids = {end["id"] for end in visible_references(caller, ends)}
     visible_edges = [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= visible_ids]
-    return answer({"edges": caller.visibility.trimmed(visible_edges)})
+    return answer({"edges": caller.visibility.visible_documents(visible_edges)})
 
 
 def _put(caller: Caller, ends: tuple[object, object], edge: Document) -> Response:
@@ -213,7 +213,7 @@ def _delete(caller: Caller, ends: tuple[Document, Document]) -> Response:
 
 def _edge_answer(caller: Caller, edge: Document) -> Response:
     """Return an edge as it is answered: without a pipeline that may not be seen."""
-    (visible,) = caller.visibility.trimmed([edge])
+    (visible,) = caller.visibility.visible_documents([edge])
     return answer({"edge": visible})
 
 
@@ -245,7 +245,7 @@ def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) ->
 def edges_between(node_ids: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:
     """Return the edges of a graph between those that are shown, without pipelines that may not be seen."""
     return {
-        side: caller.visibility.trimmed(
+        side: caller.visibility.visible_documents(
             [_with_columns(one) for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(node_ids)]
         )
         for side in ("upstreamEdges", "downstreamEdges")

@@ -36,8 +36,8 @@ from tocsin.store.cursors import ReportPage
 from tocsin.store.observations.across import FoundReport
 
 _TABLE = ENTITY_TYPES["table"]
-Of = Annotated[Literal["table", "column", "system"], Path()]
-_OF_KIND = {kind: of for of, kind in KINDS.items()}
+ProfileKind = Annotated[Literal["table", "column", "system"], Path(alias="of")]
+_OF_KIND = {kind: profile_kind for profile_kind, kind in KINDS.items()}
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 
 router = APIRouter(prefix="/tables", tags=["profiles"])
@@ -102,11 +102,11 @@ def list_of_type(
     entity_type: Annotated[Literal["table"], Path()],
     caller: Asked,
     window: WindowAsked,
-    of: Annotated[Literal["table", "column", "system"] | None, Query(alias="profileType")] = None,
+    profile_kind: Annotated[Literal["table", "column", "system"] | None, Query(alias="profileType")] = None,
 ) -> Response:
     """Return the profiles of all tables in a time range, newest first, masked; ``profileType`` narrows them."""
     require(caller, Operation.VIEW_DATA_PROFILE, _TABLE)
-    kinds = [KINDS[of]] if of else list(KINDS.values())
+    kinds = [KINDS[profile_kind]] if profile_kind else list(KINDS.values())
     page = caller.parts.observations.across.page(
         entity_type, kinds, window, scope_on(caller, entity_type, Operation.VIEW_DATA_PROFILE)
     )
@@ -116,14 +116,14 @@ def list_of_type(
 
 
 @router.delete("/{fqn}/{of}/{timestamp}/profile")
-def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
+def delete(fqn: PathText, profile_kind: ProfileKind, timestamp: Moment, caller: Asked) -> Response:
     """Delete a profile of a table, a column (by its FQN) or statements."""
-    table_fqn, column = _column(fqn) if of == "column" else (fqn, "")
+    table_fqn, column = _column(fqn) if profile_kind == "column" else (fqn, "")
     key = Key.by_name(table_fqn)
     permitted_document("table", key, caller, Operation.EDIT_DATA_PROFILE)
 
     def work(record: Record, table: Stored) -> Written:
-        return remove_profile(record, table, KINDS[of], timestamp, column=column)
+        return remove_profile(record, table, KINDS[profile_kind], timestamp, column=column)
 
     written = caller.parts.writes.on_entity("table", key, work, actor=caller.actor)
     return answer(past(_TABLE, written.document, caller))

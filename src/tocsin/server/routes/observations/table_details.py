@@ -124,4 +124,4 @@ def _do_on_table(table_id: UUID, caller: Caller, operation: Operation, work: tup
     permitted_document("table", key, caller, operation)
     written = caller.parts.writes.on_entity("table", key, step, actor=caller.actor)
     (details,) = included_values(_TABLE, [written.document], caller.parts, frozenset({field}))
-    return answer(past(_TABLE, written.document, caller) | caller.visibility.trimmed([details])[0])
+    return answer(past(_TABLE, written.document, caller) | caller.visibility.visible_documents([details])[0])

@@ -145,7 +145,7 @@ def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
     Whatever ``event_format`` says of webhooks, the answer has upstream's keys, since OpenMetadata's client reads it
     with a strict model; the values of its changes are JSON, not JSON texts, as in upstream's answers.
     """
-    (event,) = caller.visibility.shown([written.event]) if written.event is not None else (None,)
+    (event,) = caller.visibility.visible_events([written.event]) if written.event is not None else (None,)
     if event is not None:
         return {key: value for key, value in as_default(event).items() if key not in _NOT_UPSTREAM}
     document = written.document

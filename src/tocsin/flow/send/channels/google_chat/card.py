@@ -53,7 +53,7 @@ def _whole(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
     texts = paragraphs(section.body) or [_change(line) for line in section.lines]
     texts += [section.more()] if section.more_count else []
-    texts += [] if section.body else [escape(section.signed())]
+    texts += [] if section.body else [escape(section.signature_with_owners())]
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
     rendered = _paragraphs(*texts)

@@ -63,7 +63,7 @@ def _whole(section: Section) -> Iterator[Element]:
     if section.more_count:
         yield _text(section.more(), isSubtle=True)
     if not section.body:
-        yield _text(section.signed(), isSubtle=True)
+        yield _text(section.signature_with_owners(), isSubtle=True)
     if section.why:
         yield _text(f"Why you get this: {section.why}", italic=True, isSubtle=True)
 

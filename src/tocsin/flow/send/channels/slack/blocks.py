@@ -96,7 +96,7 @@ def _signature(section: Section, members: Members) -> Block:
     """Return who did it, and when, and who owns the asset: members are mentioned, others only named."""
     mentioned = [members.get(one.user_id or "") for one in section.owners]
     if not any(mentioned):
-        return _context(section.signed())
+        return _context(section.signature_with_owners())
     elements = [_text(f"{section.signature}{OWNED_BY}".rstrip(), TEXT_LIMIT)]
     for owner, member in zip(section.owners, mentioned, strict=True):
         mention = {"type": "mrkdwn", "text": f"<@{member}>", "verbatim": True}

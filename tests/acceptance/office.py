@@ -55,12 +55,12 @@ class Office:
     def mails(self, alert: str) -> list[tuple[str, str]]:
         """Return the recipients and texts of the mails that name an alert as a reason."""
         named = re.compile(rf"\(alert {re.escape(alert)}[;)]")
-        mails = [one for one in self.receiver.received() if one["kind"] == "mail"]
+        mails = [one for one in self.receiver.arrivals() if one["kind"] == "mail"]
         return [(one["to"][0], one["text"]) for one in mails if named.search(one["text"])]  # type: ignore[index, arg-type]
 
     def posts(self, path: str) -> list[Json]:
         """Return what arrived at a path."""
-        return [one for one in self.receiver.received() if one["kind"] == "webhook" and one["path"] == path]
+        return [one for one in self.receiver.arrivals() if one["kind"] == "webhook" and one["path"] == path]
 
 
 @asynccontextmanager

@@ -166,5 +166,5 @@ def test_a_message_does_not_name_an_owner_who_was_deleted_since(
     assert {one.message.channel for one in about} == {*chats, "Email"}
     for dispatch in about:
         (section,) = message_content(dispatch, dispatch.entries, base_url="", lines_each=3).sections
-        assert section.signed().endswith(f"; {said}")
+        assert section.signature_with_owners().endswith(f"; {said}")
         assert owned_by_text(dispatch.event) == said.removeprefix("owned by ")

@@ -49,7 +49,7 @@ class House:
         return one
 
     def arrived(self) -> list[Json]:
-        return self.receiver.received()
+        return self.receiver.arrivals()
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def _kind(value: Value) -> str:
     match value:
         case FieldValue(name=name):
             return kind_of(name).value
-        case Lowered(of=of):
+        case Lowered(value=of):
             return _kind(of)
         case Size():
             return "size"
@@ -104,9 +104,9 @@ def test_the_index_agrees_with_the_table_when_many_ask_about_a_path(spark: Spark
     plans = [plan(n * MANY + copy, NODES[n]) for n in texts_asked for copy in range(MANY)]
     assert 20 < len(texts_asked) < len(NODES)
     some, others = plans[: len(plans) // 2], plans[len(plans) // 2 :]
-    index = index_of(some).changed((), others)
-    assert len(index.taken.names) == MOST
-    assert index.taken.worded
+    index = index_of(some).with_plans((), others)
+    assert len(index.extracted_paths.names) == MOST
+    assert index.extracted_paths.word_fields
     found = found_by(spark, index, EVENTS)
     expected = {(n * MANY + copy, offset) for n, offset in EXPECTED if n in texts_asked for copy in range(MANY)}
     assert _in_words({(n // MANY, offset) for n, offset in set(found) ^ expected}) == []

@@ -158,7 +158,7 @@ def test_relations_that_are_lost_before_a_deletion_is_reported_are_found(
     company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
     change(company.engine, delete(past_relation).where(past_relation.c.relation == "follower"))
     processed_events(spark, company, tmp_path / "checkpoint", count=0)
-    found = [(one.kind.value, one.expected, one.found) for one in audit(parts).findings]
+    found = [(one.kind.value, one.expected, one.actual) for one in audit(parts).findings]
     assert found == [("relationMissing", 3, 2)] * 2  # of the default alert, and of the alert that notifies nobody
 
 

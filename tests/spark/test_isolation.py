@@ -257,7 +257,7 @@ def test_no_alert_is_set_aside_for_what_all_that_match_or_our_own_fail_at(
     spark: SparkSession, own: frozenset[str]
 ) -> None:
     batch = Batch(spark, "b", "c", CONTROL)
-    processing = replace(batch.processing(), own=own, rehearse=lambda _index: len(own))
+    processing = replace(batch.processing(), own_alert_ids=own, rehearse=lambda _index: len(own))
     with pytest.raises(PySparkException):
         isolating(processing, _index(), limit_s=60)
     assert batch.done == []

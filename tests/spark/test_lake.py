@@ -241,7 +241,7 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
         with socket.socket(socket.AF_UNIX) as gone:
             gone.connect(str(path))
             gone.sendall(b"no question\n")
-        monkeypatch.setattr(lake_queries, "LIMITS", QueryLimits(rows=1, seconds=60))
+        monkeypatch.setattr(lake_queries, "LIMITS", QueryLimits(row_count=1, seconds=60))
         assert answered_by_the_pipeline("SELECT id FROM change_events") is None, "too many rows for the pipeline"
         assert len(answered_by_the_pipeline("SELECT id FROM change_events LIMIT 1") or ()) == 1
     finally:

@@ -150,7 +150,7 @@ STATEMENTS = [
 )
 def test_a_hostile_statement_is_refused(lake: LakeSql, sql: str) -> None:
     with pytest.raises((InvalidInput, PySparkException)) as refused:
-        lake.checked(sql)
+        lake.frame_of(sql)
     assert "hidden" not in str(refused.value)
 
 
@@ -165,7 +165,7 @@ def test_a_hostile_statement_is_refused(lake: LakeSql, sql: str) -> None:
 )
 def test_a_refusal_names_what_and_the_way_out(lake: LakeSql, sql: str, says: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        lake.checked(sql)
+        lake.frame_of(sql)
     assert says in refused.value.message
 
 
@@ -191,21 +191,21 @@ def test_a_refusal_names_what_and_the_way_out(lake: LakeSql, sql: str, says: str
     ],
 )
 def test_a_query_is_answered(lake: LakeSql, sql: str) -> None:
-    frame = lake.checked(sql)
+    frame = lake.frame_of(sql)
     assert frame is not None
     assert frame.collect() is not None
 
 
 def test_the_columns_of_the_view_may_be_asked_for(lake: LakeSql) -> None:
-    assert lake.checked("DESCRIBE change_events") is None
-    assert lake.checked("desc table change_events") is None
+    assert lake.frame_of("DESCRIBE change_events") is None
+    assert lake.frame_of("desc table change_events") is None
 
 
 @pytest.mark.parametrize("call", ["repeat('x', 2000000000)", "sequence(1, 1000000000)", "collect_list(entity)"])
 def test_what_may_need_much_memory_is_left_to_a_spark_of_ones_own(lake: LakeSql, call: str) -> None:
-    assert lake.checked(f"SELECT {call} FROM change_events") is not None
+    assert lake.frame_of(f"SELECT {call} FROM change_events") is not None
     with pytest.raises(TooLarge):
-        lake.checked(f"SELECT {call} FROM change_events", may_grow=False)
+        lake.frame_of(f"SELECT {call} FROM change_events", may_grow=False)
 
 
 @settings(max_examples=200 if SOAK else 20, deadline=None, suppress_health_check=list(HealthCheck))
@@ -249,7 +249,7 @@ def test_what_may_need_much_memory_is_left_to_a_spark_of_ones_own(lake: LakeSql,
 )
 def test_no_statement_reaches_anything_else(lake: LakeSql, words: list[str]) -> None:
     try:
-        frame = lake.checked("SELECT " + " ".join(words))
+        frame = lake.frame_of("SELECT " + " ".join(words))
     except (InvalidInput, PySparkException):
         return
     assert frame is not None
@@ -265,7 +265,7 @@ def test_sparks_own_examples_of_the_functions_pass(lake: LakeSql, spark: SparkSe
         examples = str(registry.lookupFunction(_identifier(name, spark._jvm)).get().getExamples())
         for sql in re.findall(r"> (SELECT .*?);\s*$", examples, re.MULTILINE):
             try:
-                lake.checked(sql)
+                lake.frame_of(sql)
             except InvalidInput as error:
                 if "Spark refuses" in error.message:  # an example of what is not switched on
                     continue

@@ -128,7 +128,7 @@ def test_the_questions_depend_on_their_shapes_not_on_how_many_ask_them(spark: Sp
         for count in (3, 300)
     )
     assert questions(few) == questions(many)
-    assert many.rows.num_rows == 300
+    assert many.table.num_rows == 300
 
 
 def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about(spark: SparkSession) -> None:
@@ -176,7 +176,7 @@ def test_many_alerts_on_what_every_event_states_are_distinguished_by_more(compil
         plan(f"tables {n}", f"tags == 'T{n}' && eventType == 'entityUpdated'", resources=("table",)) for n in range(300)
     ]
     index = index_of([*everywhere, *tables])
-    assert {"isBot", "entityType", "eventType"}.isdisjoint(index.rows["fields"].to_pylist())
+    assert {"isBot", "entityType", "eventType"}.isdisjoint(index.table["fields"].to_pylist())
     keyed = (
         events_frame(compiling_spark, LOG)
         .select("*", index.keys.alias("keys"))
@@ -187,8 +187,8 @@ def test_many_alerts_on_what_every_event_states_are_distinguished_by_more(compil
 
 def test_a_condition_hangs_from_its_rarest_fact() -> None:
     index = index_of([plan("a", "eventType == 'entityUpdated' && owners == 'ann'", resources=("table",))])
-    assert index.rows.column("fields").to_pylist() == ["owners"]
-    assert index.rows.column("anchor").to_pylist() == [number_of(Anchor(("owners",), ("ann",)))]
+    assert index.table.column("fields").to_pylist() == ["owners"]
+    assert index.table.column("anchor").to_pylist() == [number_of(Anchor(("owners",), ("ann",)))]
 
 
 def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(compiling_spark: SparkSession) -> None:
@@ -198,7 +198,7 @@ def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(compiling_spark:
         plan("one way bars", "userName == 'ann' && tags == 'PII.Sensitive' || owners == 'ann' && !isBot()"),
         plan("of some", "userName == 'ann' && (tags == 'PII.Sensitive' || entity.name == 'orders')"),
     ]
-    rows = index_of(plans).rows.to_pylist()
+    rows = index_of(plans).table.to_pylist()
     facts = {row["subscription_id"]: (len(row["needed"]), len(row["barred"]), len(row["program"])) for row in rows}
     assert facts["needed"] == (2, 0, 0)
     assert facts["barred"] == (0, 3, 0)
@@ -222,7 +222,7 @@ def test_texts_that_many_search_are_found_by_their_words(compiling_spark: SparkS
     plans += [plan(f"unlike {text}", f"!entity.description.startsWith('{text}') && isBot()") for text in texts]
     plans += [plan("like", "entity.description matches 'One .* per order; .*'")]
     index = index_of(plans)
-    assert sum(fields.endswith("_words") for fields in index.rows["fields"].to_pylist()) > len(texts)
+    assert sum(fields.endswith("_words") for fields in index.table["fields"].to_pylist()) > len(texts)
     assert found(compiling_spark, *plans) == expected(*plans)
 
 
@@ -233,8 +233,8 @@ def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(compiling_
         plan("c", "entity.name == 'orders'"),
     ]
     after = [before[0], plan("b", "!isBot()"), plan("d", "owners == 'ann'")]
-    index = index_of(before).changed({"c"}, after[1:])
+    index = index_of(before).with_plans({"c"}, after[1:])
     rows = matches(events_frame(compiling_spark, LOG), index).collect()
     assert sorted((row.subscription_id, row.log_offset) for row in rows) == expected(*after)
-    assert index.unindexed() == ["b"]
-    assert index.changed({"a", "b", "d"}, []).rows.num_rows == 0
+    assert index.unindexed_ids() == ["b"]
+    assert index.with_plans({"a", "b", "d"}, []).table.num_rows == 0

@@ -49,7 +49,7 @@ def details(result: Document) -> list[str]:
 
 
 def exported(shop: Company, entity_type: str) -> str:
-    headers = [header.written for header in SHEETS[entity_type].headers]
+    headers = [header.label for header in SHEETS[entity_type].headers]
     if entity_type == "table":
         return write_sheet([headers, *column_rows(shop.get("table", ORDERS))])
     return write_sheet([headers, *term_rows(shop.catalogue.under("glossaryTerm", "Shop"))])

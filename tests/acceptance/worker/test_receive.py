@@ -49,4 +49,4 @@ async def test_anything_at_all_may_be_posted_and_only_the_last_are_kept() -> Non
         for body in (b"", b"\xff", b"[1]", *[b"{}"] * KEPT_COUNT):
             async with session.put(f"http://127.0.0.1:{http}/x", data=body) as answer:
                 assert answer.status == 200
-    assert len(room.received()) == KEPT_COUNT
+    assert len(room.arrivals()) == KEPT_COUNT

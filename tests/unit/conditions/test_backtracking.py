@@ -74,7 +74,7 @@ class _Matcher:
             yield from self._chained(parts[1:], end)
 
     def _repeated(self, repeat: Repeat, at: int, count: int = 0) -> Iterator[int]:
-        is_enough, is_open = count >= repeat.least, repeat.most is None or count < repeat.most
+        is_enough, is_open = count >= repeat.minimum, repeat.maximum is None or count < repeat.maximum
         if is_enough and repeat.is_lazy:
             yield at
         if is_open:

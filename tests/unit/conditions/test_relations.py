@@ -39,7 +39,9 @@ def test_the_cases_hold_for_whom_the_condition_holds(text: str) -> None:
     cases = cases_of(node, questions)
     held = [[one for one, is_so in zip(questions, flags, strict=True) if is_so] for flags in _flags(len(questions))]
     for event, facts in product([logged(t, is_bot=b) for t in ("table", "topic") for b in (True, False)], held):
-        by_cases = any(is_asked(one.asked, answers_of(questions, facts)) and holds(one.node, event) for one in cases)
+        by_cases = any(
+            is_asked(one.accepted_answers, answers_of(questions, facts)) and holds(one.node, event) for one in cases
+        )
         assert by_cases == holds(with_answers(node, facts), event)
 
 

@@ -46,7 +46,7 @@ def test_every_test_has_its_position_and_observed_values() -> None:
     tagged = logged(entity={"tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "ann"}]})
     trace = trace_condition(parse(text), tagged)
     assert (trace.holds, trace.joined) == (False, "and")
-    found = [(one.text, one.at.line, one.at.column, one.holds, one.seen) for one in leaves_of(trace)]
+    found = [(one.text, one.at.line, one.at.column, one.holds, one.observations) for one in leaves_of(trace)]
     assert found == [
         ("eventType == 'entityUpdated'", 1, 1, True, (Seen("eventType", ("entityUpdated",)),)),
         ("tier == 'Tier.Tier1'", 1, 34, False, (Seen("tier", ()),)),
@@ -57,11 +57,13 @@ def test_every_test_has_its_position_and_observed_values() -> None:
 def test_both_sides_of_a_comparison_are_seen_and_what_a_function_asks() -> None:
     change = {"fieldsUpdated": [{"name": "extension.score", "oldValue": 3, "newValue": 5}]}
     scored = logged(changeDescription=change, userName="ann", entity={"owners": [{"name": "ben"}]})
-    seen = trace_condition(parse("newValue('extension.score') <= oldValue('extension.score')"), scored).seen
+    seen = trace_condition(parse("newValue('extension.score') <= oldValue('extension.score')"), scored).observations
     assert seen == (Seen("newValue('extension.score')", (5,)), Seen("oldValue('extension.score')", (3,)))
     both = trace_condition(parse("userName in owners"), scored)
-    assert (both.holds, both.seen) == (False, (Seen("userName", ("ann",)), Seen("owners", ("ben",))))
-    assert trace_condition(parse("matchAnyEntityFqn({'a.b'})"), scored).seen[0] == Seen("entityFullyQualifiedName", ())
+    assert (both.holds, both.observations) == (False, (Seen("userName", ("ann",)), Seen("owners", ("ben",))))
+    assert trace_condition(parse("matchAnyEntityFqn({'a.b'})"), scored).observations[0] == Seen(
+        "entityFullyQualifiedName", ()
+    )
 
 
 def test_what_is_asked_of_each_person_stays_open() -> None:

@@ -88,9 +88,9 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
     second = current.read()
     assert planned[COUNT:] == ["04711"]
     assert shelf.read == [set(shelf.known), {"04711"}]
-    assert second.index.rows.num_rows == COUNT
+    assert second.index.table.num_rows == COUNT
     wanted = number_of(Anchor(("entityType", "tags"), ("table", "PII")))
-    assert _anchors(second.index.rows.to_pylist(), "04711") == [wanted]
+    assert _anchors(second.index.table.to_pylist(), "04711") == [wanted]
 
 
 def test_the_log_says_which_query_loaded_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,14 +105,14 @@ def test_alerts_come_and_go() -> None:
     current = CurrentAlerts("match_stream", shelf)
     current.read()
     shelf.put(subscription(2, "userName != 'ann'"))
-    assert current.read().index.unindexed() == []
-    assert {one for one, rules in current.read().asked.items() if rules} == {"00001", "00002"}
+    assert current.read().index.unindexed_ids() == []
+    assert {one for one, rules in current.read().recipient_rules.items() if rules} == {"00001", "00002"}
     shelf.put(subscription(1, "owners == 'ann'", enabled=False))
-    assert {row["subscription_id"] for row in current.read().index.rows.to_pylist()} == {"00002"}
-    assert "00001" not in current.read().asked
+    assert {row["subscription_id"] for row in current.read().index.table.to_pylist()} == {"00002"}
+    assert "00001" not in current.read().recipient_rules
     del shelf.known["00002"]
     shelf.written["00002"] += 1
-    assert current.read().index.rows.num_rows == 0
+    assert current.read().index.table.num_rows == 0
 
 
 def _anchors(rows: list[dict[str, object]], subscription_id: str) -> list[object]:
@@ -124,7 +124,7 @@ def test_a_schedule_that_an_earlier_version_stored_and_this_one_refuses_stops_no
         update={"trigger": Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 8 15 * 2")}
     )
     read = CurrentAlerts("query", Shelf(subscription(1, "fieldChanged == 'tags'"), stale)).read()
-    assert set(read.asked) == {"00001"}
+    assert set(read.recipient_rules) == {"00001"}
     assert "write ? for one of them" in read.unreadable["00002"]
 
 
@@ -143,7 +143,7 @@ def _with_rules(number: int, conditions: list[str]) -> EventSubscription:
 def test_a_stored_alert_that_costs_too_much_is_unreadable_and_the_others_are_matched() -> None:
     shelf = Shelf(subscription(1, "owners == 'ann'"), _with_rules(2, _kinds(0, 60)))
     now = CurrentAlerts("match_stream", shelf).read()
-    assert set(now.asked) == {"00001"}
+    assert set(now.recipient_rules) == {"00001"}
     assert "kinds of test" in now.unreadable["00002"]
 
 
@@ -167,7 +167,7 @@ def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matche
     now = CurrentAlerts("match_stream", Shelf(*(subscription(n, "owners == 'ann'") for n in range(4)))).read()
     assert now.unreadable == {"00002": "RecursionError: too deep"}
     assert now.index.subscription_ids() == ["00000", "00001", "00003"]
-    assert set(now.asked) == {"00000", "00001", "00003"}
+    assert set(now.recipient_rules) == {"00000", "00001", "00003"}
 
 
 def test_an_alert_that_cannot_be_parsed_is_unreadable_and_the_others_are_matched() -> None:

@@ -116,7 +116,7 @@ class Crowd:
             "teams": {one: _group_pairs((member.user_id, member) for member in many) for one, many in teams.items()},
             "mutes": _group_pairs((one.who, one) for one in audience.mutes),
             "steps": _group_pairs((step.root_id, step) for step in audience.reach),
-            "named": _group_pairs(
+            "principals_by_reason": _group_pairs(
                 ((principal.relation, principal.receiver), principal)
                 for principal in audience.principals
                 if not principal.node_id

@@ -71,14 +71,14 @@ def test_a_text_test_looks_at_the_texts_and_membership_at_both() -> None:
 
 def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
     taken = after("entity.description.contains('a long word')", "newValue('owners') == 'ann'")
-    (worded,) = taken.worded
+    (worded,) = taken.word_fields
     assert worded == taken.names[next(iter(taken.names))]
     (way,) = ways(
         Plan("p", ("all",), taken.rewritten(parse_and_check("entity.description matches '.* red fox .*'")), 0),
-        taken.worded,
+        taken.word_fields,
     )
     assert {(anchor.fields, anchor.values) for anchor in way.anchors} == {((f"{worded}_words",), ("red",))}
-    assert after("entity.description.contains('word')").worded == frozenset()
+    assert after("entity.description.contains('word')").word_fields == frozenset()
 
 
 @pytest.mark.parametrize(

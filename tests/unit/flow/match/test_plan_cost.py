@@ -121,7 +121,7 @@ def test_a_share_is_no_smaller_when_it_is_spread_over_many_alerts_or_asked_for_t
     creators = {name: name.split()[0] for name in (*usual, *unusual, *spread)}
     dropped = plans_left_out({**usual, **unusual, **spread}, creators, limits=LIMITS)
     assert dropped.keys() <= spread.keys()
-    assert LIMITS.exceeded(total(cost for name, cost in spread.items() if name not in dropped)) is None
+    assert LIMITS.exceeded_limit(total(cost for name, cost in spread.items() if name not in dropped)) is None
 
 
 def test_alerts_of_administrators_go_last_and_those_of_tocsin_never() -> None:

@@ -55,7 +55,7 @@ def test_calls_take_literals_paths_calls_and_named_arguments() -> None:
     assert isinstance(call, TemplateCall)
     assert isinstance(call.arguments[0], TemplateCall)
     assert call.arguments[0].arguments[1] == Literal(".")
-    assert dict(call.named) == {"b": Literal(1), "c": Literal(-2.5), "d": Literal(True), "e": Literal(None)}
+    assert dict(call.keywords) == {"b": Literal(1), "c": Literal(-2.5), "d": Literal(True), "e": Literal(None)}
 
 
 def test_else_if_is_a_block_inside_of_the_otherwise() -> None:

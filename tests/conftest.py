@@ -28,7 +28,7 @@ from tocsin.store.schema import migrate
 from tocsin.store.vault import use_vault
 
 if TYPE_CHECKING:
-    from tests.founded import Founded
+    from tests.startedstore import StartedStore
 
 KEY = "dGVzdHMgc2VhbCB3aXRoIHRoaXMga2V5LCAzMmJ5dGU="
 _TEMPLATE = "tocsin_template"
@@ -117,20 +117,20 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def founded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Founded:
+def started_store(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> StartedStore:
     """A SQLite file to copy whose first start is done, and its administrator's password."""
-    from tests.founded import found  # here, so that only tests with a server import one
+    from tests.startedstore import first_started  # here, so that only tests with a server import one
 
-    path = tmp_path_factory.mktemp("founded") / "founded.db"
+    path = tmp_path_factory.mktemp("started_store") / "started_store.db"
     path.write_bytes(sqlite_template.read_bytes())
-    return found(path)
+    return first_started(path)
 
 
 @pytest.fixture
-def founded_url(founded: Founded, tmp_path: Path) -> str:
+def started_store_url(started_store: StartedStore, tmp_path: Path) -> str:
     """Address of a SQLite store of this test's own, first start done."""
     path = tmp_path / "tocsin.db"
-    path.write_bytes(founded.path.read_bytes())
+    path.write_bytes(started_store.path.read_bytes())
     return f"sqlite:///{path}"
 
 

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from tests.acceptance import alerts_page as page
 from tests.acceptance.office import Office, post_room, waiting, working
 from tests.contract.standards import ROOT, problems
-from tests.founded import Founded
 from tests.serving import Json, running_server, server_settings
 from tests.spark.conftest import spark, started_spark
 from tests.spark.test_match_stream import caught_up, parts_of
+from tests.startedstore import StartedStore
 from tests.waiting import until
 
 from tocsin.clock import SystemClock, to_datetime
@@ -38,16 +38,18 @@ SCHEMA_FQN = "warehouse.shop.public"
 
 
 @pytest.fixture(scope="module")
-def office(started_spark: SparkSession, founded: Founded, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+def office(
+    started_spark: SparkSession, started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Office]:
     """The office after everything has happened and all that is due was sent."""
     folder = tmp_path_factory.mktemp("office")
-    shutil.copy(founded.path, folder / "tocsin.db")
+    shutil.copy(started_store.path, folder / "tocsin.db")
     receiver = Receiver(lambda _line: None, secret="your-secret-key")
     with post_room(receiver) as (http, smtp):
         settings = server_settings(data_dir=folder, smtp_host="127.0.0.1", smtp_port=smtp, smtp_tls="none")
         engine = open_engine(settings.store_url(), synchronous="OFF")
         with (
-            running_server(engine, settings, password=founded.password, token=founded.token) as served,
+            running_server(engine, settings, password=started_store.password, token=started_store.token) as served,
             served.administrator() as client,
         ):
             office = Office(served, client, engine, settings, receiver, f"http://127.0.0.1:{http}")

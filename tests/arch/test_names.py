@@ -30,17 +30,13 @@ def test_no_module_class_or_function_has_a_name_that_says_nothing(sources: dict[
 
 
 def test_a_class_name_stands_for_one_thing(sources: dict[Path, ast.Module]) -> None:
-    """A port and what implements it may share a name."""
+    """Private classes and ports included."""
     places: dict[str, list[Path]] = defaultdict(list)
     for path, tree in sources.items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not _is_port(node):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
                 places[node.name].append(path)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
-
-
-def _is_port(node: ast.ClassDef) -> bool:
-    return any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
 
 
 def test_no_allowance_is_left_over(sources: dict[Path, ast.Module]) -> None:

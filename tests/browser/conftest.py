@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
-from tests.foundedserver import served, sqlite_url
 from tests.serving import Served
+from tests.startedserver import served, sqlite_url
 
 __all__ = ["served", "sqlite_url"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.openidprovider import Provider, provider, settings
 from tests.serving import Served, running_server
+from tests.startedstore import StartedStore
 
 __all__ = ["provider"]
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def company(sqlite_engine: Engine, founded: Founded, provider: Provider) -> Iterator[Served]:
-    with running_server(sqlite_engine, settings(provider), password=founded.password) as served:
+def company(sqlite_engine: Engine, started_store: StartedStore, provider: Provider) -> Iterator[Served]:
+    with running_server(sqlite_engine, settings(provider), password=started_store.password) as served:
         yield served
 
 

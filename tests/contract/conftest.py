@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from tests.foundedserver import served, sqlite_url
 from tests.serving import Json, Served, warehouse
+from tests.startedserver import served, sqlite_url
 
 __all__ = ["served", "sqlite_url"]
 

@@ -9,21 +9,21 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import Json, Served, running_server, server_settings, table, warehouse
+from tests.startedstore import StartedStore
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 LISTS = ("owners", "domains", "tags", "dataProducts")
 
 
 @pytest.fixture
-def served_with(sqlite_engine: Engine, founded: Founded) -> Iterator[Callable[..., httpx.Client]]:
+def served_with(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Callable[..., httpx.Client]]:
     """Start a server with other settings; return a client that is logged in as the administrator."""
     with ExitStack() as running:
 
         def start(**settings: str) -> httpx.Client:
             chosen = server_settings(**settings)
-            server = running_server(sqlite_engine, chosen, password=founded.password, token=founded.token)
+            server = running_server(sqlite_engine, chosen, password=started_store.password, token=started_store.token)
             return running.enter_context(running.enter_context(server).administrator())
 
         yield start

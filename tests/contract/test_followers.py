@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.contract.standards import problems
 from tests.contract.test_access import restrict
-from tests.founded import Founded
 from tests.serving import KEY, Json, Served, running_server, table, warehouse
+from tests.startedstore import StartedStore
 
 from tocsin.clock import SystemClock
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -241,12 +241,12 @@ def test_governance_and_collections_can_be_followed(
 @pytest.mark.parametrize("event_format", ["default", "seed", "tocsin", "cloudEvents", "openmetadata"])
 def test_answers_have_upstreams_keys_whatever_webhooks_get(
     sqlite_engine: Engine,
-    founded: Founded,
+    started_store: StartedStore,
     event_format: Literal["default", "seed", "tocsin", "cloudEvents", "openmetadata"],
 ) -> None:
     settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), event_format=event_format)
     with (
-        running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served,
+        running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as served,
         served.administrator() as administrator,
     ):
         path = f"/tables/{warehouse(administrator)['id']}/followers"

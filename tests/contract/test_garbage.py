@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import Json, Served, running_server, warehouse
+from tests.startedstore import StartedStore
 
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.http.request import DEEPEST_JSON
@@ -59,9 +59,9 @@ QUERIES = st.dictionaries(
 
 
 @pytest.fixture
-def furnished(sqlite_engine: Engine, founded: Founded) -> Iterator[tuple[Served, httpx.Client, Json]]:
+def furnished(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[tuple[Served, httpx.Client, Json]]:
     with (
-        running_server(sqlite_engine, password=founded.password, token=founded.token) as served,
+        running_server(sqlite_engine, password=started_store.password, token=started_store.token) as served,
         served.administrator() as client,
     ):
         client.headers["Content-Type"] = "application/json"

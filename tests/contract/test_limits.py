@@ -14,8 +14,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import KEY, Served, running_server, warehouse
+from tests.startedstore import StartedStore
 
 from tocsin.server.routes.entities.crud import OLDEST_LEFT_OUT
 from tocsin.settings import Settings
@@ -25,11 +25,11 @@ HEALTH = b"GET /api/v1/healthcheck HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
 
 
 @pytest.fixture
-def small(request: pytest.FixtureRequest, sqlite_engine: Engine, founded: Founded) -> Iterator[Served]:
+def small(request: pytest.FixtureRequest, sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Served]:
     """A server with the settings of this test."""
     more: dict[str, Any] = request.param
     settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), **more)
-    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served:
+    with running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as served:
         yield served
 
 

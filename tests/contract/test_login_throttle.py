@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import KEY, running_server
+from tests.startedstore import StartedStore
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
@@ -148,9 +148,9 @@ def test_an_ipv6_customer_is_one_source(address: str, source: str) -> None:
     assert source_of(address) == source
 
 
-def test_failed_log_ins_return_how_long_to_wait(sqlite_engine: Engine, founded: Founded) -> None:
+def test_failed_log_ins_return_how_long_to_wait(sqlite_engine: Engine, started_store: StartedStore) -> None:
     settings = Settings(log_level="warning", login_failures=3, secrets_key=SecretStr(KEY))
-    with running_server(sqlite_engine, settings, password=founded.password) as served, served.client() as client:
+    with running_server(sqlite_engine, settings, password=started_store.password) as served, served.client() as client:
         guess = {"email": "admin@tocsin.example.org", "password": "guess"}
         with ThreadPoolExecutor(20) as pool:
             answers = list(pool.map(lambda _: client.post("/users/login", json=guess), range(40)))

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import KEY, Json, Served, running_server
+from tests.startedstore import StartedStore
 from tests.waiting import until
 
 from tocsin.server.inbox.streams import CHECK_S
@@ -46,10 +46,10 @@ def wait_until_it_ends(reading: socket.socket) -> None:
 
 
 @pytest.fixture
-def elsewhere(served: Served, sqlite_engine: Engine, founded: Founded) -> Iterator[Served]:
+def elsewhere(served: Served, sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Served]:
     """Another server over the same store, connected to the first only by the store."""
     settings = Settings(log_level="warning", secrets_key=SecretStr(KEY))
-    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as server:
+    with running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as server:
         yield server
 
 
@@ -103,10 +103,10 @@ def test_a_stream_of_somebody_elses_inbox_ends_with_the_administrators_right(
 
 
 def test_one_stream_too_many_is_refused_and_the_next_may_come_when_one_has_ended(
-    sqlite_engine: Engine, founded: Founded
+    sqlite_engine: Engine, started_store: StartedStore
 ) -> None:
     settings = Settings(log_level="warning", streams_per_person=2)
-    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served:
+    with running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as served:
         user_id, alice = served.person("alice")
         path, token = f"/users/{user_id}/notifications/stream", served.tokens["alice@example.org"]
         with alice, open_stream(served, user_id, token):

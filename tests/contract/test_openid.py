@@ -13,9 +13,9 @@ import httpx
 import pytest
 from joserfc.jwk import ECKey, OctKey
 from sqlalchemy import Engine, select, update
-from tests.founded import Founded
 from tests.openidprovider import Provider, provider, settings
 from tests.serving import Served, running_server
+from tests.startedstore import StartedStore
 
 from tocsin.store.people.tables import issued_token
 
@@ -23,8 +23,8 @@ __all__ = ["provider"]
 
 
 @pytest.fixture
-def company(sqlite_engine: Engine, founded: Founded, provider: Provider) -> Iterator[Served]:
-    with running_server(sqlite_engine, settings(provider), password=founded.password) as served:
+def company(sqlite_engine: Engine, started_store: StartedStore, provider: Provider) -> Iterator[Served]:
+    with running_server(sqlite_engine, settings(provider), password=started_store.password) as served:
         yield served
 
 
@@ -198,10 +198,10 @@ def test_who_has_no_verified_address_is_nobody(company: Served, provider: Provid
 
 
 def test_a_log_in_makes_nobody_a_user_where_that_is_off(
-    sqlite_engine: Engine, founded: Founded, provider: Provider
+    sqlite_engine: Engine, started_store: StartedStore, provider: Provider
 ) -> None:
     off = settings(provider, oidc_create_users=False)
-    with running_server(sqlite_engine, off, password=founded.password) as served:
+    with running_server(sqlite_engine, off, password=started_store.password) as served:
         assert log_in(served, provider).status_code == 403
         served.person("alice")
         assert log_in(served, provider).status_code == 200
@@ -311,10 +311,10 @@ def test_an_address_that_is_not_verified_logs_nobody_in(company: Served, provide
 
 @pytest.mark.parametrize(("is_trusted", "status"), [(False, 403), (True, 200)])
 def test_an_address_of_which_the_provider_says_nothing_counts_only_where_it_is_trusted(
-    sqlite_engine: Engine, founded: Founded, provider: Provider, *, is_trusted: bool, status: int
+    sqlite_engine: Engine, started_store: StartedStore, provider: Provider, *, is_trusted: bool, status: int
 ) -> None:
     trusting = settings(provider, oidc_trust_email=is_trusted)
-    with running_server(sqlite_engine, trusting, password=founded.password) as served:
+    with running_server(sqlite_engine, trusting, password=started_store.password) as served:
         served.person("bob")
         provider.email, provider.without = "bob@example.org", ("email_verified",)
         back = log_in(served, provider)

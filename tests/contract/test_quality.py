@@ -8,8 +8,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.standards import problems
-from tests.founded import Founded
 from tests.serving import Json, Served, running_server, server_settings, warehouse
+from tests.startedstore import StartedStore
 
 _ORDERS = "warehouse.shop.public.orders"
 _CASE = f"{_ORDERS}.email.no_nulls"
@@ -314,11 +314,11 @@ def test_tests_are_listed_by_several_results(administrator: httpx.Client, case: 
 
 @pytest.mark.parametrize("api_version", ["1.13.0", "2.0.0"])
 def test_the_state_of_the_last_incident_is_a_field_of_the_test_since_2_0(
-    sqlite_engine: Engine, founded: Founded, api_version: str
+    sqlite_engine: Engine, started_store: StartedStore, api_version: str
 ) -> None:
     settings = server_settings(api_version=api_version)
     with (
-        running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served,
+        running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as served,
         served.administrator() as administrator,
     ):
         warehouse(administrator)

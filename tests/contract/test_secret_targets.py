@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import Engine, inspect
-from tests.founded import Founded
 from tests.serving import Json, Served, running_server
+from tests.startedstore import StartedStore
 
 MASK = "*********"
 PATCH = {"Content-Type": "application/json-patch+json"}
@@ -124,9 +124,11 @@ def test_who_may_view_sees_no_secret_and_no_sign_of_one(
         assert "X-Key" not in said.text
 
 
-def test_nothing_at_rest_holds_any(store_engine: Engine, founded: Founded) -> None:
+def test_nothing_at_rest_holds_any(store_engine: Engine, started_store: StartedStore) -> None:
     airflow = {"name": "af", "serviceType": "Airflow", "connection": {"config": ADDRESSES}}
-    password = founded.password if store_engine.dialect.name == "sqlite" else None  # such stores begin founded here
+    password = (
+        started_store.password if store_engine.dialect.name == "sqlite" else None
+    )  # such stores begin started_store here
     with running_server(store_engine, password=password) as served, served.administrator() as client:
         for path, request in (
             (SERVICES, {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}}),

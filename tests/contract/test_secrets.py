@@ -10,8 +10,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import Json, Served, running_server
+from tests.startedstore import StartedStore
 
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
@@ -113,14 +113,14 @@ def test_nothing_stored_or_sent_holds_a_secret_of_an_alert(
 
 
 def test_with_a_wrong_key_an_alert_is_changed_all_the_same_but_not_what_its_masks_stand_for(
-    founded: Founded, sqlite_url: str
+    started_store: StartedStore, sqlite_url: str
 ) -> None:
     right, wrong = new_key(), new_key()
     path = "/events/subscriptions/name/hook"
     switched = [{"op": "add", "path": "/retries", "value": 7}]
-    with _served(sqlite_url, founded, right) as (administrator, _):
+    with _served(sqlite_url, started_store, right) as (administrator, _):
         assert administrator.post("/events/subscriptions", json=ALERT).status_code == 201
-    with _served(sqlite_url, founded, wrong) as (administrator, _):
+    with _served(sqlite_url, started_store, wrong) as (administrator, _):
         assert administrator.get(path).json()["destinations"][0]["config"]["secretKey"] == MASK
         answered = administrator.patch(path, content=json.dumps(switched), headers=PATCH)
         assert (answered.status_code, "secrets_key" in answered.json()["message"]) == (503, True)
@@ -148,15 +148,17 @@ def test_a_mask_for_no_secret_is_refused(administrator: httpx.Client) -> None:
     assert (answer.status_code, "connection.config.authType.password" in answer.json()["message"]) == (400, True)
 
 
-def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(founded: Founded, sqlite_url: str) -> None:
+def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(
+    started_store: StartedStore, sqlite_url: str
+) -> None:
     old, new, wrong = (new_key() for _ in range(3))
     path = "/services/databaseServices"
-    with _served(sqlite_url, founded, old) as (administrator, _):
+    with _served(sqlite_url, started_store, old) as (administrator, _):
         request = {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}}
         assert administrator.post(path, json=request).status_code == 201
-    with _served(sqlite_url, founded, f"{new} {old}") as (_, engine):
+    with _served(sqlite_url, started_store, f"{new} {old}") as (_, engine):
         assert reseal(engine) == 1 + SIGNING_KEYS
-    with _served(sqlite_url, founded, wrong) as (administrator, _):
+    with _served(sqlite_url, started_store, wrong) as (administrator, _):
         masked = administrator.get(f"{path}/name/pg").json()
         assert MASK in json.dumps(masked["connection"])
         answered = administrator.put(path, json={**request, "connection": masked["connection"]})
@@ -165,21 +167,21 @@ def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(founded: F
         changed = [{"op": "add", "path": "/description", "value": "x"}]
         answered = administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH)
         assert answered.status_code == 503, "the mask stands in it, too"
-    with _served(sqlite_url, founded, new) as (administrator, engine):
+    with _served(sqlite_url, started_store, new) as (administrator, engine):
         assert administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH).status_code == 200
         with engine.connect() as connection:
             (text,) = connection.exec_driver_sql("SELECT document FROM attachment WHERE kind = 'secrets'").one()
             assert vault_of(connection).open(json.loads(text))["connection.config.authType.password"] == SECRET
-    with _served(sqlite_url, founded, wrong) as (administrator, _):
+    with _served(sqlite_url, started_store, wrong) as (administrator, _):
         assert administrator.put(path, json=request).status_code == 200, "sent anew, they are sealed anew"
 
 
 @contextmanager
-def _served(url: str, founded: Founded, keys: str) -> Iterator[tuple[httpx.Client, Engine]]:
+def _served(url: str, started_store: StartedStore, keys: str) -> Iterator[tuple[httpx.Client, Engine]]:
     engine = open_engine(url)
     settings = Settings(log_level="warning", secrets_key=SecretStr(keys))
     use_vault(engine, settings)
     People(engine).forget_secrets()  # those of the server's own are not what these tests are about
-    with running_server(engine, settings, password=founded.password) as served, served.administrator() as client:
+    with running_server(engine, settings, password=started_store.password) as served, served.administrator() as client:
         yield client, engine
     engine.dispose()

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_openid import log_in as log_in_at_provider
-from tests.founded import Founded
 from tests.notifying import notify_all
 from tests.openidprovider import Provider, provider, settings
 from tests.serving import Json, Served, running_server
+from tests.startedstore import StartedStore
 
 __all__ = ["provider"]
 
@@ -79,8 +79,8 @@ def test_only_who_may_see_the_user_sees_their_sessions(served: Served, administr
 
 
 @pytest.fixture
-def company(sqlite_engine: Engine, founded: Founded, provider: Provider) -> Iterator[Served]:
-    with running_server(sqlite_engine, settings(provider), password=founded.password) as running:
+def company(sqlite_engine: Engine, started_store: StartedStore, provider: Provider) -> Iterator[Served]:
+    with running_server(sqlite_engine, settings(provider), password=started_store.password) as running:
         yield running
 
 

@@ -16,9 +16,9 @@ from tests.contract.slack_workspace import TEAM, SlackWorkspace, press, running_
 from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_alert_incidents import reported
 from tests.contract.test_explain import alert, own
-from tests.founded import Founded
 from tests.notifying import notify_all
 from tests.serving import Json, Served, running_server, server_settings
+from tests.startedstore import StartedStore
 
 from tocsin.flow.send import mute_links
 from tocsin.flow.send.acknowledge_links import AcknowledgeLink, token_of
@@ -37,10 +37,10 @@ def workspace() -> Iterator[SlackWorkspace]:
 
 
 @pytest.fixture
-def served(sqlite_engine: Engine, founded: Founded, workspace: SlackWorkspace) -> Iterator[Served]:
+def served(sqlite_engine: Engine, started_store: StartedStore, workspace: SlackWorkspace) -> Iterator[Served]:
     """A server whose bots are of the workspace."""
     settings = server_settings(slack_api_url=f"{workspace.url}/api")
-    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as running:
+    with running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as running:
         yield running
 
 

@@ -10,9 +10,9 @@ from uuid import UUID
 import httpx
 import pytest
 from sqlalchemy import Engine, delete, event
-from tests.founded import Founded
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.serving import Served, running_server
+from tests.startedstore import StartedStore
 
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.engine import open_engine, writing
@@ -131,10 +131,12 @@ def test_a_standby_takes_no_writes_and_says_so(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("pragma", ["query_only = ON", "max_page_count = 1"])
-def test_a_file_that_is_read_only_or_full_is_no_fault_of_tocsin(sqlite_url: str, founded: Founded, pragma: str) -> None:
+def test_a_file_that_is_read_only_or_full_is_no_fault_of_tocsin(
+    sqlite_url: str, started_store: StartedStore, pragma: str
+) -> None:
     path = sqlite_url.removeprefix("sqlite:///")
     with open(path, "wb") as file:  # noqa: PTH123  # a path as text
-        file.write(founded.path.read_bytes())
+        file.write(started_store.path.read_bytes())
     engine, stated = open_engine(sqlite_url, synchronous="NORMAL"), [pragma]
 
     @event.listens_for(engine, "connect")
@@ -145,12 +147,12 @@ def test_a_file_that_is_read_only_or_full_is_no_fault_of_tocsin(sqlite_url: str,
     def create(client: httpx.Client, number: int) -> httpx.Response:
         return client.post("/glossaries", json={"name": f"words{number}", "description": "x" * 20_000})
 
-    server = running_server(engine, password=founded.password, token=founded.token)
+    server = running_server(engine, password=started_store.password, token=started_store.token)
     with server as served, served.administrator() as client:
         assert any(is_unavailable(create(client, number)) for number in range(20))
         assert client.get("/healthcheck").status_code == 200, "what is there can be read"
         if "query_only" in pragma:
-            log_in = {"email": ADMINISTRATOR["email"], "password": founded.password}
+            log_in = {"email": ADMINISTRATOR["email"], "password": started_store.password}
             assert is_unavailable(client.post("/users/login", json=log_in))
         stated.clear()  # somebody made room
         engine.dispose()

@@ -11,8 +11,8 @@ from threading import Event, Thread
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import Json, Served, running_server
+from tests.startedstore import StartedStore
 
 from tocsin.cli.ports import any_free_port
 from tocsin.cli.up import DevReceiver, parts_of, with_dev_receiver
@@ -53,7 +53,7 @@ class House:
 
 
 @pytest.fixture
-def house(founded: Founded, sqlite_engine: Engine) -> Iterator[House]:
+def house(started_store: StartedStore, sqlite_engine: Engine) -> Iterator[House]:
     dev_receiver = DevReceiver(any_free_port(), any_free_port())
     parts = {one.name: one for one in parts_of(with_dev_receiver(Settings(), dev_receiver), dev_receiver, _is_ready)}
     given = parts["server"].environment
@@ -70,7 +70,7 @@ def house(founded: Founded, sqlite_engine: Engine) -> Iterator[House]:
     receiver = Receiver(lambda _line: None)
     with (
         _running(receiver, dev_receiver),
-        running_server(sqlite_engine, settings, password=founded.password) as served,
+        running_server(sqlite_engine, settings, password=started_store.password) as served,
         served.administrator() as client,
     ):
         yield House(client, served, receiver, f"http://127.0.0.1:{dev_receiver.http_port}/hook")

@@ -36,7 +36,7 @@ class Deletion:
     fqn: str
 
 
-def founding(lines: Iterable[Line]) -> list[Puts]:
+def first_requests(lines: Iterable[Line]) -> list[Puts]:
     """Return what must be there before: services, databases, schemas, people and teams, in that order."""
     needed: dict[str, dict[str, Line]] = {}
     for line in lines:
@@ -120,10 +120,10 @@ def _above(needed: dict[str, dict[str, Line]], entity_type: str, names: list[str
 
 
 def _order(entry: tuple[str, object]) -> int:
-    return list(_FOUNDING).index(entry[0])
+    return list(_FIRST_TYPES).index(entry[0])
 
 
-_FOUNDING = (
+_FIRST_TYPES = (
     *("user", "team", "domain", "classification", "tag"),
     *("databaseService", "pipelineService", "database", "databaseSchema"),
 )

@@ -20,7 +20,7 @@ import orjson
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
-from tests.history.requests import Deletion, Puts, custom_properties, founding, requests
+from tests.history.requests import Deletion, Puts, custom_properties, first_requests, requests
 from tests.history.test_histories import _FOLDER
 from tests.serving import KEY, running_server
 from tests.soak import SOAK
@@ -191,7 +191,7 @@ def _through(
 ) -> tuple[dict[str, list[Json]], float]:
     """Send a history by one write path; return its events by entity, and the duration."""
     with _writes(engine, lines) as found:
-        for asked in founding(lines):
+        for asked in first_requests(lines):
             found(asked)
     with door(engine, lines) as send:
         end, started = EventLog(engine).readable_end(), time.monotonic()

@@ -17,7 +17,7 @@ from tests.waiting import until
 from tocsin.clock import FixedClock
 from tocsin.jobs.search_rebuild import rebuild
 from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, indexing, supervised_query
-from tocsin.jobs.supervision import Ground, running_alongside
+from tocsin.jobs.supervision import QueryEnvironment, running_alongside
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.search.indexes import SEARCHED
@@ -113,9 +113,12 @@ def test_a_failure_is_tried_again_from_the_checkpoint(
     SmallCompany(sqlite_engine)
     failing = Failing(SearchWrites(sqlite_engine))
     query = supervised_query(replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), entries=failing))
-    ground, begun = Ground(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS)), threading.Event()
+    environment, begun = (
+        QueryEnvironment(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS)),
+        threading.Event(),
+    )
     begun.set()
-    with running_alongside(query, ground, begun, ends_within_s=60):
+    with running_alongside(query, environment, begun, ends_within_s=60):
         until(lambda: failing.failures == 1, within_s=90)
         until(lambda: caught_up(sqlite_engine), within_s=90)
     assert found(sqlite_engine, "orders") == ["pg.store.public.orders"]

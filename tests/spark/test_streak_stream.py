@@ -25,7 +25,7 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import MatchStreamParts
 from tocsin.jobs.silences import SilenceParts, look
 from tocsin.jobs.streak_stream import QUERY_NAME, supervised_query
-from tocsin.jobs.supervision import Ground, running_alongside
+from tocsin.jobs.supervision import QueryEnvironment, running_alongside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
@@ -63,8 +63,8 @@ def keeping(
     # The next query may use the same checkpoint: this one must have ended, however busy the machine is.
     query, begun = supervised_query(parts), threading.Event()
     begun.set()
-    ground = Ground(spark, Waits(engine), checkpoint.parent, SystemClock())
-    return running_alongside(query, ground, begun, ends_within_s=120)
+    environment = QueryEnvironment(spark, Waits(engine), checkpoint.parent, SystemClock())
+    return running_alongside(query, environment, begun, ends_within_s=120)
 
 
 def caught_up(engine: Engine) -> bool:

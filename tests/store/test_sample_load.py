@@ -84,8 +84,8 @@ def test_the_past_of_the_sample_notifies_nobody(sample: Engine) -> None:
     assert all(event.timestamp < NOW_MS or event.entity_type == "eventsubscription" for event in events)
 
 
-def test_the_past_of_the_sample_notifies_nobody_of_an_alert_that_was_there_before(founded_url: str) -> None:
-    engine = open_engine(founded_url, synchronous="OFF")
+def test_the_past_of_the_sample_notifies_nobody_of_an_alert_that_was_there_before(started_store_url: str) -> None:
+    engine = open_engine(started_store_url, synchronous="OFF")
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     alerts = [plan_of(one) for one in Subscriptions(engine).list_enabled()]
     before = EventLog(engine).readable_end()

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, event, text
-from tests.founded import Founded
 from tests.serving import running_server
+from tests.startedstore import StartedStore
 from tests.waiting import until
 
 from tocsin.errors import TocsinError, Unavailable
@@ -259,13 +259,13 @@ def test_whoever_is_patient_waits_until_it_goes_on(sqlite_url: str) -> None:
     engine.dispose()
 
 
-def test_a_request_that_cannot_write_is_answered_503(founded: Founded, founded_url: str) -> None:
+def test_a_request_that_cannot_write_is_answered_503(started_store: StartedStore, started_store_url: str) -> None:
     """Fault scenario 4."""
-    engine = open_engine(founded_url, patience_s=0.5)
+    engine = open_engine(started_store_url, patience_s=0.5)
     with (
-        running_server(engine, password=founded.password, token=founded.token) as served,
+        running_server(engine, password=started_store.password, token=started_store.token) as served,
         served.administrator() as client,
-        stopped_writer(founded_url) as process,
+        stopped_writer(started_store_url) as process,
     ):
         answer = client.post("/glossaries", json={"name": "Words", "description": "x"})
         assert (answer.status_code, answer.json()["code"]) == (503, 503)

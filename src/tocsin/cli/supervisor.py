@@ -66,7 +66,7 @@ async def supervise(
     failed: BaseExceptionGroup[Unavailable] | None = None
     try:
         async with asyncio.TaskGroup() as group:
-            watches = [_Watch(part, say, first_wait_s) for part in parts]
+            watches = [_ProcessWatch(part, say, first_wait_s) for part in parts]
             running = [group.create_task(watch.keep_running()) for watch in watches]
             running.append(group.create_task(_announce(watches, on_ready)))
             await stop.wait()
@@ -78,12 +78,12 @@ async def supervise(
         raise failed.exceptions[0] from None
 
 
-async def _announce(watches: Sequence[_Watch], on_ready: Callable[[], None]) -> None:
+async def _announce(watches: Sequence[_ProcessWatch], on_ready: Callable[[], None]) -> None:
     await asyncio.gather(*(watch.until_ready() for watch in watches))
     on_ready()
 
 
-class _Watch:
+class _ProcessWatch:
     """The life of one part, from its first start to its end."""
 
     def __init__(self, part: Part, say: Say, first_wait_s: float) -> None:

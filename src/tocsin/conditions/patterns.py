@@ -100,7 +100,7 @@ def translate(pattern: str) -> str:
     trimmed = pattern.removeprefix("^")
     if trimmed.endswith("$") and not trimmed.endswith("\\$"):
         trimmed = trimmed[:-1]
-    reader = _Reader(trimmed, _Dialect.WRITTEN)
+    reader = _PatternReader(trimmed, _Dialect.WRITTEN)
     piece = reader.alternatives(depth=0)
     if not reader.at_end():
         raise PatternError("unmatched ')'")
@@ -129,7 +129,7 @@ def steps_of(pattern: str) -> int:
 
 def tree_of(pattern: str) -> Pattern:
     """Return ``backtracking(pattern)`` as a tree."""
-    return _Reader(pattern, _Dialect.JAVA).alternatives(depth=0).node
+    return _PatternReader(pattern, _Dialect.JAVA).alternatives(depth=0).node
 
 
 def backtracking(pattern: str) -> str:
@@ -138,7 +138,7 @@ def backtracking(pattern: str) -> str:
     Of a part of fixed width between two ``.*`` the first match is as good as any later one; an atomic group
     prevents backtracking into it, so that ``.*a.*b.*c.*`` costs no more than reading the text.
     """
-    return _Reader(pattern, _Dialect.JAVA).alternatives(depth=0).text
+    return _PatternReader(pattern, _Dialect.JAVA).alternatives(depth=0).text
 
 
 def is_match(pattern: str, value: str) -> bool:
@@ -154,14 +154,16 @@ def _linear(pattern: str) -> re2._Regexp[bytes]:
     options = re2.Options()
     options.dot_nl, options.log_errors = True, False
     try:
-        return re2.compile(_Reader(pattern, _Dialect.RE2).alternatives(depth=0).text.encode(errors="replace"), options)
+        return re2.compile(
+            _PatternReader(pattern, _Dialect.RE2).alternatives(depth=0).text.encode(errors="replace"), options
+        )
     except re2.error as error:
         raise PatternError("it is too large") from error
 
 
 def literal_prefix(pattern: str) -> str:
     """Return what every text that matches ``pattern``, as ``translate`` wrote it, begins with."""
-    return _Reader(pattern, _Dialect.SHARED).alternatives(depth=0).prefix
+    return _PatternReader(pattern, _Dialect.SHARED).alternatives(depth=0).prefix
 
 
 def literal_inside(pattern: str) -> str:
@@ -169,10 +171,10 @@ def literal_inside(pattern: str) -> str:
 
     It is the longest one of those with two signs or more that do more than repeat ``literal_prefix``.
     """
-    return _Reader(pattern, _Dialect.SHARED).alternatives(depth=0).inside
+    return _PatternReader(pattern, _Dialect.SHARED).alternatives(depth=0).inside
 
 
-class _Reader:
+class _PatternReader:
     """Reads one pattern from left to right."""
 
     def __init__(self, pattern: str, dialect: _Dialect) -> None:

@@ -94,7 +94,7 @@ class PossibleRecipient:
 
 
 @dataclass(frozen=True)
-class Scene:
+class ExplanationInput:
     """Input for explaining one event: the audience (bots and deleted users included), policies, stored notifications.
 
     ``editors`` are the ids of the alerts' creators and editors, whose rights count for notifications to no person.
@@ -118,20 +118,20 @@ def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
 
 
 def possible_recipients(
-    subscription: EventSubscription, scene: Scene, *, matched: bool, only: str | None = None
+    subscription: EventSubscription, inputs: ExplanationInput, *, matched: bool, only: str | None = None
 ) -> tuple[PossibleRecipient, ...]:
     """Return everybody whom ``subscription`` reaches, or ``only`` the user of that id, those to be notified first."""
     closed = frozenset(to.id for to in subscription.destinations if not to.enabled)
     grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     plan = _plan(subscription)
-    accepted = {subscription.id: accepted_answers(plan, scene.logged) or EVERYBODY} if plan else {}
-    answers = _Answers(plan.questions if plan else (), PersonFacts(scene.audience.person_facts), scene.logged)
-    for candidate in candidates(scene.logged, rows_of(subscription), scene.audience, accepted):
+    accepted = {subscription.id: accepted_answers(plan, inputs.logged) or EVERYBODY} if plan else {}
+    answers = _Answers(plan.questions if plan else (), PersonFacts(inputs.audience.person_facts), inputs.logged)
+    for candidate in candidates(inputs.logged, rows_of(subscription), inputs.audience, accepted):
         if only is None or (candidate.person is not None and candidate.person.id == only):
             grouped[candidate.channel.value, candidate.person.id if candidate.person else candidate.target].append(
                 candidate
             )
-    recipients = (_possible_recipient(ways, scene, (closed, answers), matched=matched) for ways in grouped.values())
+    recipients = (_possible_recipient(ways, inputs, (closed, answers), matched=matched) for ways in grouped.values())
     return tuple(sorted(recipients, key=lambda who: (not who.is_due, who.channel, _name(who.person, who.target))))
 
 
@@ -169,13 +169,17 @@ def _question_text(question: str) -> str:
 
 
 def _possible_recipient(
-    ways: Sequence[Candidate], scene: Scene, closed_and_answers: tuple[frozenset[str], _Answers], *, matched: bool
+    ways: Sequence[Candidate],
+    inputs: ExplanationInput,
+    closed_and_answers: tuple[frozenset[str], _Answers],
+    *,
+    matched: bool,
 ) -> PossibleRecipient:
     first = ways[0]
-    hidden = _view_objection(first, scene)
+    hidden = _view_objection(first, inputs)
     key = next((one.key for one in ways if one.key), "")
     alert_id = first.reason.subscription_id
-    stored = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
+    stored = inputs.records.get(notification_id(inputs.logged.event.id, first.channel, key))
     reasons = stored.notification.reasons if stored else ()
     record = stored if stored and stored.names(alert_id) else None
     notified_because = {_place(one) for one in reasons if one.subscription_id == alert_id}
@@ -214,19 +218,19 @@ def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers) -
     )
 
 
-def _view_objection(candidate: Candidate, scene: Scene) -> Obstacle | None:
+def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle | None:
     """Return the objection of the policies: a recipient must be able to view the event's subjects."""
-    restricted = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
+    restricted = [subject for subject in inputs.subjects if not inputs.policies.is_open(subject[0])]
     person, reason = candidate.person, candidate.reason
     viewers = viewers_of(
         reason.kind,
         reason.subscription_id,
         recipient=Addressee(person.id if person else None, candidate.target),
         channel=candidate.channel,
-        editors=scene.editors,
+        editors=inputs.editors,
     )
     verdicts = (
-        (viewer, kind, scene.policies.of(viewer).verdict(Operation.VIEW_BASIC, kind, document))
+        (viewer, kind, inputs.policies.of(viewer).verdict(Operation.VIEW_BASIC, kind, document))
         for viewer in (viewers if restricted else ())
         for kind, document in restricted
     )

@@ -19,7 +19,7 @@ from tocsin.errors import NotFound
 from tocsin.model.alert_editor import AlertEditor
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.editors import AlertEditors
+from tocsin.store.alerts.editors import StoredAlertEditors
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.entities.catalogue import SqlCatalogue
 
@@ -32,7 +32,7 @@ class EditorsParts:
     """Parts of the job; ``seen_revisions`` are the revisions of alerts and policies at the last look."""
 
     alerts: Subscriptions
-    editors: AlertEditors
+    editors: StoredAlertEditors
     subjects: SqlSubjects
     permission_cache: PermissionCache
     narrowing_log: NarrowingLog
@@ -44,7 +44,7 @@ def build(engine: Engine) -> EditorsParts:
     subjects = SqlSubjects(engine)
     return EditorsParts(
         alerts=Subscriptions(engine),
-        editors=AlertEditors(engine),
+        editors=StoredAlertEditors(engine),
         subjects=subjects,
         permission_cache=PermissionCache(subjects),
         narrowing_log=NarrowingLog(SqlCatalogue(engine), SystemClock()),

@@ -18,7 +18,7 @@ from tocsin.jobs.heartbeat import beating
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.match_stream import MatchStreamParts, build, warm_up
 from tocsin.jobs.query_progress import unless_spark_has_ended
-from tocsin.jobs.supervision import Ground
+from tocsin.jobs.supervision import QueryEnvironment
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.outage_file import WaitNotes
@@ -70,13 +70,13 @@ def _follow_log(
     stopping, works = signals
     notes = WaitNotes(settings.data_dir.absolute())
     notes.make_room()
-    ground = Ground(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
+    environment = QueryEnvironment(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
     search = search_stream.supervised_query(search_stream.build(settings, parts.session))
     streaks = streak_stream.supervised_query(streak_stream.build(settings, parts))
     _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
     with (
-        supervision.running_alongside(search, ground, works),
-        supervision.running_alongside(streaks, ground, works),
+        supervision.running_alongside(search, environment, works),
+        supervision.running_alongside(streaks, environment, works),
         background.running(settings, parts.session),
     ):
-        supervision.keep_running(match_stream.supervised_query(parts), ground, stopping, works)
+        supervision.keep_running(match_stream.supervised_query(parts), environment, stopping, works)

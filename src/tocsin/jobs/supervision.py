@@ -38,7 +38,7 @@ _IDLE = frozenset({"Waiting for data to arrive", "Waiting for next trigger"})
 _LOG = structlog.get_logger(__name__)
 
 
-class Waits(Protocol):
+class WaitReports(Protocol):
     """Remembers, where health is asked, what the pipeline waits for (``store/eventlog/outages.py``)."""
 
     def begin(self, query_name: str, fault: str, *, since_ms: int) -> None:
@@ -49,11 +49,11 @@ class Waits(Protocol):
 
 
 @dataclass(frozen=True)
-class Ground:
+class QueryEnvironment:
     """Dependencies of the queries: Spark, the store, the folder of checkpoints, and a clock."""
 
     session: SparkSession
-    waits: Waits
+    waits: WaitReports
     checkpoints: Path
     clock: Clock
     first_wait_s: float = _FIRST_WAIT_S
@@ -88,7 +88,9 @@ class _End:
     has_worked: bool
 
 
-def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, works: threading.Event) -> None:
+def keep_running(
+    query: Supervised, environment: QueryEnvironment, stopping: threading.Event, works: threading.Event
+) -> None:
     """Run ``query`` until ``stopping`` is set; ``works`` is set once it does its work for the first time.
 
     Raises
@@ -96,10 +98,10 @@ def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, w
     InternalError : it fails repeatedly, and none of its dependencies is at fault
     Unavailable : it fails for a permanent fault; the message says what to do
     """
-    failures, watch = 0, _Watch(query, ground, stopping, works)
+    failures, watch = 0, _QueryWatch(query, environment, stopping, works)
     while (end := watch.run()) is not None:
         failures = 0 if end.has_worked else failures
-        fault = fault_in(end.reason) or ground.fault(query.name, ground.clock.now_ms(), "query_failed")
+        fault = fault_in(end.reason) or environment.fault(query.name, environment.clock.now_ms(), "query_failed")
         if fault is not None and not fault.passes:
             raise Unavailable(f"{fault.sentence} The query {query.name} failed with: {brief(end.reason)}")
         if fault is not None:
@@ -108,19 +110,19 @@ def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, w
         failures += 1
         _LOG.error("query_failed", query=query.name, failures=failures, reason=brief(end.reason))
         if failures == 1 and is_damage(end.reason) and query.checkpoint.is_dir():
-            set_aside(query.checkpoint, brief(end.reason), ground.clock)
+            set_aside(query.checkpoint, brief(end.reason), environment.clock)
         if failures >= TRIES:
             raise InternalError(
                 f"The query {query.name} failed {failures} times in a row, and the cause is neither the store nor"
                 f" the disk: {brief(end.reason)}. Nothing is lost: it resumes from its checkpoint after a"
                 " restart."
             )
-        stopping.wait(ground.first_wait_s * failures)
+        stopping.wait(environment.first_wait_s * failures)
 
 
 @contextmanager
 def running_alongside(
-    query: Supervised, ground: Ground, after: threading.Event, *, ends_within_s: float = _ENDS_WITHIN_S
+    query: Supervised, environment: QueryEnvironment, after: threading.Event, *, ends_within_s: float = _ENDS_WITHIN_S
 ) -> Iterator[None]:
     """Run ``query`` in a thread of its own until the block ends, once ``after`` is set.
 
@@ -134,7 +136,7 @@ def running_alongside(
             pass
         while not stopping.is_set():
             try:
-                keep_running(query, ground, stopping, threading.Event())
+                keep_running(query, environment, stopping, threading.Event())
             except (InternalError, Unavailable) as error:
                 _LOG.error("query_given_up", query=query.name, reason=error.message, again_in_s=_LONGEST_WAIT_S)
                 stopping.wait(_LONGEST_WAIT_S)
@@ -148,11 +150,13 @@ def running_alongside(
         thread.join(ends_within_s)
 
 
-class _Watch:
+class _QueryWatch:
     """The life of one query, over all its runs."""
 
-    def __init__(self, query: Supervised, ground: Ground, stopping: threading.Event, works: threading.Event) -> None:
-        self._query, self._ground, self._stopping, self._works = query, ground, stopping, works
+    def __init__(
+        self, query: Supervised, environment: QueryEnvironment, stopping: threading.Event, works: threading.Event
+    ) -> None:
+        self._query, self._environment, self._stopping, self._works = query, environment, stopping, works
         self._waits_since_ms: int | None = None
         self._has_worked = False
         self._is_clear = False
@@ -174,8 +178,8 @@ class _Watch:
 
     def wait_out(self, fault: Fault | None) -> None:
         """Return once the fault has passed, after longer and longer waits, or it is time to stop."""
-        since_ms = self._waits_since_ms or self._ground.clock.now_ms()
-        self._waits_since_ms, wait_s = since_ms, self._ground.first_wait_s
+        since_ms = self._waits_since_ms or self._environment.clock.now_ms()
+        self._waits_since_ms, wait_s = since_ms, self._environment.first_wait_s
         while fault is not None and not self._stopping.is_set():
             if not fault.passes:
                 raise Unavailable(fault.sentence)
@@ -189,7 +193,7 @@ class _Watch:
             )
             noted = fault.name
             self._stopping.wait(wait_s)
-            fault = self._ground.fault(self._query.name, since_ms, noted)
+            fault = self._environment.fault(self._query.name, since_ms, noted)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def _look_at(self, query: StreamingQuery) -> None:
@@ -202,7 +206,7 @@ class _Watch:
 
     def _clear_wait(self) -> bool:
         try:
-            self._ground.waits.end(self._query.name)
+            self._environment.waits.end(self._query.name)
         except FAILURES as error:  # said again at the next look
             _LOG.warning("store_does_not_take_this", what="the end of a wait", reason=brief(str(error)))
             return False
@@ -214,7 +218,7 @@ class _Watch:
     def _check_spark(self) -> None:
         """Raise ``Unavailable`` if the JVM has ended: only a new process can start another."""
         try:
-            is_stopped = bool(self._ground.session.sparkContext._jsc.sc().isStopped())  # no other way
+            is_stopped = bool(self._environment.session.sparkContext._jsc.sc().isStopped())  # no other way
         except (Py4JError, OSError, AttributeError):
             is_stopped = True
         if is_stopped:

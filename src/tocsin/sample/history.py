@@ -17,7 +17,7 @@ from tocsin.sample.columns import column, wider
 from tocsin.sample.company import DEMO_FOLLOWS, DEMO_PERSON, PEOPLE, PersonRow
 from tocsin.sample.drafts import AssetDraft, Operations
 from tocsin.sample.edits import SOURCES, edit, later_columns
-from tocsin.sample.founding import CATALOGUER, arrivals, births, case_fqn, founding, test_cases
+from tocsin.sample.first_weeks import CATALOGUER, arrivals, births, case_fqn, first_morning, test_cases
 from tocsin.sample.rows import PipelineRow
 from tocsin.sample.steps import BringBack, ChangeStep, Follow, ReportResult, ReportRun, Retire, SampleStep
 
@@ -124,7 +124,7 @@ def history(now_ms: int, seed: int = SEED) -> list[SampleStep]:
     catalogue, tests, pipelines = assets(), rows.tests(), rows.pipelines()
     born = births(catalogue, calendar, rng)
     steps = [
-        *founding(calendar),
+        *first_morning(calendar),
         *arrivals(catalogue, born),
         *test_cases(tests, born, calendar, rng),
         *_edits(catalogue, born, calendar, rng),

@@ -45,10 +45,10 @@ def filter_of(text: str) -> Node:
     if not isinstance(body, dict):
         raise InvalidInput("it must be a JSON object", field="query_filter")
     query = body.get("query", body)
-    return _Reader().clause(query, "query") if query else ALWAYS
+    return _FilterReader().clause(query, "query") if query else ALWAYS
 
 
-class _Reader:
+class _FilterReader:
     """Reads one filter and counts its clauses."""
 
     def __init__(self) -> None:

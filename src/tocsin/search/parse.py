@@ -79,7 +79,7 @@ def parse(text: str, *, default: SearchField = ANYWHERE) -> Query:
         raise InvalidInput(f"the query is longer than {LONGEST_QUERY} characters", field="q")
     if "\0" in text:
         raise InvalidInput(f"column {text.index(chr(0)) + 1}: a query cannot contain a NUL character", field="q")
-    parser = _Parser(_tokens(text), default)
+    parser = _QueryParser(_tokens(text), default)
     node = parser.query() if parser.tokens else ALWAYS
     return Query(node, tuple(parser.free) if parser.is_ranked else ())
 
@@ -104,7 +104,7 @@ def _refuse(token: _Token, why: str) -> NoReturn:
 
 
 @dataclass
-class _Parser:
+class _QueryParser:
     """Goes through the tokens once, left to right."""
 
     tokens: list[_Token]

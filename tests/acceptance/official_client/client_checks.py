@@ -22,8 +22,8 @@ from tests.acceptance.official_client.conftest import (
     version_of_client,
 )
 from tests.acceptance.official_client.indexing import following_index
-from tests.founded import found
 from tests.serving import KEY, running_server, server_settings
+from tests.startedstore import first_started
 
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
@@ -51,12 +51,12 @@ def _checked_on(path: Path, environment: Path) -> int:
     engine = open_engine(url)
     migrate(engine)
     engine.dispose()
-    founded = found(path)
+    started_store = first_started(path)
     engine = open_engine(url, pool_size=20)
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     settings = server_settings(api_version=version_of_client(environment))
     with (
-        running_server(engine, settings, password=founded.password, token=founded.token) as served,
+        running_server(engine, settings, password=started_store.password, token=started_store.token) as served,
         following_index(engine),
     ):
         token = bot_token(served, is_admin=True)

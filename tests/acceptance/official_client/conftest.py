@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.founded import Founded
 from tests.serving import Json, Served, running_server, server_settings
 from tests.sparksession import SHORT_LIVED
+from tests.startedstore import StartedStore
 
 ROOT = Path(__file__).resolve().parents[3]
 FLOWS = Path(__file__).with_name("flows")
@@ -31,9 +31,9 @@ Flow = Callable[..., Json]
 
 
 @pytest.fixture
-def sqlite_url(founded_url: str) -> str:
+def sqlite_url(started_store_url: str) -> str:
     """Address of this test's own store, first start done."""
-    return founded_url
+    return started_store_url
 
 
 @pytest.fixture(scope="session")
@@ -52,10 +52,10 @@ def api_version(environment: Path) -> str:
 
 
 @pytest.fixture
-def served(sqlite_engine: Engine, founded: Founded, api_version: str) -> Iterator[Served]:
+def served(sqlite_engine: Engine, started_store: StartedStore, api_version: str) -> Iterator[Served]:
     """A running server of the official client's version."""
     settings = server_settings(api_version=api_version)
-    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as server:
+    with running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as server:
         yield server
 
 

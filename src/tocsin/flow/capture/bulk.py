@@ -33,7 +33,7 @@ Outcome = Written | TocsinError
 _Row = Callable[[Record, str, Document], Written]
 
 
-class _RehearsedError(Exception):
+class _RehearsedBatchError(Exception):
     """A rehearsal is over: what was written is taken back."""
 
 
@@ -112,9 +112,9 @@ class EntityBulkWrites:
         with suppress(MustWriteError), self._catalogue.rehearsal() as batch:
             return self._rows(row, batch, kind, requests, actor)
         outcomes: list[Outcome] = []
-        with suppress(_RehearsedError), self._catalogue.batch() as batch:
+        with suppress(_RehearsedBatchError), self._catalogue.batch() as batch:
             outcomes += self._rows(row, batch, kind, requests, actor)
-            raise _RehearsedError
+            raise _RehearsedBatchError
         return outcomes
 
     def _rows(

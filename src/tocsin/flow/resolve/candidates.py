@@ -132,31 +132,31 @@ class Crowd:
         self, head: EventHead, rules: Sequence[RecipientRule], accepted: Mapping[str, int]
     ) -> Iterator[Candidate]:
         """Yield every way in which ``rules`` reach somebody for this event, suppressed or not."""
-        scene = _Scene(head, self, accepted)
+        context = _EventContext(head, self, accepted)
         for rule in rules:
             if rule.relation is ReasonKind.EXTERNAL:
-                if scene.means(rule, None):
+                if context.means(rule, None):
                     self.answering.add((head.offset, rule.subscription_id))
                 if self.is_addressed:
-                    yield _candidate_at_address(rule, scene)
+                    yield _candidate_at_address(rule, context)
         people = self.people
-        for way in _ways(rules, scene):
+        for way in _ways(rules, context):
             who = way.principal.principal_id
             if way.principal.principal_type == "user":
                 if who in people:
-                    yield _candidate(way, people[who], scene)
+                    yield _candidate(way, people[who], context)
             elif way.row.by_own_address:
-                yield from _whole_team(way, scene) if self.is_addressed else ()
+                yield from _whole_team(way, context) if self.is_addressed else ()
             else:
-                yield from self._members(way, scene)
+                yield from self._members(way, context)
 
-    def _members(self, way: _Way, scene: _Scene) -> Iterator[Candidate]:
+    def _members(self, way: _Way, context: _EventContext) -> Iterator[Candidate]:
         for user_id, spans in self.teams.get(way.principal.principal_id, {}).items():
             if user_id in self.people:
-                yield _candidate(way.of(_at(scene.head.offset, spans)), self.people[user_id], scene)
+                yield _candidate(way.of(_at(context.head.offset, spans)), self.people[user_id], context)
 
 
-class _Scene(NamedTuple):
+class _EventContext(NamedTuple):
     """The event and who could be concerned, and what is left to ask of people, by alert."""
 
     head: EventHead
@@ -239,9 +239,9 @@ def _by_relation_and_node(
     return {key: list(spans.values()) for key, spans in spans_by_relation.items()}
 
 
-def _ways(rules: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
-    crowd, offset = scene.crowd, scene.head.offset
-    steps = crowd.steps.get(scene.head.entity_id, ())
+def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_Way]:
+    crowd, offset = context.crowd, context.head.offset
+    steps = crowd.steps.get(context.head.entity_id, ())
     for rule in rules:
         if rule.relation not in BY_ASSET:
             principals = crowd.principals_by_reason.get((rule.relation, rule.receiver), ())
@@ -277,55 +277,57 @@ def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterato
     return (step for step in steps if step.hops <= depth and step.since_offset <= offset <= step.until_offset)
 
 
-def _candidate(way: _Way, person: Person, scene: _Scene) -> Candidate:
+def _candidate(way: _Way, person: Person, context: _EventContext) -> Candidate:
     row = way.row
-    stop, mute = _stop(way, person, scene), None
+    stop, mute = _stop(way, person, context), None
     address: str | None = None
     if row.channel is Channel.ACTIVITY_FEED:
         address = person.id
     elif row.by_address:
         address = person.email or ""
     elif row.by_own_address:
-        return _at_own_address(way, (person.id, person), (stop, scene))
+        return _at_own_address(way, (person.id, person), (stop, context))
     if stop is None and not address:
         stop = Stop.NO_SUCH_WAY if address is None else Stop.NO_ADDRESS
     if stop is None:
-        mute = scene.mute(person.id, row, way.node_id)
+        mute = context.mute(person.id, row, way.node_id)
         stop = Stop.MUTED if mute else None
     target = address or ""
     return Candidate(row.channel, recipient_key(target, row.bot), target, person, way.reason, stop, mute)
 
 
-def _at_own_address(way: _Way, holder: tuple[str, Person | None], verdict: tuple[Stop | None, _Scene]) -> Candidate:
+def _at_own_address(
+    way: _Way, holder: tuple[str, Person | None], verdict: tuple[Stop | None, _EventContext]
+) -> Candidate:
     """Return the way to the address in the profile of a person, or of a team: then there is no person."""
-    row, (holder_id, person), (stop, scene) = way.row, holder, verdict
-    own_address, mute = scene.crowd.own_addresses.get((row.channel, holder_id)), None
+    row, (holder_id, person), (stop, context) = way.row, holder, verdict
+    own_address, mute = context.crowd.own_addresses.get((row.channel, holder_id)), None
     if stop is None and own_address is None:
         stop = Stop.NO_OWN_ADDRESS
     if stop is None:
-        mute = scene.mute(holder_id, row, way.node_id)
+        mute = context.mute(holder_id, row, way.node_id)
         stop = Stop.MUTED if mute else None
     target = own_address.address.target() if own_address else ""
     return Candidate(row.channel, holder_id if own_address else "", target, person, way.reason, stop, mute)
 
 
-def _whole_team(way: _Way, scene: _Scene) -> Iterator[Candidate]:
+def _whole_team(way: _Way, context: _EventContext) -> Iterator[Candidate]:
     """Yield the way to the address of a team that has one; a team without one is not expanded."""
-    team_id, offset = way.principal.principal_id, scene.head.offset
-    own_address = scene.crowd.own_addresses.get((way.row.channel, team_id))
+    team_id, offset = way.principal.principal_id, context.head.offset
+    own_address = context.crowd.own_addresses.get((way.row.channel, team_id))
     if own_address is None or own_address.deleted:
         return
     stop = None
     if not way.principal.since_offset <= offset <= way.principal.until_offset:
         stop = Stop.NOT_THEN if offset < way.principal.since_offset else Stop.NO_LONGER
-    elif not scene.means(way.row, None):
+    elif not context.means(way.row, None):
         stop = Stop.NOT_MEANT
     named_way = way._replace(reason=_reason(way.row, own_address.name, way.reason.via, way.reason.hops))
-    yield _at_own_address(named_way, (team_id, None), (stop, scene))
+    yield _at_own_address(named_way, (team_id, None), (stop, context))
 
 
-def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
-    head = scene.head
+def _stop(way: _Way, person: Person, context: _EventContext) -> Stop | None:
+    head = context.head
     if head.offset < way.principal.since_offset:
         return Stop.NOT_THEN
     if head.offset > way.principal.until_offset:
@@ -334,14 +336,14 @@ def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
         return Stop.DELETED if person.deleted else Stop.BOT
     if person.id == head.user_id:
         return Stop.SELF  # actors are not notified of their own changes
-    return None if scene.means(way.row, person.id) else Stop.NOT_MEANT
+    return None if context.means(way.row, person.id) else Stop.NOT_MEANT
 
 
-def _candidate_at_address(row: RecipientRule, scene: _Scene) -> Candidate:
+def _candidate_at_address(row: RecipientRule, context: _EventContext) -> Candidate:
     is_person = row.by_address and "@" in row.receiver
     key = recipient_key(row.receiver, row.bot) if is_person else f"{row.subscription_id}:{row.receiver}"
-    mute = scene.mute(row.receiver, row)
-    stop = Stop.MUTED if mute else None if scene.means(row, None) else Stop.NOT_MEANT
+    mute = context.mute(row.receiver, row)
+    stop = Stop.MUTED if mute else None if context.means(row, None) else Stop.NOT_MEANT
     return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)
 
 

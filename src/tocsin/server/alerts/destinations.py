@@ -40,7 +40,7 @@ _TIMEOUTS = {"timeout": CONNECT_S, "read_timeout": READ_S}
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
-class Names(Protocol):
+class ReceiverNames(Protocol):
     """Who exists (``store/people/identities.py``)."""
 
     def by_name(self, name: str, /) -> Person | None:
@@ -52,7 +52,7 @@ class Names(Protocol):
         ...
 
 
-def check_destination(destination: Destination, names: Names, place: str, *, is_personal: bool = False) -> None:
+def check_destination(destination: Destination, names: ReceiverNames, place: str, *, is_personal: bool = False) -> None:
     """Report what is wrong with a destination, if anything is.
 
     Users may be omitted if the alert's condition is on the recipient.
@@ -154,7 +154,7 @@ def _check_pair(destination: Destination, place: str) -> None:
         )
 
 
-def _check_receiver(receiver: str, destination: Destination, names: Names, place: str) -> None:
+def _check_receiver(receiver: str, destination: Destination, names: ReceiverNames, place: str) -> None:
     """Refuse what is no address where there must be one, and what is no user or team."""
     if "@" in receiver:
         if destination.uses_own_addresses:

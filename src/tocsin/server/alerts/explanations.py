@@ -16,7 +16,7 @@ from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import MatchTrace, match_trace
-from tocsin.explain.people import PossibleRecipient, Scene, possible_recipients, rows_of
+from tocsin.explain.people import ExplanationInput, PossibleRecipient, possible_recipients, rows_of
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.cascade import cascades_of, links_of, with_triggered
 from tocsin.flow.match.local import matches
@@ -304,7 +304,7 @@ def _recipients_of(
     candidates = [alert for alert in alerts if question.person or alert.id in matching]
     audience_rows = [row for alert in candidates for row in rows_of(alert)]
     audience = audience_of({logged.event.entity_id}, audience_rows, parts.alert_stores.directory, everybody=True)
-    scene = Scene(
+    inputs = ExplanationInput(
         logged=logged,
         audience=audience,
         subjects=parts.alert_stores.events.subjects({logged.offset})[logged.offset],
@@ -315,7 +315,7 @@ def _recipients_of(
     everybody = None if question.person is None else question.person.id
     return {
         alert.id: possible_recipients(
-            alert, scene, matched=alert.id in matching, only=everybody if alert.id in tended else caller.actor.id
+            alert, inputs, matched=alert.id in matching, only=everybody if alert.id in tended else caller.actor.id
         )
         for alert in candidates
     }

@@ -16,7 +16,7 @@ from tocsin.model.entity import Document
 from tocsin.server.http.request import Caller
 
 Find = Callable[[Types, set[str]], Mapping[str, Document]]
-_Found = Mapping[tuple[Types, str], Document]
+_DocumentsByName = Mapping[tuple[Types, str], Document]
 
 
 def with_current_names(
@@ -62,7 +62,9 @@ def _entities_named(names: Iterable[EntityName], find: Find) -> dict[tuple[Types
     return {(types, text): found for types, wanted in texts.items() for text, found in find(types, wanted).items()}
 
 
-def _check_not_reused(request: Document, before: Document | None, existing: _Found, former: _Found) -> None:
+def _check_not_reused(
+    request: Document, before: Document | None, existing: _DocumentsByName, former: _DocumentsByName
+) -> None:
     """Refuse a recipient's former name that somebody else has now, where the alert says the current one."""
     old_names, new_names = (
         {(name.types, name.text) for name in _recipients(alert)} for alert in (before or {}, request)

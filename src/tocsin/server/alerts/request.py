@@ -31,7 +31,7 @@ from tocsin.model.people import Person
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, Trigger, TriggerType, without_defaults
 from tocsin.server.alerts.alert_types import check_alert_type
-from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
+from tocsin.server.alerts.destinations import ReceiverNames, check_destination, check_secrets
 from tocsin.server.alerts.named_filters import check_count, with_rules
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.alerts.unused_parts import unused_parts
@@ -85,7 +85,7 @@ def checked_alert(
     *,
     before: Document | None,
     secrets: Callable[[], Mapping[str, Document]],
-    names: Names,
+    names: ReceiverNames,
     new_id: Callable[[], str],
 ) -> Alert:
     """Return the validated alert of ``request``.
@@ -129,7 +129,7 @@ def _needs_owner(subscription: EventSubscription, document: Document) -> bool:
     return not document.get("owners") and any(one.questions and one.relation is ReasonKind.EXTERNAL for one in rules)
 
 
-def checked_destination(document: object, names: Names) -> Destination:
+def checked_destination(document: object, names: ReceiverNames) -> Destination:
     """Return one destination that is to be tried, its secrets in clear, if it can work.
 
     Raises
@@ -166,7 +166,7 @@ def readable(request: Document) -> EventSubscription:
 
 
 class _Anybody:
-    """Names that accept every person, for validation without a catalogue (``Names``)."""
+    """Names that accept every person, for validation without a catalogue (``ReceiverNames``)."""
 
     def by_name(self, name: str) -> Person:
         return Person("", name)
@@ -294,7 +294,7 @@ def _check_distinct(secrets: Sequence[Document]) -> None:
         index_by_endpoint[endpoint] = index
 
 
-def _check(document: Document, names: Names) -> EventSubscription:
+def _check(document: Document, names: ReceiverNames) -> EventSubscription:
     """Return the document as the pipeline will read it, if everything in it can work."""
     name = document.get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME:

@@ -13,7 +13,7 @@ from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.model.change import LoggedEvent
 from tocsin.store.alerts.deliveries import AlertDeliveries
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.editors import AlertEditors
+from tocsin.store.alerts.editors import StoredAlertEditors
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.history import AlertHistory
@@ -43,7 +43,7 @@ class AlertStores:
     preferences: SqlPreferences
     records: Records
     events: SqlEvents
-    editors: AlertEditors
+    editors: StoredAlertEditors
     match_results: MatchResults
     reports: Reports
     firings: Firings
@@ -75,7 +75,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         preferences=SqlPreferences(engine),
         records=Records(engine),
         events=SqlEvents(engine),
-        editors=AlertEditors(engine),
+        editors=StoredAlertEditors(engine),
         match_results=MatchResults(engine),
         reports=Reports(engine),
         firings=Firings(engine),

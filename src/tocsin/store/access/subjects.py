@@ -46,13 +46,13 @@ class SqlSubjects:
         """Return the people and bots of those ids; unknown and deleted ones have no entry."""
         with reading(self._engine) as connection:
             people = [row for row in _by_key(connection, select(person), person.c.user_id, user_ids) if not row.deleted]
-            lookup = _Found.of_people(connection, [row.user_id for row in people], self._under)
+            lookup = _SubjectLookup.of_people(connection, [row.user_id for row in people], self._under)
             return {row.user_id: lookup.subject(row) for row in people}
 
     def stranger(self) -> Subject:
         """Return what everybody is at least: a person in no team, with no role of their own."""
         with reading(self._engine) as connection:
-            return _Found.of_people(connection, [], self._under).person("", "", is_admin=False, is_bot=False)
+            return _SubjectLookup.of_people(connection, [], self._under).person("", "", is_admin=False, is_bot=False)
 
     def policies(self) -> list[Policy]:
         """Return all policies."""
@@ -77,7 +77,7 @@ class SqlSubjects:
 
 
 @dataclass
-class _Found:
+class _SubjectLookup:
     """What was looked up for some people together; ``under`` looks up who is in a team or under it."""
 
     under: Under
@@ -97,7 +97,7 @@ class _Found:
     carriers: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def of_people(cls, connection: Connection, user_ids: Collection[str], under: Under) -> _Found:
+    def of_people(cls, connection: Connection, user_ids: Collection[str], under: Under) -> _SubjectLookup:
         """Look up everything about these people, a level at a time for all of them."""
         lookup = cls(under)
         lookup.organization_id = _id_of(connection, "team", ORGANIZATION)

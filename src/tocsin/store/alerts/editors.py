@@ -53,7 +53,7 @@ class SqlAlertEditors:
         self.add(alert_id, user_id, at_ms)
 
 
-class AlertEditors:
+class StoredAlertEditors:
     """The editors of the alerts of one store."""
 
     def __init__(self, engine: Engine) -> None:

@@ -65,7 +65,7 @@ class HistoryPlace(NamedTuple):
     is_firing: bool
 
 
-_Found = dict[HistoryPlace, Counts | None]
+_CountsByPlace = dict[HistoryPlace, Counts | None]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _entry(place: HistoryPlace, event: ChangeEvent, counts: Counts | None) -> Hi
     return HistoryEntry(place.log_offset, event, HistoryKind.FIRING if place.is_firing else about, counts)
 
 
-def _firings(connection: Connection, criteria: HistoryAsked, limit: int, before: HistoryPlace | None) -> _Found:
+def _firings(connection: Connection, criteria: HistoryAsked, limit: int, before: HistoryPlace | None) -> _CountsByPlace:
     """Return the places and counts of the newest events that the alert matched."""
     if HistoryKind.FIRING not in criteria.kinds:
         return {}
@@ -142,7 +142,7 @@ def _firings(connection: Connection, criteria: HistoryAsked, limit: int, before:
     return {HistoryPlace(offset, is_firing=True): Counts(*counts) for offset, *counts in firings}
 
 
-def _about(connection: Connection, criteria: HistoryAsked, limit: int, before: HistoryPlace | None) -> _Found:
+def _about(connection: Connection, criteria: HistoryAsked, limit: int, before: HistoryPlace | None) -> _CountsByPlace:
     """Return the places of the newest events about the alert."""
     kinds = {HistoryKind.EDIT, HistoryKind.REPORT}.intersection(criteria.kinds)
     if not kinds:
@@ -164,7 +164,7 @@ def _in(query: Select[Any], window: Window) -> Select[Any]:  # Any: SQLAlchemy's
     return query if window.until_ms is None else query.where(_EVENT.timestamp_ms <= window.until_ms)
 
 
-def _with_suppressed(connection: Connection, subscription_id: str, counts_by_place: _Found) -> _Found:
+def _with_suppressed(connection: Connection, subscription_id: str, counts_by_place: _CountsByPlace) -> _CountsByPlace:
     """Return the counts with the number of notifications whose last attempt left this alert out."""
     sent = {
         place: counts

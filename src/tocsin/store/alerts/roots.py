@@ -39,7 +39,7 @@ class Matched(NamedTuple):
     subscription_id: str
 
 
-class _Scene(NamedTuple):
+class _IncidentContext(NamedTuple):
     """The open incidents, the assets of what is asked about, and what lies downstream of these incidents.
 
     ``hidden`` are the alerts with assets that are hidden from them.
@@ -66,56 +66,64 @@ class Roots:
             return {}
         with reading(self._engine) as connection:
             failing = _failing(connection, {one.log_offset for one in matched})
-            scene = _scene(connection, matched, failing)
-            scene = scene._replace(hidden=hidden({(one.subscription_id, one.entity_id) for one in scene.incidents}))
-            upstream = {pair: one for pair, one in _upstream(matched, failing, scene).items() if one is not None}
+            context = _incident_context(connection, matched, failing)
+            context = context._replace(
+                hidden=hidden({(one.subscription_id, one.entity_id) for one in context.incidents})
+            )
+            upstream = {pair: one for pair, one in _upstream(matched, failing, context).items() if one is not None}
             names = _names(connection, set(upstream.values()))
         roots: dict[int, dict[str, Root]] = {}
         for offset, entity_id, alert in matched:
             root = upstream.get((offset, alert))
-            own_root = Root(scene.assets.of(entity_id))
+            own_root = Root(context.assets.of(entity_id))
             roots.setdefault(offset, {})[alert] = own_root if root is None else Root(root, names.get(root, ""))
         return roots
 
 
-def _scene(connection: Connection, matched: Sequence[Matched], failing: Collection[int]) -> _Scene:
+def _incident_context(connection: Connection, matched: Sequence[Matched], failing: Collection[int]) -> _IncidentContext:
     waiting = [Waiting(*one, (one.subscription_id,)) for one in matched if one.log_offset in failing]
     incidents = incidents_of(connection, waiting) if waiting else []
     begun = {one.entity_id for one in incidents}
     assets = assets_of(connection, begun | {one.entity_id for one in matched})
     first = min(one.log_offset for one in matched)
-    return _Scene(incidents, assets, reach_by_asset(connection, begun, assets, first) if incidents else {})
+    return _IncidentContext(incidents, assets, reach_by_asset(connection, begun, assets, first) if incidents else {})
 
 
-def _upstream(matched: Sequence[Matched], failing: Collection[int], scene: _Scene) -> Mapping[Pair, str | None]:
+def _upstream(
+    matched: Sequence[Matched], failing: Collection[int], context: _IncidentContext
+) -> Mapping[Pair, str | None]:
     """Return the asset upstream under which each failure is grouped; None where there is none."""
-    return {(one.log_offset, one.subscription_id): _root_of(one, scene) for one in matched if one.log_offset in failing}
+    return {
+        (one.log_offset, one.subscription_id): _root_of(one, context) for one in matched if one.log_offset in failing
+    }
 
 
-def _root_of(match: Matched, scene: _Scene) -> str | None:
+def _root_of(match: Matched, context: _IncidentContext) -> str | None:
     """Return the most upstream asset; the one with the oldest incident of several, and where lineage is a circle."""
-    own_asset, at = scene.assets.of(match.entity_id), match.log_offset
+    own_asset, at = context.assets.of(match.entity_id), match.log_offset
     open_then = [
         incident
-        for incident in scene.incidents
+        for incident in context.incidents
         if incident.subscription_id == match.subscription_id
         and incident.since < at <= incident.until
-        and (incident.subscription_id, incident.entity_id) not in scene.hidden
+        and (incident.subscription_id, incident.entity_id) not in context.hidden
     ]
-    above = [incident for incident in open_then if _reaches(incident, own_asset, at, scene)]
-    highest = [incident for incident in above if not _is_downstream_of_others(incident, above, at, scene)]
+    above = [incident for incident in open_then if _reaches(incident, own_asset, at, context)]
+    highest = [incident for incident in above if not _is_downstream_of_others(incident, above, at, context)]
     oldest = min(highest or above, key=lambda incident: incident.since, default=None)
-    asset = own_asset if oldest is None else scene.assets.of(oldest.entity_id)
+    asset = own_asset if oldest is None else context.assets.of(oldest.entity_id)
     return None if asset == own_asset else asset
 
 
-def _is_downstream_of_others(incident: Incident, incidents: Sequence[Incident], at: int, scene: _Scene) -> bool:
-    asset = scene.assets.of(incident.entity_id)
-    return any(scene.assets.of(each.entity_id) != asset and _reaches(each, asset, at, scene) for each in incidents)
+def _is_downstream_of_others(
+    incident: Incident, incidents: Sequence[Incident], at: int, context: _IncidentContext
+) -> bool:
+    asset = context.assets.of(incident.entity_id)
+    return any(context.assets.of(each.entity_id) != asset and _reaches(each, asset, at, context) for each in incidents)
 
 
-def _reaches(incident: Incident, asset: str, at: int, scene: _Scene) -> bool:
-    spans = scene.reached.get(asset, {}).get(incident.entity_id, ())
+def _reaches(incident: Incident, asset: str, at: int, context: _IncidentContext) -> bool:
+    spans = context.reached.get(asset, {}).get(incident.entity_id, ())
     return any(since <= at <= until for since, until in spans)
 
 

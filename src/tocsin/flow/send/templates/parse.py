@@ -56,7 +56,7 @@ def parse(text: str) -> tuple[Node, ...]:
     """
     if len(text) > LONGEST:
         raise InvalidTemplate(f"The template is longer than {LONGEST:,} characters")
-    return _Parser().parse(text)
+    return _TemplateParser().parse(text)
 
 
 @dataclass
@@ -82,7 +82,7 @@ class _Open:
         return Block(block.kind, block.value, block.at, body, otherwise, block.names, block.keywords)
 
 
-class _Parser:
+class _TemplateParser:
     """Parses one template, with a stack of the blocks that are open."""
 
     def __init__(self) -> None:

@@ -80,7 +80,7 @@ class RichText:
 
 def blocks_of(markup: str) -> tuple[RichBlock, ...]:
     """Return what HTML says as blocks, in order; empty ones are left out."""
-    reader = _Reader()
+    reader = _RichTextReader()
     end = 0
     for match in _TAG.finditer(uncommented := _without_comments(markup)):
         reader.say(uncommented[end : match.start()])
@@ -109,7 +109,7 @@ class _List:
 
 
 @dataclass
-class _Reader:
+class _RichTextReader:
     """Reads HTML tag by tag; ``styles`` counts the open tags of each style."""
 
     blocks: list[RichBlock] = field(default_factory=list)

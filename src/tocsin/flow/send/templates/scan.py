@@ -49,7 +49,7 @@ class Tag:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _TagMatch:
     """A tag as it stands in the text, from its first brace to its last."""
 
     sign: str
@@ -89,7 +89,7 @@ class Scanner:
                 yield Tag(tag.sign, tuple(self._words(*tag.inner)), self.place(opened))
         yield _strip_space(self._text[end:], before=takes_space)
 
-    def _line_taken(self, tag: _Found, begin: int) -> int | None:
+    def _line_taken(self, tag: _TagMatch, begin: int) -> int | None:
         """Return where the line ends that a tag takes with it, None where it is not alone or writes a value.
 
         ``begin`` is where the part before the tag ends.
@@ -108,7 +108,7 @@ class Scanner:
         line = bisect_right(self._lines, offset)
         return TemplatePosition(line, offset - self._lines[line - 1] + 1)
 
-    def _tag(self, opened: int) -> _Found:
+    def _tag(self, opened: int) -> _TagMatch:
         text, at = self._text, opened + 2
         if text.startswith("{{", at):
             raise template_error("raw blocks are not supported; write \\{{ for braces", self.place(opened))
@@ -125,9 +125,9 @@ class Scanner:
             raise template_error(f"this tag has no end; write {closing}", self.place(opened))
         takes_after = closed > at and text[closed - 1] == "~"
         span = (opened, closed + len(closing))
-        return _Found(sign, (at, closed - takes_after), span, takes_before, takes_after)
+        return _TagMatch(sign, (at, closed - takes_after), span, takes_before, takes_after)
 
-    def _comment(self, opened: int, at: int, takes_before: bool) -> _Found:
+    def _comment(self, opened: int, at: int, takes_before: bool) -> _TagMatch:
         closed = self._text.find("--", at)
         while closed >= 0 and not self._text.startswith(("--}}", "--~}}"), closed):
             closed = self._text.find("--", closed + 1)
@@ -135,7 +135,7 @@ class Scanner:
             raise template_error("this comment has no end; write --}}", self.place(opened))
         takes_after = self._text.startswith("--~", closed)
         span = (opened, closed + (5 if takes_after else 4))
-        return _Found("!", (at, closed), span, takes_before, takes_after)
+        return _TagMatch("!", (at, closed), span, takes_before, takes_after)
 
     def _words(self, start: int, end: int) -> Iterator[TagToken]:
         while start < end:

@@ -30,7 +30,7 @@ _LATE = 0.2  # share of the less important tables that the shop added in the cou
 _LEADS = {"raw": CATALOGUER, "staging": "tomas.ferreira", "marts": "tomas.ferreira"}
 
 
-def founding(calendar: Calendar) -> Iterator[SampleStep]:
+def first_morning(calendar: Calendar) -> Iterator[SampleStep]:
     """Yield the first morning: teams, people, bots, domains, services, databases and schemas."""
     at_ms = calendar.at(0, 5)
     first = (*_bots(), *_teams(), *_people(), *_domains(), *_standards(), *_properties())

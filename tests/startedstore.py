@@ -15,7 +15,7 @@ from tocsin.store.engine import open_engine
 
 
 @dataclass(frozen=True)
-class Founded:
+class StartedStore:
     """A SQLite file to copy, and what lets the administrator in: a password and the token of a log-in."""
 
     path: Path
@@ -23,7 +23,7 @@ class Founded:
     token: str
 
 
-def found(path: Path) -> Founded:
+def first_started(path: Path) -> StartedStore:
     """Do the first start of the migrated, empty SQLite file at ``path``, and take its events through the pipeline."""
     engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
     password = first_start(engine, Settings(secrets_key=SecretStr(KEY)))
@@ -32,4 +32,4 @@ def found(path: Path) -> Founded:
         token = served.log_in(ADMINISTRATOR["email"], password)
     notify_all(engine)  # once, not in every test that notifies
     engine.dispose()  # the last to let go of it leaves everything in the one file
-    return Founded(path, password, token)
+    return StartedStore(path, password, token)

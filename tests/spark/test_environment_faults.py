@@ -25,7 +25,7 @@ from tests.waiting import until
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import supervised_query
 from tocsin.jobs.resolving import Notify, Resolving, Shared, StoreAddress, resolving_of
-from tocsin.jobs.supervision import Ground, keep_running
+from tocsin.jobs.supervision import QueryEnvironment, keep_running
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.outages import Waits
 from tocsin.store.schema import migrate
@@ -63,12 +63,12 @@ def kept(
 ) -> Iterator[Heard]:
     """Keep the main query running, as the pipeline does."""
     heard, stopping, works = Heard(engine), threading.Event(), threading.Event()
-    ground = Ground(spark, heard, checkpoint.parent, SystemClock(), first_wait_s=0.2)
+    environment = QueryEnvironment(spark, heard, checkpoint.parent, SystemClock(), first_wait_s=0.2)
     query, failed = supervised_query(replace(parts_of(spark, engine, checkpoint), work=work)), []
 
     def keep() -> None:
         try:
-            keep_running(query, ground, stopping, works)
+            keep_running(query, environment, stopping, works)
         except Exception as error:  # noqa: BLE001  # notified below
             failed.append(error)
 

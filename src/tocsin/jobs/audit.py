@@ -183,7 +183,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         },
     )
     events = between(session, history.place, history.extent(), *span)
-    evaluated = without_pairs(events, parts.rows.withheld(*span))
+    evaluated = without_pairs(events, parts.audit_rows.withheld(*span))
     matched = matches(evaluated, subject.index, columns=("event_id",)).select(*MATCHED.names)
     if subject.at_reports is not None:
         of_reports = session.createDataFrame(subject.at_reports).select(*MATCHED.names)

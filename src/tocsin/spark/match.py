@@ -132,17 +132,17 @@ class Index:
 
     def only(self, subscription_ids: Collection[str]) -> Index:
         """Return the index with these subscriptions alone."""
-        return self.changed(set(self.subscription_ids()).difference(subscription_ids), ())
+        return self.with_plans(set(self.subscription_ids()).difference(subscription_ids), ())
 
     def by_facts(self) -> Index:
         """Return the index without residual conditions: what may match by its facts does. No condition is evaluated."""
         unconditional = {
-            "guard_shape": pa.repeat(pa.scalar(UNGUARDED, pa.int32()), self.rows.num_rows),
-            "program": pa.array([[]] * self.rows.num_rows, ROWS.field("program").type),
-            "reads_document": pa.repeat(pa.scalar(False), self.rows.num_rows),
+            "guard_shape": pa.repeat(pa.scalar(UNGUARDED, pa.int32()), self.table.num_rows),
+            "program": pa.array([[]] * self.table.num_rows, ROWS.field("program").type),
+            "reads_document": pa.repeat(pa.scalar(False), self.table.num_rows),
         }
-        columns = [unconditional.get(name, self.rows[name]) for name in ROWS.names]
-        return Index(pa.table(columns, schema=ROWS), self.shapes, self.taken)
+        columns = [unconditional.get(name, self.table[name]) for name in ROWS.names]
+        return Index(pa.table(columns, schema=ROWS), self.shapes, self.extracted_paths)
 
     def subscription_ids(self) -> list[str]:
         """Return the subscriptions that have rows, in order."""

@@ -161,7 +161,7 @@ def mark_read(user_id: str, notification_id: str) -> ApiCall[None]:
 def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> ApiCall[Document]:
     """Return the lineage graph around an asset: ``entity``, ``nodes``, ``upstreamEdges`` and ``downstreamEdges``."""
     query = query_of({"upstream_depth": upstream_depth, "downstream_depth": downstream_depth})
-    return ApiCall("GET", f"lineage/{_existing_type(entity_type)}/name/{_quote(fqn)}", _document, query)
+    return ApiCall("GET", f"lineage/{_type_of(entity_type)}/name/{_quote(fqn)}", _document, query)
 
 
 def add_lineage(edge: Document) -> ApiCall[Document]:
@@ -171,9 +171,7 @@ def add_lineage(edge: Document) -> ApiCall[Document]:
 
 def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> ApiCall[None]:
     """Remove the edge between two assets."""
-    from_, to = (
-        f"{_existing_type(kind)}/name/{_quote(fqn)}" for kind, fqn in ((from_type, from_fqn), (to_type, to_fqn))
-    )
+    from_, to = (f"{_type_of(kind)}/name/{_quote(fqn)}" for kind, fqn in ((from_type, from_fqn), (to_type, to_fqn)))
     return ApiCall("DELETE", f"lineage/{from_}/{to}", _nothing)
 
 
@@ -185,7 +183,7 @@ def send_lineage_events(events: Sequence[Document]) -> ApiCall[Document]:
 def impact(entity_type: str, fqn: str, *, depth: int = 5, columns: Sequence[str] = ()) -> ApiCall[Document]:
     """Return whom a change of an asset, or of some of its columns, would concern: by type, with levels and owners."""
     query = query_of({"depth": depth, "columns": tuple(columns) or None})
-    return ApiCall("GET", f"lineage/{_existing_type(entity_type)}/name/{_quote(fqn)}/impact", _document, query)
+    return ApiCall("GET", f"lineage/{_type_of(entity_type)}/name/{_quote(fqn)}/impact", _document, query)
 
 
 def event_impact(event_id: str, *, depth: int = 5) -> ApiCall[Document]:
@@ -423,7 +421,7 @@ def server_version() -> ApiCall[str]:
     return ApiCall("GET", "system/version", lambda answer: str(answer["version"]))
 
 
-def _existing_type(entity_type: str) -> str:
+def _type_of(entity_type: str) -> str:
     """Return an existing type, as it is written in a path."""
     _collection(entity_type)
     return entity_type

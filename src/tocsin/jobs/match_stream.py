@@ -125,17 +125,17 @@ class _MicroBatch:
         withheld = withheld_pairs(self.events, self.alerts.index.only(unevaluated), self.work) if unevaluated else {}
         record_withheld(self.events, withheld, self.work)
         batch = _processing(without_pairs(self.events, withheld), self.alerts, self.work)
-        return replace(batch, narrow=lambda index: self._narrowed(index, withheld))
+        return replace(batch, narrow=lambda index: self._narrow(index, withheld))
 
-    def _narrowed(self, index: Index, before: Collection[Pair]) -> Processing[int] | None:
+    def _narrow(self, index: Index, before: Collection[Pair]) -> Processing[int] | None:
         """Return the processing of what is withheld from nobody, and then of the rest; None if there is no rest."""
         withheld = withheld_pairs(without_pairs(self.events, before), index.only(index.asking()), self.work)
         if not withheld:
             return None
         visible = _processing(without_pairs(self.events, {*before, *withheld}), self.alerts, self.work)
 
-        def work(left: Index) -> int:
-            return visible.work(left) + self._process_withheld(withheld, left)
+        def work(remaining: Index) -> int:
+            return visible.work(remaining) + self._process_withheld(withheld, remaining)
 
         return replace(visible, work=work)
 

@@ -55,16 +55,16 @@ def withheld_pairs(events: DataFrame, index: Index, work: Notify) -> dict[Pair, 
     Pairs that do not match by the facts are left out; no condition is evaluated.
     """
     candidates = matches(events, index.by_facts(), columns=OF_EVENT)
-    rows = in_tasks(candidates, FindWithheld(work), WITHHELD).toArrow()
-    columns = (rows[name].to_pylist() for name in WITHHELD.names)
+    withheld = in_tasks(candidates, FindWithheld(work), WITHHELD).toArrow()
+    columns = (withheld[name].to_pylist() for name in WITHHELD.names)
     return {(offset, alert): editor_id for offset, alert, editor_id in zip(*columns, strict=True)}
 
 
 def record_withheld(events: DataFrame, withheld: Mapping[Pair, str], work: Notify) -> None:
     """Store that these pairs are withheld; doing it again changes nothing."""
     if withheld:
-        rows = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
-        frame = events.sparkSession.createDataFrame(rows, WITHHELD)
+        records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
+        frame = events.sparkSession.createDataFrame(records, WITHHELD)
         in_tasks(frame, RecordWithheld(work), COUNTS).toArrow()
 
 
@@ -76,8 +76,8 @@ def without_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
 def only_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
     """Return the events of these pairs, to be matched with the alerts of these pairs alone."""
     alerts = {alert for _, alert in pairs}
-    skipped = {offset: alerts.difference(named) for offset, named in _by_offset(pairs).items()}
-    return skipping(events, skipped, others=False)
+    skipped = {offset: alerts.difference(with_event) for offset, with_event in _by_offset(pairs).items()}
+    return skipping(events, skipped, with_others=False)
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class FindWithheld:
         with disposing(resolving):
             for events in chunked(matched_events(batches), _AT_ONCE):
                 withheld = self.notify.withheld(events, resolving)
-                rows = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
-                columns = zip(*rows, strict=True) if rows else ([], [], [])
+                records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
+                columns = zip(*records, strict=True) if records else ([], [], [])
                 types = (pa.int64(), pa.string(), pa.string())
                 arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, WITHHELD.names)

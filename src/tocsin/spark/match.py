@@ -198,14 +198,14 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     return candidates.where(index.holds).select(*output_columns, "subscription_id", "asked")
 
 
-def skipping(events: DataFrame, skipped: Mapping[int, Collection[str]], *, others: bool = True) -> DataFrame:
+def skipping(events: DataFrame, skipped: Mapping[int, Collection[str]], *, with_others: bool = True) -> DataFrame:
     """Return events with the column ``SKIPPED``, from the alerts to skip by offset, whose conditions are not evaluated.
 
-    One row per event as before, or, without ``others``, per event that is named. No shuffle.
+    One row per event as before, or, without ``with_others``, per event that is named. No shuffle.
     """
-    rows = [(offset, sorted(alerts)) for offset, alerts in skipped.items()]
-    named = F.broadcast(events.sparkSession.createDataFrame(rows, _SKIPPED))
-    return events.join(named, "log_offset", "left" if others else "inner")
+    skipped_rows = [(offset, sorted(alerts)) for offset, alerts in skipped.items()]
+    skipped_alerts = F.broadcast(events.sparkSession.createDataFrame(skipped_rows, _SKIPPED))
+    return events.join(skipped_alerts, "log_offset", "left" if with_others else "inner")
 
 
 def each_once(matched: pa.Table) -> pa.Table:

@@ -94,7 +94,9 @@ def _upstream(
 ) -> Mapping[Pair, str | None]:
     """Return the asset upstream under which each failure is grouped; None where there is none."""
     return {
-        (one.log_offset, one.subscription_id): _root_of(one, context) for one in matched if one.log_offset in failing
+        (match.log_offset, match.subscription_id): _root_of(match, context)
+        for match in matched
+        if match.log_offset in failing
     }
 
 

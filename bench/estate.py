@@ -59,7 +59,7 @@ class _OneTransaction:
 def build_estate(engine: Engine, size: Size, *, follows: int, seed: int = 7) -> None:
     """Fill a migrated store: people, teams, assets and their changes, copies, followers; alerts last of all."""
     with SqlCatalogue(engine).transaction() as transaction:
-        _Founding(Writes(_OneTransaction(transaction), SystemClock()), Random(seed)).found(size)
+        _EstateBuilder(Writes(_OneTransaction(transaction), SystemClock()), Random(seed)).build(size)
     with writing(engine) as connection:
         _copy_assets(connection)
     add_follows(engine, follows, seed=seed)
@@ -123,7 +123,7 @@ def _copied(row: dict[str, Any], stem: str, number: int) -> dict[str, Any]:  # A
     return row | texts
 
 
-class _Founding:
+class _EstateBuilder:
     """Makes the estate's few hundred entities and changes them."""
 
     def __init__(self, writes: Writes, rng: Random) -> None:
@@ -131,23 +131,23 @@ class _Founding:
         self._rng = rng
         self._people: list[Actor] = []
 
-    def found(self, size: Size) -> None:
-        self._found_people()
-        self._found_tags()
+    def build(self, size: Size) -> None:
+        self._create_people()
+        self._create_tags()
         self._put("databaseService", {"name": "lake", "serviceType": "Snowflake"})
         self._put("database", {"name": "shop", "service": "lake"})
         for number in range(SCHEMA_COUNT):
             self._put("databaseSchema", {"name": f"s{number:02}", "database": "lake.shop"})
         self._put("pipelineService", {"name": "airflow", "serviceType": "Airflow"})
         for number in range(size.tables):
-            fqn = self._found_table(number)
+            fqn = self._create_table(number)
             if number < size.tested:
-                self._found_test(fqn, number)
+                self._create_test(fqn, number)
             self._edit_table(fqn, number)
         for number in range(size.pipelines):
-            self._found_pipeline(number)
+            self._create_pipeline(number)
 
-    def _found_people(self) -> None:
+    def _create_people(self) -> None:
         for number in range(PERSON_COUNT):
             name = f"person{number:03}"
             made = self._put("user", {"name": name, "email": f"{name}@example.com"})
@@ -156,14 +156,14 @@ class _Founding:
             members = self._rng.sample(self._people, _TEAM_SIZE)
             self._put("team", {"name": f"team{number:02}", "users": [{"id": m.id, "type": "user"} for m in members]})
 
-    def _found_tags(self) -> None:
+    def _create_tags(self) -> None:
         for tag in TAGS:
             classification, name = tag.split(".")
             about = {"description": "Of the benchmarks."}
             self._writes.ensure("classification", {"name": classification, **about}, actor=SYSTEM)
             self._writes.ensure("tag", {"name": name, "classification": classification, **about}, actor=SYSTEM)
 
-    def _found_table(self, number: int) -> str:
+    def _create_table(self, number: int) -> str:
         columns = [
             {"name": f"c{at}", "dataType": "VARCHAR", "dataLength": 80, "description": f"What c{at} of it says."}
             for at in range(12)
@@ -199,7 +199,7 @@ class _Founding:
             gone = self._writes.delete("table", Key.by_name(fqn), actor=person, recursive=True)
             self._writes.restore("table", gone.document["id"], actor=person)
 
-    def _found_test(self, table: str, number: int) -> None:
+    def _create_test(self, table: str, number: int) -> None:
         request = {
             "name": "rows_present",
             "entityLink": f"<#E::table::{table}>",
@@ -211,7 +211,7 @@ class _Founding:
             result = {"timestamp": _REPORTED_AT_MS + at, "testCaseStatus": status, "result": "412 rows"}
             self._writes.add_test_result(f"{table}.rows_present", result, actor=SYSTEM)
 
-    def _found_pipeline(self, number: int) -> None:
+    def _create_pipeline(self, number: int) -> None:
         name = f"p{number:03}_00"
         tasks = [{"name": f"step{at}"} for at in range(4)]
         self._put("pipeline", {"name": name, "service": "airflow", "tasks": tasks, "owners": [self._owner(number)]})

@@ -55,7 +55,7 @@ class Seen:
     shown_s: float
 
 
-class Lookout(threading.Thread):
+class ArrivalWatcher(threading.Thread):
     """Looks at the ends of the log and of an inbox every 10 ms, and notes when each came to where it is."""
 
     def __init__(self, engine: Engine, follower_id: str) -> None:
@@ -130,8 +130,8 @@ def found(engine: Engine, settings: Settings) -> Place:
 
 
 @contextmanager
-def _looking(engine: Engine, place: Place) -> Iterator[Lookout]:
-    lookout = Lookout(engine, place.follower_id)
+def _looking(engine: Engine, place: Place) -> Iterator[ArrivalWatcher]:
+    lookout = ArrivalWatcher(engine, place.follower_id)
     lookout.start()
     try:
         yield lookout
@@ -139,7 +139,7 @@ def _looking(engine: Engine, place: Place) -> Iterator[Lookout]:
         lookout.stop()
 
 
-def _changes(served: Served, place: Place, lookout: Lookout, count: int, report: Report) -> list[Seen]:
+def _changes(served: Served, place: Place, lookout: ArrivalWatcher, count: int, report: Report) -> list[Seen]:
     rng = Random(3)
     with served.client() as client:
         seen = []
@@ -150,7 +150,7 @@ def _changes(served: Served, place: Place, lookout: Lookout, count: int, report:
     return seen
 
 
-def _change(client: httpx.Client, place: Place, lookout: Lookout, text: str) -> Seen:
+def _change(client: httpx.Client, place: Place, lookout: ArrivalWatcher, text: str) -> Seen:
     """Change the description and wait until the inbox shows it."""
     before = lookout.log[0]
     patch = [{"op": "add", "path": "/description", "value": text}]

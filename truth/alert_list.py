@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from truth.alerts import BELL, ENDPOINT, HOOK, MAIL, Alert, Cast, Destination, Held, Rule
+from truth.alerts import BELL, ENDPOINT, HOOK, MAIL, Alert, AlertPeople, Destination, Held, Rule
 from truth.calls import address_of
 from truth.facts import Facts
 from truth.steps import ADMIN
@@ -73,7 +73,7 @@ _FAILED = Rule("testStatus == 'Failed'", lambda f, _: f.test_status == "Failed")
 _NO_BOT = Rule("isBot()", lambda f, _: f.is_bot, "exclude")
 
 
-def alerts(cast: Cast) -> Iterator[Alert]:
+def alerts(cast: AlertPeople) -> Iterator[Alert]:
     """Yield the alerts that are there from the start to the end."""
     yield from _by_category(cast)
     yield from _by_lineage()
@@ -101,7 +101,7 @@ def _at_other_times() -> Iterator[Alert]:
     )
 
 
-def _of_a_renamed_team(cast: Cast) -> Iterator[Alert]:
+def _of_a_renamed_team(cast: AlertPeople) -> Iterator[Alert]:
     """Yield alerts that name a team by the name that it has at the start."""
     yield Alert("TeamByName", ("table",), (_DELETED,), (Destination("Teams", BELL, (cast.renamed,)),))
     member = f"memberOf:{cast.renamed}"
@@ -119,7 +119,7 @@ def _of_a_renamed_team(cast: Cast) -> Iterator[Alert]:
     )
 
 
-def _by_category(cast: Cast) -> Iterator[Alert]:
+def _by_category(cast: AlertPeople) -> Iterator[Alert]:
     yield Alert("Everything", ("all",), (), (Destination("Users", BELL, (cast.first,)),))
     yield Alert("OwnersOfSchemas", ("table",), (_COLUMNS, _UPDATED), (Destination("Owners", MAIL),))
     yield Alert(
@@ -211,7 +211,7 @@ def _is_lifecycle(facts: Facts, _: Held) -> bool:
     return facts.event_type in ("entityDeleted", "entitySoftDeleted", "entityRestored")
 
 
-def _about_people(cast: Cast) -> Iterator[Alert]:
+def _about_people(cast: AlertPeople) -> Iterator[Alert]:
     yield Alert(
         "WhoFollows",
         ("table", "pipeline"),
@@ -298,7 +298,7 @@ def _about_tests() -> Iterator[Alert]:
     )
 
 
-def _about_tables_with_tests(cast: Cast) -> Iterator[Alert]:
+def _about_tables_with_tests(cast: AlertPeople) -> Iterator[Alert]:
     """Yield alerts on tables that must hear of tests by their results, or not at all (``docs/alerts.md``)."""
     schema = cast.dataset.rpartition(".")[2]
     in_schema = f"matchAnySchema('{schema}')"
@@ -360,13 +360,13 @@ SHARED = "office@example.org"
 _SHARED_RULES = (_COLUMNS, Rule("fieldChanged == 'tags'", lambda f, _: f.changed("tags"), prefix="OR"))
 
 
-def _shared(cast: Cast) -> Destination:
+def _shared(cast: AlertPeople) -> Destination:
     """Return a destination that names the addresses of people, whom other alerts reach by themselves."""
     people = (address_of(one) for one in (cast.reader, cast.other_reader, cast.first, cast.second))
     return Destination("External", MAIL, (SHARED, *people))
 
 
-def _sharing(cast: Cast) -> Iterator[Alert]:
+def _sharing(cast: AlertPeople) -> Iterator[Alert]:
     """Yield alerts that send to the same addresses, by people who may see everything and by some who may not."""
     yield Alert(
         "SharedByAdmin",
@@ -377,7 +377,7 @@ def _sharing(cast: Cast) -> Iterator[Alert]:
     yield Alert("SharedByReader", ("table",), _SHARED_RULES, (_shared(cast),), maker=cast.reader)
 
 
-def midway(cast: Cast) -> Iterator[tuple[Alert, Alert]]:
+def midway(cast: AlertPeople) -> Iterator[tuple[Alert, Alert]]:
     """Yield alerts that come later, each with what it is changed into before anything happened to it."""
     near = Destination("Owners", BELL, flags=("sendToFollowers",), depth=1)
     yield (

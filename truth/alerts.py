@@ -119,7 +119,7 @@ def _is_about(resource: str, facts: Facts) -> bool:
 
 
 @dataclass(frozen=True)
-class Cast:
+class AlertPeople:
     """Names that alerts use: people, teams (one is ``renamed``), readers who may not see everything, a dataset."""
 
     first: str

@@ -43,7 +43,7 @@ def with_clients(script: Script) -> Script:
         Make(ADMIN, ("database", f"{SERVICE}.default"), {}),
         Make(ADMIN, ("databaseSchema", f"{SERVICE}.default.main"), {"owners": owners}),
     )
-    return replace(script, people=(*script.people, OTHER), founding=(*script.founding, *places))
+    return replace(script, people=(*script.people, OTHER), setup=(*script.setup, *places))
 
 
 @dataclass

@@ -15,13 +15,13 @@ from itertools import combinations
 from truth.alert_list import OWN_ALERTS
 from truth.alerts import BELL, HOOK, Alert, Destination
 from truth.calls import address_of
+from truth.expected_state import ExpectedState
 from truth.facts import Event, Facts, facts_of
 from truth.history import Key
 from truth.predicted import surprises as surprises_of
 from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script
 from truth.steps import ADMIN, DropAlert, Principal, Remove, RemoveUser, SetAlert, Step, SwitchAlert
 from truth.values import is_bot
-from truth.world import World
 
 ALL = 10**9
 """Depth of a destination without a limit."""
@@ -108,11 +108,11 @@ def _last_steps(steps: Sequence[Step]) -> dict[str, int]:
 def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: bool) -> Expectation:
     """Return what must be stored when the events of each step are these.
 
-    ``events`` holds those of the founding steps, then those of the others. ``at_the_end``: the pipeline knows the
+    ``events`` holds those of the setup steps, then those of the others. ``at_the_end``: the pipeline knows the
     alerts as they are after the last step.
     """
     judging, surprises = _Judging(script, at_the_end=at_the_end), list[str]()
-    for step, made in zip((*script.founding, *script.steps), events, strict=True):
+    for step, made in zip((*script.setup, *script.steps), events, strict=True):
         before, own, after = _parted(made)
         judging.hear(before)
         surprises += surprises_of(step, own, judging.world)
@@ -135,7 +135,7 @@ class _Judging:
     """What must be stored for the events so far; ``world`` is the catalogue after them."""
 
     def __init__(self, script: Script, *, at_the_end: bool) -> None:
-        self.world = World()
+        self.world = ExpectedState()
         if at_the_end:  # who is gone when the pipeline looks is not notified of anything
             self.world.gone |= {step.user for step in script.steps if isinstance(step, RemoveUser)}
         self.notifications: Notifications = {}
@@ -144,7 +144,7 @@ class _Judging:
         self._alerts = Alerts(script, at_the_end=at_the_end)
         self._bots = frozenset(one for one in script.people if is_bot(one))
         self._made_ms: dict[str, int] = {}
-        self._number = -len(script.founding)
+        self._number = -len(script.setup)
 
     def follow(self, step: Step, made: Sequence[Event]) -> None:
         """Judge the events of a step, and do what it does to the catalogue and the alerts."""
@@ -195,7 +195,7 @@ class Way:
 class Audience:
     """People around one event."""
 
-    def __init__(self, facts: Facts, world: World, bots: frozenset[str]) -> None:
+    def __init__(self, facts: Facts, world: ExpectedState, bots: frozenset[str]) -> None:
         self.facts, self.world, self.bots = facts, world, bots
 
     def fires(self, alert: Alert) -> bool:

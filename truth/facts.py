@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from truth.expected_state import ExpectedState
 from truth.history import Json, Key
 from truth.steps import EditPost, EndTask, Post, Principal, Reassign, Report, StartThread, Step
-from truth.world import World
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def event_of(answer: Json) -> Event:
     )
 
 
-def facts_of(event: Event, step: Step | None, world: World, bots: frozenset[str]) -> Facts:
+def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozenset[str]) -> Facts:
     """Return the facts of an event that a step made; ``world`` is the catalogue at the event's place.
 
     Without a step it is the event of another writer, of which the world has taken note.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
+from truth.expected_state import ExpectedState
 from truth.facts import Event
 from truth.history import Key
 from truth.steps import (
@@ -40,13 +41,12 @@ from truth.steps import (
     SwitchAlert,
 )
 from truth.values import differs
-from truth.world import World
 
 Made = tuple[str, Key]
 """Type of an event, and type and FQN of the entity it is about."""
 
 
-def surprises(step: Step, events: Sequence[Event], world: World) -> Iterator[str]:
+def surprises(step: Step, events: Sequence[Event], world: ExpectedState) -> Iterator[str]:
     """Yield what a step wrote and should not have, and the reverse; ``world`` is the catalogue before the step."""
     predicted, made = Counter(events_of(step, world)), Counter((one.event_type, one.key) for one in events)
     for one in (predicted - made).elements():
@@ -56,13 +56,13 @@ def surprises(step: Step, events: Sequence[Event], world: World) -> Iterator[str
 
 
 @singledispatch
-def events_of(step: Step, world: World) -> Iterator[Made]:
+def events_of(step: Step, world: ExpectedState) -> Iterator[Made]:
     """Yield the events that a step must make; ``world`` is the catalogue before it."""
     raise TypeError(step)
 
 
 @events_of.register
-def _make(step: Make, world: World) -> Iterator[Made]:
+def _make(step: Make, world: ExpectedState) -> Iterator[Made]:
     if step.key[0] == "testCase":
         suite = ("testSuite", f"{step.key[1].rpartition('.')[0]}.testSuite")
         if suite not in world:
@@ -71,20 +71,20 @@ def _make(step: Make, world: World) -> Iterator[Made]:
 
 
 @events_of.register
-def _make_many(step: MakeMany, world: World) -> Iterator[Made]:
+def _make_many(step: MakeMany, world: ExpectedState) -> Iterator[Made]:
     for one in step.makes:
         yield from _make(one, world)
 
 
 @events_of.register
-def _change(step: Change, world: World) -> Iterator[Made]:
+def _change(step: Change, world: ExpectedState) -> Iterator[Made]:
     known = world.document(step.key)
     if any(differs(key, known.get(key), value) for key, value in world.written(step).items()):
         yield "entityUpdated", step.key
 
 
 @events_of.register
-def _remove(step: Remove, world: World) -> Iterator[Made]:
+def _remove(step: Remove, world: ExpectedState) -> Iterator[Made]:
     gone = [step.key, *world.below(step.key)]
     for key in gone:
         yield ("entityDeleted" if step.is_hard else "entitySoftDeleted"), key
@@ -94,40 +94,40 @@ def _remove(step: Remove, world: World) -> Iterator[Made]:
 
 
 @events_of.register
-def _restore(step: Restore, world: World) -> Iterator[Made]:
+def _restore(step: Restore, world: ExpectedState) -> Iterator[Made]:
     for key in (step.key, *world.below(step.key)):
         yield "entityRestored", key
 
 
 @events_of.register
-def _follow(step: Follow, _world: World) -> Iterator[Made]:
+def _follow(step: Follow, _world: ExpectedState) -> Iterator[Made]:
     yield "entityUpdated", step.key
 
 
 @events_of.register
-def _edge(step: Edge, _world: World) -> Iterator[Made]:
+def _edge(step: Edge, _world: ExpectedState) -> Iterator[Made]:
     yield "entityUpdated", step.product
 
 
 @events_of.register
-def _members(step: Members, world: World) -> Iterator[Made]:
+def _members(step: Members, world: ExpectedState) -> Iterator[Made]:
     known = {one["name"] for one in world.document(("team", step.team)).get("users", ())}
     if known != set(step.users):
         yield "entityUpdated", ("team", step.team)
 
 
 @events_of.register
-def _rename_tag(step: RenameTag, _world: World) -> Iterator[Made]:
+def _rename_tag(step: RenameTag, _world: ExpectedState) -> Iterator[Made]:
     yield "entityUpdated", ("tag", step.renamed)
 
 
 @events_of.register
-def _move_team(step: MoveTeam, _world: World) -> Iterator[Made]:
+def _move_team(step: MoveTeam, _world: ExpectedState) -> Iterator[Made]:
     yield "entityUpdated", ("team", step.team)
 
 
 @events_of.register
-def _rename_team(step: RenameTeam, world: World) -> Iterator[Made]:
+def _rename_team(step: RenameTeam, world: ExpectedState) -> Iterator[Made]:
     yield "entityUpdated", ("team", step.name)
     for key, one in world.entities.items():
         if key[0] == "eventsubscription" and f'"{step.team}"' in json.dumps(one.document).replace("'", '"'):
@@ -135,7 +135,7 @@ def _rename_team(step: RenameTeam, world: World) -> Iterator[Made]:
 
 
 @events_of.register
-def _remove_user(step: RemoveUser, world: World) -> Iterator[Made]:
+def _remove_user(step: RemoveUser, world: ExpectedState) -> Iterator[Made]:
     yield ("entityDeleted" if step.is_hard else "entitySoftDeleted"), ("user", step.user)
     if step.is_hard:
         yield from (("entityUpdated", key) for key in world.naming(step.user))
@@ -144,33 +144,33 @@ def _remove_user(step: RemoveUser, world: World) -> Iterator[Made]:
 @events_of.register(Prefer)
 @events_of.register(MuteAsset)
 @events_of.register(MuteAlert)
-def _mute(_step: Prefer | MuteAsset | MuteAlert, _world: World) -> Iterator[Made]:
+def _mute(_step: Prefer | MuteAsset | MuteAlert, _world: ExpectedState) -> Iterator[Made]:
     yield from ()
 
 
 @events_of.register
-def _start_thread(step: StartThread, _world: World) -> Iterator[Made]:
+def _start_thread(step: StartThread, _world: ExpectedState) -> Iterator[Made]:
     yield "threadCreated", ("thread", step.key[1])
 
 
 @events_of.register
-def _post(step: Post, world: World) -> Iterator[Made]:
+def _post(step: Post, world: ExpectedState) -> Iterator[Made]:
     yield "postCreated", ("thread", world.threads[step.thread].about[1])
 
 
 @events_of.register
-def _edit_post(step: EditPost, world: World) -> Iterator[Made]:
+def _edit_post(step: EditPost, world: ExpectedState) -> Iterator[Made]:
     yield "postUpdated", ("thread", world.threads[step.thread].about[1])
 
 
 @events_of.register
-def _reassign(step: Reassign, world: World) -> Iterator[Made]:
+def _reassign(step: Reassign, world: ExpectedState) -> Iterator[Made]:
     if set(step.assignees) != set(world.threads[step.thread].assignees):
         yield "threadUpdated", ("thread", world.threads[step.thread].about[1])
 
 
 @events_of.register
-def _end_task(step: EndTask, world: World) -> Iterator[Made]:
+def _end_task(step: EndTask, world: ExpectedState) -> Iterator[Made]:
     about = world.threads[step.thread].about
     if step.description is not None and world.document(about).get("description") != step.description:
         yield "entityUpdated", about
@@ -178,21 +178,21 @@ def _end_task(step: EndTask, world: World) -> Iterator[Made]:
 
 
 @events_of.register
-def _report(step: Report, _world: World) -> Iterator[Made]:
+def _report(step: Report, _world: ExpectedState) -> Iterator[Made]:
     yield ("testCaseFailure" if step.status == "Failed" else "entityUpdated"), step.key
 
 
 @events_of.register
-def _set_alert(step: SetAlert, world: World) -> Iterator[Made]:
+def _set_alert(step: SetAlert, world: ExpectedState) -> Iterator[Made]:
     key = ("eventsubscription", step.alert)
     yield ("entityUpdated" if key in world else "entityCreated"), key
 
 
 @events_of.register
-def _switch_alert(step: SwitchAlert, _world: World) -> Iterator[Made]:
+def _switch_alert(step: SwitchAlert, _world: ExpectedState) -> Iterator[Made]:
     yield "entityUpdated", ("eventsubscription", step.alert)
 
 
 @events_of.register
-def _drop_alert(step: DropAlert, _world: World) -> Iterator[Made]:
+def _drop_alert(step: DropAlert, _world: ExpectedState) -> Iterator[Made]:
     yield "entityDeleted", ("eventsubscription", step.alert)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from random import Random
 
 from truth.alert_list import alerts, midway
-from truth.alerts import CRITICAL, Alert, Cast
+from truth.alerts import CRITICAL, Alert, AlertPeople
+from truth.expected_state import ExpectedState
 from truth.history import Commit, EdgeChange, History, Json, Key, State
 from truth.steps import (
     ADMIN,
@@ -49,7 +50,6 @@ from truth.steps import (
     SwitchAlert,
 )
 from truth.values import is_bot
-from truth.world import World
 
 READERS = tuple(f"reader_{number}" for number in range(1, 7))
 """People who may not see everything and change nothing."""
@@ -85,8 +85,8 @@ class Script:
     history: History
     people: tuple[str, ...]
     writers: tuple[str, ...]
-    cast: Cast
-    founding: tuple[Step, ...]
+    cast: AlertPeople
+    setup: tuple[Step, ...]
     alerts: dict[str, list[Alert]]
     steps: tuple[Step, ...]
 
@@ -96,7 +96,7 @@ def script_of(history: History, seed: int) -> Script:
     return _Writer(history, Random(seed)).script()
 
 
-def preferences(cast: Cast) -> dict[str, Json]:
+def preferences(cast: AlertPeople) -> dict[str, Json]:
     """Return what some people prefer: digests in quiet hours past midnight, a day of quiet hours, nothing at all."""
     night = {"start": "20:00", "end": "08:00"}
     return {
@@ -113,7 +113,7 @@ class _Writer:
     """Writes a script while following in a world of its own what the steps so far have done."""
 
     def __init__(self, history: History, random: Random) -> None:
-        self.history, self.random, self.world = history, random, World()
+        self.history, self.random, self.world = history, random, ExpectedState()
         authors = Counter(one.user for one in history.commits if not is_bot(one.user))
         self.writers = tuple(sorted({one.user for one in history.commits}))
         self.people: tuple[str, ...] = (*history.users, *READERS, BOT, *LEAVERS)
@@ -125,29 +125,29 @@ class _Writer:
         self.campaign = CAMPAIGN
 
     def script(self) -> Script:
-        founding = tuple(self._noted(self._founding()))
+        setup = tuple(self._noted(self._setup()))
         definitions = {one.name: [one] for one in alerts(self.cast)}
         definitions |= {first.name: [first, second] for first, second in midway(self.cast)}
         opening: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
         opening += self._noted(Prefer(*one) for one in preferences(self.cast).items())
         steps = (*opening, *self._noted(self._told()))
         people = (*self.history.users, *READERS, BOT, *LEAVERS)
-        return Script(self.history, people, (*self.writers, BOT), self.cast, founding, definitions, steps)
+        return Script(self.history, people, (*self.writers, BOT), self.cast, setup, definitions, steps)
 
     def _noted(self, steps: Iterator[Step]) -> Iterator[Step]:
         for step in steps:
             self.world.apply(step)
             yield step
 
-    def _cast(self, authors: list[str]) -> Cast:
+    def _cast(self, authors: list[str]) -> AlertPeople:
         first, second = [*authors, READERS[0], READERS[1]][:2]
         tables = [one.key[1] for commit in self.history.commits for one in commit.states if one.key[0] == "table"]
         datasets = Counter(fqn.rpartition(".")[0] for fqn in tables)
         domain = next(iter(self.history.domains), "none")
         dataset = datasets.most_common(1)[0][0]
-        return Cast(first, second, READERS[2], READERS[3], GROUP, DIVISION, domain, dataset, GUILD)
+        return AlertPeople(first, second, READERS[2], READERS[3], GROUP, DIVISION, domain, dataset, GUILD)
 
-    def _founding(self) -> Iterator[Step]:
+    def _setup(self) -> Iterator[Step]:
         """Yield the steps that make teams, labels and services."""
         yield Make(ADMIN, ("team", "Company"), {"teamType": "BusinessUnit"})
         for name, kind, above in (

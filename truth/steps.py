@@ -1,6 +1,7 @@
 """Steps of a replay: each is one call to the API that a script makes, by names and not by ids.
 
-``truth/calls.py`` sends them, ``truth/world.py`` follows what they do to the catalogue. Next: ``truth/script.py``.
+``truth/calls.py`` sends them, ``truth/expected_state.py`` follows what they do to the catalogue.
+Next: ``truth/script.py``.
 """
 
 from __future__ import annotations

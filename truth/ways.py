@@ -19,7 +19,7 @@ from sqlalchemy import Engine, create_engine
 
 from truth.calls import Caller
 from truth.clients import Clients, beside, quiet_for
-from truth.founding import found
+from truth.preparation import prepare
 from truth.processes import Failed, Product
 from truth.script import OTHER, Script
 from truth.steps import NEEDS_PIPELINE, Report, SetAlert, Step
@@ -95,7 +95,7 @@ def replayed(script: Script, way: Way, place: Place, progress: Progress) -> Iter
         if note.exists():
             ends = _noted(note, script, caller)
         else:
-            found(caller, script)
+            prepare(caller, script)
             if place.has_clients:
                 replay.clients = Clients(product.url, caller.token_of(OTHER), place.folder, lambda: log_end(engine))
             ends = replay.run()
@@ -136,12 +136,12 @@ def _noted(note: Path, script: Script, caller: Caller) -> list[int]:
 
 
 def _digest(script: Script) -> str:
-    return hashlib.sha256(repr((script.founding, script.steps)).encode()).hexdigest()
+    return hashlib.sha256(repr((script.setup, script.steps)).encode()).hexdigest()
 
 
 def _last_report(script: Script, ends: list[int]) -> int:
     """Return the offset at which the log ended after the last report; 0 if there is none."""
-    steps = (*script.founding, *script.steps)
+    steps = (*script.setup, *script.steps)
     return max((end for step, end in zip(steps, ends[1:], strict=True) if isinstance(step, Report)), default=0)
 
 
@@ -158,7 +158,7 @@ class _Replay:
 
     def run(self) -> list[int]:
         """Make every step; return where the log ended before them and after each."""
-        ends = [log_end(self.engine), *map(self._made, self.script.founding)]
+        ends = [log_end(self.engine), *map(self._made, self.script.setup)]
         if self.way is not Way.AT_THE_END:
             self.product.start("pipeline")
         opening = sum(1 for _ in takewhile(lambda step: isinstance(step, SetAlert), self.script.steps))

@@ -46,7 +46,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(3_000)]
 
 
 @dataclass
-class House:
+class HostileSetup:
     """A running Tocsin with tables, people and 20 alerts; ``goals`` are paths or addresses by destination id."""
 
     product: Product
@@ -173,7 +173,7 @@ def reading(product: Product) -> Any:
 
 
 @pytest.fixture(params=STORES)
-def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HostileSetup]:
     database = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
     with hostile_receivers() as receivers:
         environment = {
@@ -189,14 +189,14 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
             product.start("deliver")
             with Client(product.url) as client:
                 client.login("admin@tocsin.example.org", product.administrator())
-                made = House(product, receivers, client, *SIZES[request.param])
+                made = HostileSetup(product, receivers, client, *SIZES[request.param])
                 made.furnish()
                 yield made
         finally:
             product.stop()
 
 
-def test_every_notification_ends_in_one_way_whatever_fails_and_whoever_is_killed(house: House) -> None:
+def test_every_notification_ends_in_one_way_whatever_fails_and_whoever_is_killed(house: HostileSetup) -> None:
     began_s = time.monotonic()
     every = house.change_count // house.kill_count
     for number in range(house.change_count):
@@ -214,7 +214,7 @@ def test_every_notification_ends_in_one_way_whatever_fails_and_whoever_is_killed
     _say(house, judged, time.monotonic() - began_s)
 
 
-def _is_done(house: House) -> bool:
+def _is_done(house: HostileSetup) -> bool:
     """Return whether the pipeline has read everything and what can be delivered is."""
     with reading(house.product) as connection:
         of_matching = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == MATCH_STREAM)
@@ -229,7 +229,7 @@ def _is_done(house: House) -> bool:
 class Judged:
     """What the store says after the hour, compared with what must be and with what the receivers noted."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: HostileSetup) -> None:
         self.house = house
         with reading(house.product) as connection:
             self.events = connection.execute(select(change_event).order_by(change_event.c.log_offset)).all()
@@ -314,7 +314,7 @@ def _channel(goal: str) -> str:
     return named.get(goal, "Email" if "@" in goal else "Webhook")
 
 
-def _say(house: House, judged: Judged, took_s: float) -> None:
+def _say(house: HostileSetup, judged: Judged, took_s: float) -> None:
     dead = [one.id for one in judged.messages.values() if one.status in DEAD]
     sys.stdout.write(
         f"\nhostile hour: {house.change_count:,} changes, {len(house.alerts)} alerts, {dict(house.kills)} kills, "

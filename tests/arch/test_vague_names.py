@@ -1,7 +1,8 @@
 """Tests of naming: a function says what it does or returns, a variable what it holds.
 
-Names of before this rule are listed in ``names_to_mend/``, one file for each package; the lists only shrink. After a
-rename, ``python -m tests.arch.test_vague_names`` takes it off its list.
+Names of before this rule are listed in ``names_to_mend/``, one file for each package of the product and for each folder
+of the tests, the benchmarks and the replay; the lists only shrink. After a rename,
+``python -m tests.arch.test_vague_names`` takes it off its list.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ AFTER_PARTICIPLES = {
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FOLDER = Path(__file__).with_name("names_to_mend")
-PACKAGE = Path(__file__).parents[2] / "src" / "tocsin"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "tocsin"
+BESIDE = ("bench", "tests", "truth")
 HISTORY = PACKAGE / "store" / "migrations" / "versions"
 """Migrations stay as they are."""
 
@@ -125,14 +128,19 @@ def names_to_mend() -> dict[str, set[str]]:
 
 
 def names_found() -> dict[str, set[str]]:
-    """Return ``path: scope name`` for each vague name of the product, by package."""
-    found: dict[str, set[str]] = {}
+    """Return ``path: scope name`` for each vague name, by package of the product and by folder beside it."""
+    names_by_list: dict[str, set[str]] = {}
     for path in sorted(set(PACKAGE.rglob("*.py")) - set(HISTORY.rglob("*.py"))):
         place = path.relative_to(PACKAGE)
-        names = {f"{place}: {name}" for name in vague_names(ast.parse(path.read_text(encoding="utf-8")))}
-        if names:
-            found.setdefault(place.parts[0].removesuffix(".py"), set()).update(names)
-    return found
+        names_by_list.setdefault(place.parts[0].removesuffix(".py"), set()).update(_vague_names_at(path, place))
+    for path in (path for folder in BESIDE for path in sorted((ROOT / folder).rglob("*.py"))):
+        place = path.relative_to(ROOT)
+        names_by_list.setdefault("_".join(place.parts[:-1][:2]), set()).update(_vague_names_at(path, place))
+    return {name: names for name, names in names_by_list.items() if names}
+
+
+def _vague_names_at(path: Path, place: Path) -> set[str]:
+    return {f"{place}: {name}" for name in vague_names(ast.parse(path.read_text(encoding="utf-8")))}
 
 
 def test_no_function_is_a_bare_participle_and_no_variable_vague() -> None:

@@ -31,7 +31,7 @@ _COLUMNS = [
 
 
 @dataclass
-class Aviary:
+class Canaries:
     """The catalogue: what was made per collection, the events of it, and who may not see the hidden part."""
 
     hidden: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
@@ -58,9 +58,9 @@ class Aviary:
         return sorted(hidden, key=len, reverse=True)
 
 
-def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tuple[Aviary, httpx.Client]:
+def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tuple[Canaries, httpx.Client]:
     """Make the catalogue; return it with a client of somebody who followed the hidden part before it was hidden."""
-    aviary = Aviary()
+    aviary = Canaries()
     aviary.mallory_id, mallory = served.person("mallory")
     aviary.zoe_id, zoe = served.person("zoe")
     zoe.close()
@@ -91,7 +91,7 @@ def _given_up(engine: Engine) -> list[str]:
     return ids
 
 
-def _assets(aviary: Aviary, client: httpx.Client) -> None:
+def _assets(aviary: Canaries, client: httpx.Client) -> None:
     orders = warehouse(client)
     report = table(client, "report")
     secret = table(client, CANARY, displayName=CANARY, description=CANARY, columns=_COLUMNS)
@@ -114,7 +114,7 @@ def _assets(aviary: Aviary, client: httpx.Client) -> None:
         assert client.put(f"/{group}/assets/add", json={"assets": assets}).is_success
 
 
-def _dashboards(aviary: Aviary, client: httpx.Client) -> None:
+def _dashboards(aviary: Canaries, client: httpx.Client) -> None:
     made(client, "/services/dashboardServices", name="superset", serviceType="Superset")
     made(client, "/services/storageServices", name="s3", serviceType="S3")
     chart = made(client, "/charts", name=CANARY, displayName=CANARY, service="superset", tags=SECRET)
@@ -128,7 +128,7 @@ def _dashboards(aviary: Aviary, client: httpx.Client) -> None:
     aviary.hidden["containers"].append(drawer)
 
 
-def _said_of_it(aviary: Aviary, client: httpx.Client) -> None:
+def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     orders, report = aviary.open["tables"]
     secret = aviary.hidden["tables"][0]
     _tested(aviary, client)
@@ -159,7 +159,7 @@ def _said_of_it(aviary: Aviary, client: httpx.Client) -> None:
     aviary.threads.append(made(client, "/feed", about=about, message=CANARY, type="Task", taskDetails=task))
 
 
-def _tested(aviary: Aviary, client: httpx.Client) -> None:
+def _tested(aviary: Canaries, client: httpx.Client) -> None:
     cases = {}
     for name in (CANARY, "orders"):
         link = f"<#E::table::{SCHEMA}.{name}::columns::email>"
@@ -219,7 +219,7 @@ def _measured(client: httpx.Client, secret: Json, orders: Json) -> None:
     assert answer.is_success, answer.text
 
 
-def _watched(aviary: Aviary, client: httpx.Client, mallory: httpx.Client) -> None:
+def _watched(aviary: Canaries, client: httpx.Client, mallory: httpx.Client) -> None:
     for collection in ("tables", "charts", "containers", "dataQuality/testCases", "dashboards"):
         for one in aviary.every(collection):
             for user_id in (aviary.mallory_id, aviary.zoe_id):
@@ -246,7 +246,7 @@ def _watched(aviary: Aviary, client: httpx.Client, mallory: httpx.Client) -> Non
     aviary.open["events/subscriptions"].append(made(mallory, "/events/subscriptions", **everywhere))
 
 
-def _changed(aviary: Aviary, client: httpx.Client) -> None:
+def _changed(aviary: Canaries, client: httpx.Client) -> None:
     for collection in ("tables", "charts", "containers", "dataQuality/testCases", "queries"):
         for one in aviary.hidden[collection]:
             change = {"op": "add", "path": "/description", "value": f"{CANARY} once more"}
@@ -266,7 +266,7 @@ def _changed(aviary: Aviary, client: httpx.Client) -> None:
         assert patched(client, path, change).is_success
 
 
-def _hide(aviary: Aviary, client: httpx.Client) -> None:
+def _hide(aviary: Canaries, client: httpx.Client) -> None:
     restrict(client, aviary.mallory_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     for one in aviary.hidden["tables"]:
         hide = {"op": "add", "path": "/tags", "value": SECRET}
@@ -275,7 +275,7 @@ def _hide(aviary: Aviary, client: httpx.Client) -> None:
     assert client.delete(f"/tables/{gone['id']}?hardDelete=true").is_success
 
 
-def sings(text: str, aviary: Aviary, asked: str) -> bool:
+def sings(text: str, aviary: Canaries, asked: str) -> bool:
     """Return whether a text says something of what is hidden, beyond the names that the request itself held."""
     for name in aviary.names():
         if name in asked:

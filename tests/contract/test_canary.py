@@ -12,13 +12,13 @@ from urllib.parse import quote
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.canary import CANARY, Aviary, furnish, sings
+from tests.contract.canary import CANARY, Canaries, furnish, sings
 from tests.serving import Json, Served
 
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.http.paths import API
 
-Probe = Callable[[Aviary], Iterable[str]]
+Probe = Callable[[Canaries], Iterable[str]]
 _ALL = "fields=*&include=all&limit=1000"
 _LATER = "asOf=253402300799999"
 
@@ -205,7 +205,7 @@ WRITES = frozenset(
 def _each(template: str, *, query: str = "") -> Probe:
     """Ask a route of a collection for each thing in it, by id and by name."""
 
-    def probe(aviary: Aviary) -> Iterator[str]:
+    def probe(aviary: Canaries) -> Iterator[str]:
         for collection in aviary.collections():
             for one in aviary.every(collection):
                 name = quote(one["fullyQualifiedName"], safe="")
@@ -218,7 +218,7 @@ def _each(template: str, *, query: str = "") -> Probe:
 def _of(collection: str, template: str, *, query: str = "") -> Probe:
     """Ask a route for each thing in one collection."""
 
-    def probe(aviary: Aviary) -> Iterator[str]:
+    def probe(aviary: Canaries) -> Iterator[str]:
         for one in aviary.every(collection):
             name = quote(one["fullyQualifiedName"], safe="")
             yield template.format(id=one["id"], name=name) + (f"?{query}" if query else "")
@@ -258,17 +258,17 @@ def _people(template: str) -> Probe:
     return lambda aviary: (template.format(id=one) for one in (aviary.mallory_id, aviary.zoe_id))
 
 
-def _edges(aviary: Aviary) -> Iterator[str]:
+def _edges(aviary: Canaries) -> Iterator[str]:
     every = aviary.every("tables")
     yield from (f"/lineage/getLineageEdge/{one['id']}/{other['id']}" for one in every for other in every)
 
 
-def _named_edges(aviary: Aviary) -> Iterator[str]:
+def _named_edges(aviary: Canaries) -> Iterator[str]:
     names = [f"table/name/{quote(one['fullyQualifiedName'], safe='')}" for one in aviary.every("tables")]
     yield from (f"/lineage/getLineageEdge/{one}/{other}" for one in names for other in names)
 
 
-def _filters(aviary: Aviary) -> Iterator[str]:
+def _filters(aviary: Canaries) -> Iterator[str]:
     yield "/events?limit=10000"
     yield from (f"/events?limit=10000&format={shape}" for shape in ("default", "seed", "tocsin", "cloudEvents"))
     for one in aviary.every("tables"):
@@ -437,13 +437,15 @@ _STREAMS = {"GET /users/{user_id}/notifications/stream": "test_the_stream_says_n
 
 
 @pytest.fixture
-def asked(served: Served, administrator: httpx.Client, sqlite_engine: Engine) -> Iterator[tuple[Aviary, httpx.Client]]:
+def asked(
+    served: Served, administrator: httpx.Client, sqlite_engine: Engine
+) -> Iterator[tuple[Canaries, httpx.Client]]:
     aviary, mallory = furnish(served, administrator, sqlite_engine)
     with closing(mallory):
         yield aviary, mallory
 
 
-def test_no_route_shows_what_one_may_not_see(asked: tuple[Aviary, httpx.Client]) -> None:
+def test_no_route_shows_what_one_may_not_see(asked: tuple[Canaries, httpx.Client]) -> None:
     aviary, mallory = asked
     leaks: dict[str, str] = {}
     for route, probe in _SHOWS.items():
@@ -456,7 +458,7 @@ def test_no_route_shows_what_one_may_not_see(asked: tuple[Aviary, httpx.Client])
     assert "\n\n".join(f"{route}\n   {said}" for route, said in leaks.items()) == ""
 
 
-def test_no_event_of_what_is_hidden_is_there(asked: tuple[Aviary, httpx.Client]) -> None:
+def test_no_event_of_what_is_hidden_is_there(asked: tuple[Canaries, httpx.Client]) -> None:
     aviary, mallory = asked
     page = mallory.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
     assert len(page["data"]) > 5, "what is open is still notified"
@@ -464,7 +466,9 @@ def test_no_event_of_what_is_hidden_is_there(asked: tuple[Aviary, httpx.Client])
     assert not {one["entityId"] for one in page["data"]} & hidden
 
 
-def test_the_administrator_is_shown_everything(asked: tuple[Aviary, httpx.Client], administrator: httpx.Client) -> None:
+def test_the_administrator_is_shown_everything(
+    asked: tuple[Canaries, httpx.Client], administrator: httpx.Client
+) -> None:
     aviary, _ = asked
     silent = [
         path
@@ -475,7 +479,7 @@ def test_the_administrator_is_shown_everything(asked: tuple[Aviary, httpx.Client
     assert silent == []
 
 
-def test_the_stream_says_nothing_of_what_is_hidden(asked: tuple[Aviary, httpx.Client]) -> None:
+def test_the_stream_says_nothing_of_what_is_hidden(asked: tuple[Canaries, httpx.Client]) -> None:
     aviary, mallory = asked
     listed = mallory.get(f"/users/{aviary.mallory_id}/notifications?limit=1000").json()["data"]
     assert len(listed) > 5, "what is open is still notified"

@@ -29,7 +29,7 @@ from tocsin.worker.deliver import Worker
 ADDRESS = "https://pigeons.example.org/loft/secret-loft"
 
 
-class Pigeons:
+class InventedChannel:
     """A sender that notes what it was given."""
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class Pigeons:
 
 
 @pytest.fixture
-def pigeons(monkeypatch: pytest.MonkeyPatch) -> Pigeons:
-    made = Pigeons()
+def pigeons(monkeypatch: pytest.MonkeyPatch) -> InventedChannel:
+    made = InventedChannel()
     row = ChannelType(
         channel=Channel.G_CHAT,
         phrase="by pigeon",
@@ -69,7 +69,7 @@ def alert(**config: str) -> Json:
 
 
 def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
-    pigeons: Pigeons, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+    pigeons: InventedChannel, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     refused = administrator.post("/events/subscriptions", json=alert())
     assert (refused.status_code, "destinations[0].config.endpoint" in refused.text) == (400, True)

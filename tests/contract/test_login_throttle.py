@@ -25,7 +25,7 @@ HASH = "not looked at"
 PACE = Pace(longest_ms=30_000, forget_ms=600_000)
 
 
-class Door:
+class ThrottleSetup:
     """A throttle over a store, a stopped clock, and the number of passwords that were checked."""
 
     def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,18 +55,18 @@ class Door:
 
 
 @pytest.fixture
-def door(store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Door:
-    return Door(store_engine, monkeypatch)
+def door(store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ThrottleSetup:
+    return ThrottleSetup(store_engine, monkeypatch)
 
 
-def test_as_many_passwords_are_checked_of_many_tries_at_once_as_of_one_after_another(door: Door) -> None:
+def test_as_many_passwords_are_checked_of_many_tries_at_once_as_of_one_after_another(door: ThrottleSetup) -> None:
     logins = ("alice", "alice.smith@example.org", "ALICE.Smith@example.org")
     with ThreadPoolExecutor(16) as pool:
         outcomes = list(pool.map(lambda number: door.tried(logins[number % 3]), range(60)))
     assert (door.checked, outcomes.count("wrong")) == (5, 5)
 
 
-def test_delays_double_up_to_the_longest_and_failures_are_forgotten_in_time(door: Door) -> None:
+def test_delays_double_up_to_the_longest_and_failures_are_forgotten_in_time(door: ThrottleSetup) -> None:
     assert [door.tried() for _ in range(6)] == ["wrong"] * 5 + [1]
     waits = []
     for _ in range(7):
@@ -78,7 +78,7 @@ def test_delays_double_up_to_the_longest_and_failures_are_forgotten_in_time(door
     assert [door.tried() for _ in range(6)] == ["wrong"] * 5 + [1]
 
 
-def test_the_owner_comes_in_from_where_they_did_before_whatever_others_try_elsewhere(door: Door) -> None:
+def test_the_owner_comes_in_from_where_they_did_before_whatever_others_try_elsewhere(door: ThrottleSetup) -> None:
     assert door.tried("alice", "right-password", "10.0.0.9") == "in"
     for number in range(40):
         door.tried("alice", "guess", f"10.0.1.{number}")
@@ -86,7 +86,7 @@ def test_the_owner_comes_in_from_where_they_did_before_whatever_others_try_elsew
     assert door.tried("alice", "right-password", "10.0.0.9") == "in"
 
 
-def test_the_owner_comes_in_from_elsewhere_after_a_short_delay(door: Door) -> None:
+def test_the_owner_comes_in_from_elsewhere_after_a_short_delay(door: ThrottleSetup) -> None:
     for number in range(200):
         door.tried("alice", "guess", f"10.0.1.{number}")
         door.clock.advance(1000)
@@ -97,7 +97,9 @@ def test_the_owner_comes_in_from_elsewhere_after_a_short_delay(door: Door) -> No
     assert door.tried("alice", "right-password", "10.0.2.1") == "in"
 
 
-def test_a_source_that_fails_at_many_accounts_is_slowed_down_but_not_those_who_log_in_from_there(door: Door) -> None:
+def test_a_source_that_fails_at_many_accounts_is_slowed_down_but_not_those_who_log_in_from_there(
+    door: ThrottleSetup,
+) -> None:
     assert door.tried("bob", "right-password") == "in"
     outcomes = [door.tried(f"nobody{number}") for number in range(60)]
     assert (outcomes[:50], outcomes[50:]) == (["wrong"] * 50, [1] * 10)
@@ -107,19 +109,19 @@ def test_a_source_that_fails_at_many_accounts_is_slowed_down_but_not_those_who_l
     assert door.tried("alice", "right-password") == "in"
 
 
-def test_who_succeeds_is_not_counted(door: Door) -> None:
+def test_who_succeeds_is_not_counted(door: ThrottleSetup) -> None:
     assert [door.tried("alice", "right-password") for _ in range(100)] == ["in"] * 100
     assert [door.tried("bob", "right-password") for _ in range(100)] == ["in"] * 100
 
 
-def test_a_name_that_nobody_has_answers_as_one_that_somebody_has(door: Door) -> None:
+def test_a_name_that_nobody_has_answers_as_one_that_somebody_has(door: ThrottleSetup) -> None:
     known = [door.tried(login, "guess", "10.0.3.1") for login in ("alice", "alice.smith@example.org") * 4]
     unknown = [door.tried(login, "guess", "10.0.3.2") for login in ("carl", "carl@example.org") * 4]
     assert known == unknown
     assert door.checked == 10
 
 
-def test_a_new_password_forgets_what_was_tried(door: Door) -> None:
+def test_a_new_password_forgets_what_was_tried(door: ThrottleSetup) -> None:
     assert [door.tried() for _ in range(6)][-1] == 1
     alice = door.people.by_name("alice")
     assert alice is not None
@@ -127,7 +129,7 @@ def test_a_new_password_forgets_what_was_tried(door: Door) -> None:
     assert door.tried("alice", "right-password") == "in"
 
 
-def test_a_clock_that_is_set_back_delays_nobody_for_long(door: Door) -> None:
+def test_a_clock_that_is_set_back_delays_nobody_for_long(door: ThrottleSetup) -> None:
     assert [door.tried() for _ in range(6)][-1] == 1
     door.clock.advance(-3_600_000)
     assert door.tried("alice", "right-password") == "in"

@@ -13,7 +13,7 @@ _SCHEMA = "warehouse.shop.public"
 _HIDDEN = [{"tagFQN": "Secret.Salaries"}]
 
 
-class Mallory:
+class Attacker:
     """Somebody who may see nothing tagged ``Secret.Salaries``."""
 
     def __init__(self, user_id: str, client: httpx.Client, hidden: Json) -> None:
@@ -28,7 +28,7 @@ class Mallory:
 
 
 @pytest.fixture
-def mallory(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[Mallory]:
+def mallory(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[Attacker]:
     del orders
     made(administrator, "/classifications", name="Secret", description="x")
     made(administrator, "/tags", name="Salaries", classification="Secret", description="x")
@@ -36,12 +36,12 @@ def mallory(served: Served, administrator: httpx.Client, orders: Json) -> Iterat
     user_id, client = served.person("mallory")
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('Secret.Salaries')"})
     with client:
-        yield Mallory(user_id, client, hidden)
+        yield Attacker(user_id, client, hidden)
 
 
 @pytest.mark.parametrize("path", ["/tags/name/Secret.Salaries", "/classifications/name/Secret"])
 def test_a_label_that_protects_is_neither_claimed_nor_changed_by_its_owner(
-    administrator: httpx.Client, mallory: Mallory, path: str
+    administrator: httpx.Client, mallory: Attacker, path: str
 ) -> None:
     assert mallory.claim(path).status_code == 403
     appointed = {"op": "add", "path": "/owners", "value": mallory.me}
@@ -59,7 +59,7 @@ def test_a_label_that_protects_is_neither_claimed_nor_changed_by_its_owner(
     assert not mallory.sees()
 
 
-def test_a_term_that_brings_the_label_keeps_it(administrator: httpx.Client, mallory: Mallory) -> None:
+def test_a_term_that_brings_the_label_keeps_it(administrator: httpx.Client, mallory: Attacker) -> None:
     made(administrator, "/glossaries", name="Words", description="x")
     term = made(administrator, "/glossaryTerms", name="Pay", glossary="Words", description="x", tags=_HIDDEN)
     free = made(administrator, "/glossaryTerms", name="Free", glossary="Words", description="x", owners=mallory.me)
@@ -72,7 +72,7 @@ def test_a_term_that_brings_the_label_keeps_it(administrator: httpx.Client, mall
     assert mallory.client.delete(path).status_code == 200
 
 
-def test_nobody_lifts_what_a_rule_denies_them(administrator: httpx.Client, mallory: Mallory, served: Served) -> None:
+def test_nobody_lifts_what_a_rule_denies_them(administrator: httpx.Client, mallory: Attacker, served: Served) -> None:
     user_id, client = served.person("trent")
     rules = [
         {"effect": "allow"},
@@ -96,7 +96,7 @@ def test_nobody_lifts_what_a_rule_denies_them(administrator: httpx.Client, mallo
 
 
 def test_a_domain_on_which_a_policy_rests_is_not_its_owners_to_remove(
-    served: Served, administrator: httpx.Client, mallory: Mallory
+    served: Served, administrator: httpx.Client, mallory: Attacker
 ) -> None:
     free = made(administrator, "/domains", name="Free", domainType="Aggregate", description="x", owners=mallory.me)
     assert mallory.client.delete(f"/domains/{free['id']}").status_code == 200
@@ -110,7 +110,7 @@ def test_a_domain_on_which_a_policy_rests_is_not_its_owners_to_remove(
 
 
 def test_what_things_inherit_is_not_their_containers_owners_to_change(
-    served: Served, administrator: httpx.Client, mallory: Mallory
+    served: Served, administrator: httpx.Client, mallory: Attacker
 ) -> None:
     user_id, client = served.person("trent")
     client.close()
@@ -122,7 +122,7 @@ def test_what_things_inherit_is_not_their_containers_owners_to_change(
     assert patched(mallory.client, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
 
 
-def test_the_owner_of_a_team_fills_it_unless_it_brings_powers(administrator: httpx.Client, mallory: Mallory) -> None:
+def test_the_owner_of_a_team_fills_it_unless_it_brings_powers(administrator: httpx.Client, mallory: Attacker) -> None:
     role = administrator.get("/roles/name/DataSteward").json()
     above = made(administrator, "/teams", name="above", teamType="Department")
     free = made(administrator, "/teams", name="free", teamType="Group", owners=mallory.me)
@@ -139,7 +139,7 @@ def test_the_owner_of_a_team_fills_it_unless_it_brings_powers(administrator: htt
     )
 
 
-def test_what_holds_things_of_others_cannot_be_claimed(mallory: Mallory) -> None:
+def test_what_holds_things_of_others_cannot_be_claimed(mallory: Attacker) -> None:
     for path in (
         "/services/databaseServices/name/warehouse",
         "/databases/name/warehouse.shop",
@@ -150,7 +150,7 @@ def test_what_holds_things_of_others_cannot_be_claimed(mallory: Mallory) -> None
 
 
 def test_what_was_claimed_can_be_changed_but_not_deleted_for_good(
-    administrator: httpx.Client, mallory: Mallory
+    administrator: httpx.Client, mallory: Attacker
 ) -> None:
     path = f"/tables/name/{_SCHEMA}.orders"
     assert mallory.claim(path).status_code == 200
@@ -164,7 +164,7 @@ def test_what_was_claimed_can_be_changed_but_not_deleted_for_good(
 
 @pytest.mark.parametrize("hard", ["false", "true"])
 def test_deleting_with_all_beneath_needs_the_right_on_each(
-    served: Served, administrator: httpx.Client, mallory: Mallory, hard: str
+    served: Served, administrator: httpx.Client, mallory: Attacker, hard: str
 ) -> None:
     other, client = served.person("trent")
     client.close()
@@ -181,7 +181,7 @@ def test_deleting_with_all_beneath_needs_the_right_on_each(
 
 
 def test_restoring_with_all_beneath_needs_the_right_on_each(
-    served: Served, administrator: httpx.Client, mallory: Mallory
+    served: Served, administrator: httpx.Client, mallory: Attacker
 ) -> None:
     path = f"/databaseSchemas/name/{_SCHEMA}"
     schema = administrator.get(path).json()

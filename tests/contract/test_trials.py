@@ -28,7 +28,7 @@ PATH = "/events/subscriptions"
 
 
 @dataclass
-class House:
+class TrialSetup:
     """A server with a development receiver, as ``tocsin up`` starts them."""
 
     client: httpx.Client
@@ -53,7 +53,7 @@ class House:
 
 
 @pytest.fixture
-def house(started_store: StartedStore, sqlite_engine: Engine) -> Iterator[House]:
+def house(started_store: StartedStore, sqlite_engine: Engine) -> Iterator[TrialSetup]:
     dev_receiver = DevReceiver(any_free_port(), any_free_port())
     parts = {one.name: one for one in parts_of(with_dev_receiver(Settings(), dev_receiver), dev_receiver, _is_ready)}
     given = parts["server"].environment
@@ -73,7 +73,7 @@ def house(started_store: StartedStore, sqlite_engine: Engine) -> Iterator[House]
         running_server(sqlite_engine, settings, password=started_store.password) as served,
         served.administrator() as client,
     ):
-        yield House(client, served, receiver, f"http://127.0.0.1:{dev_receiver.http_port}/hook")
+        yield TrialSetup(client, served, receiver, f"http://127.0.0.1:{dev_receiver.http_port}/hook")
 
 
 async def _is_ready() -> bool:
@@ -99,7 +99,7 @@ def _running(receiver: Receiver, at: DevReceiver) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("channel", Channel)
-def test_every_pair_is_tried_for_real_or_refused(house: House, channel: Channel) -> None:
+def test_every_pair_is_tried_for_real_or_refused(house: TrialSetup, channel: Channel) -> None:
     for category in Category:
         before = len(house.arrived())
         _check_pair(house, category, channel)
@@ -118,7 +118,7 @@ def _is_own(category: Category, channel: Channel) -> bool:
     return channel in HOSTED and category is not Category.EXTERNAL
 
 
-def _check_pair(house: House, category: Category, channel: Channel) -> None:
+def _check_pair(house: TrialSetup, category: Category, channel: Channel) -> None:
     if not _is_possible(category, channel):
         refused = house.tried(category, channel, endpoint=house.hook, receivers=["admin"])
         assert refused["code"] == 400, (category, channel)
@@ -138,7 +138,7 @@ def _check_pair(house: House, category: Category, channel: Channel) -> None:
         assert [one["to"] for one in house.arrived()][-2:] == [[ADMINISTRATOR]] * 2
 
 
-def test_a_test_writes_to_nobody_but_who_asks_and_the_addresses_that_it_names(house: House) -> None:
+def test_a_test_writes_to_nobody_but_who_asks_and_the_addresses_that_it_names(house: TrialSetup) -> None:
     _, client = house.served.person("ana")
     with client:
         mail = {"category": "Users", "type": "Email", "config": {"receivers": ["admin"]}}
@@ -147,7 +147,7 @@ def test_a_test_writes_to_nobody_but_who_asks_and_the_addresses_that_it_names(ho
     assert [one["to"] for one in house.arrived()] == [["ana@example.org"]] * 2
 
 
-def test_what_fails_says_why_and_no_more(house: House) -> None:
+def test_what_fails_says_why_and_no_more(house: TrialSetup) -> None:
     gone = house.tried(Category.EXTERNAL, Channel.WEBHOOK, endpoint="http://127.0.0.1:9/hook")
     assert {key: gone[key] for key in ("status", "reason")} == {"status": "Failed", "reason": "egressRefused"}
     for address in ("http://169.254.1.1/latest/meta-data", "http://10.0.0.1/", "http://[::ffff:127.0.0.1]/"):

@@ -365,7 +365,7 @@ NO_ASSET: frozenset[str] = frozenset(
 
 
 @dataclass
-class World:
+class HiddenTableSetup:
     """A hidden table with all that hangs on it, and somebody who may do everything but see what is hidden."""
 
     client: httpx.Client
@@ -381,7 +381,9 @@ class World:
 
 
 @pytest.fixture
-def world(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[World]:
+def world(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> Iterator[HiddenTableSetup]:
     user_id, client = served.person("mallory")
     domain = made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
     columns = [{"name": "pay", "dataType": "INT"}]
@@ -449,7 +451,7 @@ def world(served: Served, administrator: httpx.Client, orders: Json, sqlite_engi
         "type": types["id"],
     }
     with client:
-        yield World(client, names)
+        yield HiddenTableSetup(client, names)
 
 
 def test_every_route_that_writes_is_sorted(served: Served) -> None:
@@ -458,7 +460,7 @@ def test_every_route_that_writes_is_sorted(served: Served) -> None:
     assert writes == {*ON_ASSET, *BY_ROW, *MAKES, *NO_ASSET}
 
 
-def test_a_write_on_what_is_hidden_is_refused_alike_whatever_is_sent(world: World) -> None:
+def test_a_write_on_what_is_hidden_is_refused_alike_whatever_is_sent(world: HiddenTableSetup) -> None:
     wrong: list[str] = []
     for route, (path, bodies) in ON_ASSET.items():
         method, _, _ = route.partition(" ")
@@ -469,7 +471,7 @@ def test_a_write_on_what_is_hidden_is_refused_alike_whatever_is_sent(world: Worl
     assert "\n".join(wrong) == ""
 
 
-def test_each_row_about_what_is_hidden_is_refused_alike(world: World) -> None:
+def test_each_row_about_what_is_hidden_is_refused_alike(world: HiddenTableSetup) -> None:
     for route, (path, bodies) in BY_ROW.items():
         method, _, _ = route.partition(" ")
         for body in bodies:
@@ -478,7 +480,7 @@ def test_each_row_about_what_is_hidden_is_refused_alike(world: World) -> None:
             assert (failed["status"], "denies ViewBasic" in failed["message"]) == (403, True), (route, answer.text)
 
 
-def test_a_precondition_does_not_tell_of_the_state(world: World) -> None:
+def test_a_precondition_does_not_tell_of_the_state(world: HiddenTableSetup) -> None:
     path = _filled("/tables/{table}", world.names)
     patch = [{"op": "add", "path": "/description", "value": "x"}]
     tags = ('"wrong"', "*", 'W/"wrong"')
@@ -487,7 +489,7 @@ def test_a_precondition_does_not_tell_of_the_state(world: World) -> None:
     }
 
 
-def test_what_is_hidden_cannot_be_named_to_learn_its_name(world: World) -> None:
+def test_what_is_hidden_cannot_be_named_to_learn_its_name(world: HiddenTableSetup) -> None:
     hidden = {"type": "table", "id": world.names["table"]}
     asked = {"name": "q", "query": "SELECT 2", "service": "warehouse", "queryUsedIn": [hidden]}
     answer = world.client.post("/queries", json=asked)

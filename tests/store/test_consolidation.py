@@ -20,7 +20,7 @@ JOHN = Actor("00000000-0000-4000-8000-000000000002", "john")
 _MINUTE = 60_000
 
 
-class _Shop:
+class _SampleStore:
     """The company, written to with consolidation switched on; ``orders`` is at version 0.2, described by Jane."""
 
     def __init__(self, engine: Engine) -> None:
@@ -48,8 +48,8 @@ _REMOVE = {"op": "remove", "path": "/description"}
 
 
 @pytest.fixture
-def shop(store_engine: Engine) -> _Shop:
-    return _Shop(store_engine)
+def shop(store_engine: Engine) -> _SampleStore:
+    return _SampleStore(store_engine)
 
 
 def _facts(event: ChangeEvent | None) -> tuple[Decimal | None, Decimal | None, tuple[str, ...]]:
@@ -58,7 +58,7 @@ def _facts(event: ChangeEvent | None) -> tuple[Decimal | None, Decimal | None, t
     return event.previous_version, event.current_version, event.change_description.paths()
 
 
-def test_edits_in_a_row_are_one_version_and_as_many_events(shop: _Shop, store_engine: Engine) -> None:
+def test_edits_in_a_row_are_one_version_and_as_many_events(shop: _SampleStore, store_engine: Engine) -> None:
     end = shop.company.log.readable_end()
     second, third = shop.describe("second"), shop.name("Orders")
     assert shop.versions() == [(0.2, "second", "Orders"), (0.1, None, None)]
@@ -80,7 +80,7 @@ def test_edits_in_a_row_are_one_version_and_as_many_events(shop: _Shop, store_en
 
 
 def test_an_edit_that_takes_everything_back_takes_the_version_back_and_is_reported(
-    shop: _Shop, store_engine: Engine
+    shop: _SampleStore, store_engine: Engine
 ) -> None:
     before = shop.company.catalogue.version(shop.company.ids["orders"], "0.1")
     written = shop.describe(None)
@@ -92,7 +92,7 @@ def test_an_edit_that_takes_everything_back_takes_the_version_back_and_is_report
     assert inspect(store_engine, deep=True).findings == []
 
 
-def test_the_version_after_a_consolidated_one_has_its_own_change(shop: _Shop, store_engine: Engine) -> None:
+def test_the_version_after_a_consolidated_one_has_its_own_change(shop: _SampleStore, store_engine: Engine) -> None:
     shop.describe("second")
     shop.describe("third", actor=JOHN)
     now = shop.company.get("table", ORDERS)
@@ -101,7 +101,7 @@ def test_the_version_after_a_consolidated_one_has_its_own_change(shop: _Shop, st
     assert inspect(store_engine, deep=True).findings == []
 
 
-def test_what_is_no_edit_in_a_row_is_a_version(shop: _Shop, store_engine: Engine) -> None:
+def test_what_is_no_edit_in_a_row_is_a_version(shop: _SampleStore, store_engine: Engine) -> None:
     shop.describe("too late", after_ms=10 * _MINUTE + 1)
     shop.describe("somebody else", actor=JOHN)
     shop.describe("with a tag", actor=JOHN, if_match="*")
@@ -114,7 +114,7 @@ def test_what_is_no_edit_in_a_row_is_a_version(shop: _Shop, store_engine: Engine
     assert inspect(store_engine, deep=True).findings == []
 
 
-def test_a_restored_or_renamed_entity_begins_anew(shop: _Shop, store_engine: Engine) -> None:
+def test_a_restored_or_renamed_entity_begins_anew(shop: _SampleStore, store_engine: Engine) -> None:
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE)
     shop.writes.restore("table", shop.company.ids["orders"], actor=JANE)
     assert shop.describe("x").document["version"] == 0.5
@@ -132,18 +132,18 @@ def test_a_restored_or_renamed_entity_begins_anew(shop: _Shop, store_engine: Eng
     assert inspect(store_engine, deep=True).findings == []
 
 
-def test_it_is_off_unless_it_is_set(shop: _Shop) -> None:
+def test_it_is_off_unless_it_is_set(shop: _SampleStore) -> None:
     for text in "ab":
         shop.company.patch(("add", "/description", text))
     assert [row[0] for row in shop.versions()] == [0.4, 0.3, 0.2, 0.1]
 
 
-def test_somebody_new_with_the_name_of_who_edited_before_makes_a_version_of_their_own(shop: _Shop) -> None:
+def test_somebody_new_with_the_name_of_who_edited_before_makes_a_version_of_their_own(shop: _SampleStore) -> None:
     shop.describe("second", actor=Actor("00000000-0000-4000-8000-000000000009", JANE.name))
     assert [version for version, *_ in shop.versions()] == [0.3, 0.2, 0.1]
 
 
-def test_an_edit_that_breaks_nothing_joins_the_version_that_a_breaking_one_began(shop: _Shop) -> None:
+def test_an_edit_that_breaks_nothing_joins_the_version_that_a_breaking_one_began(shop: _SampleStore) -> None:
     shop.company.clock.advance(_MINUTE)
     drop = {"op": "remove", "path": "/columns/0"}
     shop.writes.patch("table", Key.by_name(ORDERS), [drop], actor=JANE)

@@ -35,7 +35,7 @@ ORDERS = "<#E::table::pg.store.public.orders>"
 EMAIL = "<#E::table::pg.store.public.orders::columns::email::description>"
 
 
-class Talk:
+class FeedSetup:
     """The company of ``tests/company.py``, with the default alerts, posting in threads."""
 
     def __init__(self, engine: Engine) -> None:
@@ -86,14 +86,14 @@ class Talk:
 
 
 @pytest.fixture
-def talk(store_engine: Engine) -> Talk:
-    return Talk(store_engine)
+def talk(store_engine: Engine) -> FeedSetup:
+    return FeedSetup(store_engine)
 
 
 OWN = "you own it through team shop"
 
 
-def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
+def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: FeedSetup) -> None:
     asked = talk.begin("dia", "Who knows? <#E::user::cem> or [@tills](https://x/settings/members/teams/tills)")
     assert talk.notified(asked) == {
         "ana": {OWN},
@@ -108,7 +108,7 @@ def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
     }
 
 
-def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_then(talk: Talk) -> None:
+def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_then(talk: FeedSetup) -> None:
     asked = talk.begin("dia", "Who knows? <#E::user::cem>")
     answered = talk.reply("ben", asked, "Ask <#E::user::dia>.")
     handed = talk.task("ana", talk.user("dia"))
@@ -123,7 +123,7 @@ def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_the
     assert [talk.notified(one) for one in (asked, answered, handed)] == before
 
 
-def change_threads(talk: Talk, chance: Random, threads: list[Written]) -> Written:
+def change_threads(talk: FeedSetup, chance: Random, threads: list[Written]) -> Written:
     """Begin a thread or task, or reassign, edit, answer or delete something of those that there are."""
     who, named = chance.sample(PEOPLE, 2)
     text = f"{chance.random()} <#E::user::{named}>" if chance.random() < 0.7 else str(chance.random())
@@ -153,7 +153,7 @@ def change_threads(talk: Talk, chance: Random, threads: list[Written]) -> Writte
 
 
 @pytest.mark.parametrize("seed", range(12 if SOAK else 4))
-def test_participants_of_an_event_are_those_of_its_time_however_late_somebody_looks(talk: Talk, seed: int) -> None:
+def test_participants_of_an_event_are_those_of_its_time_however_late_somebody_looks(talk: FeedSetup, seed: int) -> None:
     chance, threads = Random(seed), list[Written]()
     then: list[tuple[Written, dict[str, set[str]]]] = []
     for _ in range(40):
@@ -167,7 +167,7 @@ def test_participants_of_an_event_are_those_of_its_time_however_late_somebody_lo
 
 
 @pytest.mark.parametrize("shift_ms", [-86_400_000, 0, 86_400_000])
-def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Talk, shift_ms: int) -> None:
+def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: FeedSetup, shift_ms: int) -> None:
     asked = talk.begin("dia", "Who knows? <#E::user::cem>")
     talk.company.clock.at_ms += shift_ms
     answered = talk.reply("ben", asked, "Ask ana.")
@@ -179,7 +179,7 @@ def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Talk
     }
 
 
-def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> None:
+def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: FeedSetup) -> None:
     asked = talk.task("ana", talk.user("dia"))
     assert talk.notified(asked) == {"dia": {"it is assigned to you"}, "ben": {OWN}}
     handed_on = [{"op": "replace", "path": "/task/assignees", "value": [talk.user("cem")]}]
@@ -193,7 +193,7 @@ def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> N
     assert (changed.entity_type, changed.user_name) == ("table", "cem")
 
 
-def test_an_announcement_reaches_followers_and_owners(talk: Talk) -> None:
+def test_an_announcement_reaches_followers_and_owners(talk: FeedSetup) -> None:
     details = {"startTime": 10_000_000_000, "endTime": 20_000_000_000}
     announced = talk.begin("dia", "Down tonight", type="Announcement", announcementDetails=details)
     assert talk.notified(announced) == {"ana": {OWN}, "ben": {OWN}, "cem": {"you follow it"}}
@@ -202,7 +202,7 @@ def test_an_announcement_reaches_followers_and_owners(talk: Talk) -> None:
         talk.begin("dia", "Again", type="Announcement", announcementDetails=details)
 
 
-def test_reactions_and_corrections_ring_no_bell(talk: Talk) -> None:
+def test_reactions_and_corrections_ring_no_bell(talk: FeedSetup) -> None:
     asked = talk.begin("dia", "Helo")
     corrected = [{"op": "replace", "path": "/message", "value": "Hello"}]
     assert talk.notified(talk.writes.patch(asked.document["id"], corrected, actor=talk.actor("dia"))) == {}
@@ -214,7 +214,7 @@ def test_reactions_and_corrections_ring_no_bell(talk: Talk) -> None:
     assert talk.notified(mentioned)["cem"] == {"you were mentioned"}
 
 
-def test_a_patch_that_changes_nothing_leaves_nothing(talk: Talk) -> None:
+def test_a_patch_that_changes_nothing_leaves_nothing(talk: FeedSetup) -> None:
     asked = talk.begin("dia", "Hello")
     end = EventLog(talk.engine).readable_end()
     same = [{"op": "replace", "path": "/message", "value": "Hello"}, {"op": "add", "path": "/resolved", "value": False}]
@@ -222,7 +222,7 @@ def test_a_patch_that_changes_nothing_leaves_nothing(talk: Talk) -> None:
     assert EventLog(talk.engine).readable_end() == end
 
 
-def test_tasks_are_numbered_once(talk: Talk) -> None:
+def test_tasks_are_numbered_once(talk: FeedSetup) -> None:
     first = talk.task("ana", talk.user("dia"))
     talk.writes.delete(first.document["id"], actor=talk.actor("ana"))
     second = talk.task("ana", talk.user("dia"))
@@ -230,7 +230,7 @@ def test_tasks_are_numbered_once(talk: Talk) -> None:
     assert talk.feed.id_of_task(second.document["task"]["id"]) == second.document["id"]
 
 
-def test_a_task_sets_tags_and_ends_once(talk: Talk) -> None:
+def test_a_task_sets_tags_and_ends_once(talk: FeedSetup) -> None:
     add_tags(talk.company.writes, "PII.Sensitive")
     asked = talk.task("ana", talk.user("dia"), kind="RequestTag", about=ORDERS)
     value = json.dumps([{"tagFQN": "PII.Sensitive"}])
@@ -243,7 +243,7 @@ def test_a_task_sets_tags_and_ends_once(talk: Talk) -> None:
             end(ended.document["id"], request, actor=talk.actor("dia"))
 
 
-def test_a_task_whose_column_is_gone_cannot_be_resolved_but_closed(talk: Talk) -> None:
+def test_a_task_whose_column_is_gone_cannot_be_resolved_but_closed(talk: FeedSetup) -> None:
     asked = talk.task("ana", talk.user("dia"))
     drop = [{"op": "remove", "path": "/columns/1"}]
     talk.company.writes.patch("table", Key.by_id(talk.company.ids["orders"]), drop, actor=SYSTEM)
@@ -252,7 +252,7 @@ def test_a_task_whose_column_is_gone_cannot_be_resolved_but_closed(talk: Talk) -
     assert talk.writes.close(asked.document["id"], {"comment": "Gone"}, actor=talk.actor("dia")).event
 
 
-def test_threads_go_with_their_asset_and_parts_with_their_people(talk: Talk) -> None:
+def test_threads_go_with_their_asset_and_parts_with_their_people(talk: FeedSetup) -> None:
     talk.reply("cem", talk.begin("dia", "Hello <#E::user::cem>"), "Hi")
     elsewhere = talk.begin("ana", "And you, <#E::user::cem>?", "<#E::table::pg.store.public.revenue>")
     talk.company.writes.delete("table", Key.by_id(talk.company.ids["orders"]), actor=SYSTEM, hard=True)
@@ -267,7 +267,7 @@ def test_threads_go_with_their_asset_and_parts_with_their_people(talk: Talk) -> 
     assert talk.feed.get(elsewhere.document["id"], posts=3)["entityRef"]["name"] == "revenue"
 
 
-def test_pages_hold_what_may_be_seen(talk: Talk) -> None:
+def test_pages_hold_what_may_be_seen(talk: FeedSetup) -> None:
     for number in range(6):
         about = ORDERS if number % 2 else "<#E::table::pg.store.public.revenue>"
         talk.begin("dia", f"{number}", about)
@@ -279,7 +279,7 @@ def test_pages_hold_what_may_be_seen(talk: Talk) -> None:
     assert ([one["message"] for one in rest.threads], rest.after) == (["1"], None)
 
 
-def test_what_is_gone_is_not_found(talk: Talk) -> None:
+def test_what_is_gone_is_not_found(talk: FeedSetup) -> None:
     with pytest.raises(NotFound):
         talk.begin("dia", "Hello", "<#E::table::pg.store.public.ghost>")
     with pytest.raises(NotFound):
@@ -288,7 +288,7 @@ def test_what_is_gone_is_not_found(talk: Talk) -> None:
         talk.writes.reply("no-such-thread", {"message": "x"}, actor=talk.actor("dia"))
 
 
-def test_threads_follow_what_is_renamed(talk: Talk) -> None:
+def test_threads_follow_what_is_renamed(talk: FeedSetup) -> None:
     talk.company.put("glossary", {"name": "words", "description": "All of them."})
     asked = talk.task("ana", {"type": "team", "name": "shop"}, about="<#E::glossary::words::description>")
     for entity_type, name in (("glossary", "words"), ("team", "shop")):
@@ -307,7 +307,7 @@ def test_threads_follow_what_is_renamed(talk: Talk) -> None:
     }
 
 
-def test_a_page_that_shows_nothing_says_where_to_look_on(talk: Talk) -> None:
+def test_a_page_that_shows_nothing_says_where_to_look_on(talk: FeedSetup) -> None:
     """What may not be seen is looked through a bounded way a page, and the cursor leads on from there."""
     first = talk.begin("dia", "seen", "<#E::table::pg.store.public.revenue>")
     with writing(talk.engine) as connection:
@@ -331,7 +331,7 @@ def test_a_page_that_shows_nothing_says_where_to_look_on(talk: Talk) -> None:
     assert page.after is None
 
 
-def test_an_edited_post_says_which_and_mentions_whom_it_names_now(talk: Talk) -> None:
+def test_an_edited_post_says_which_and_mentions_whom_it_names_now(talk: FeedSetup) -> None:
     asked = talk.begin("dia", "Hello")
     post = talk.reply("cem", asked, "<#E::user::ana>").document["posts"][0]["id"]
     path = [{"op": "replace", "path": "/message", "value": "<#E::user::ana> <#E::team::tills>"}]

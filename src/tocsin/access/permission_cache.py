@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Protocol
 
 from tocsin.access.decide import Permissions
-from tocsin.access.policy_dependencies import Footing, footing_of
+from tocsin.access.policy_dependencies import PolicyDependencies, footing_of
 from tocsin.access.rules import Policy, RuleEffect
 from tocsin.access.subject import Subject
 from tocsin.access.visibility_parents import ABOUT
@@ -66,7 +66,7 @@ class PolicySnapshot:
         """Return the permissions of these people, looking up together those that are not cached."""
         return self._cache.at(self._revision, user_ids)
 
-    def footing(self) -> Footing:
+    def footing(self) -> PolicyDependencies:
         """Return what the policies in use rest on."""
         if self._openness is None:
             self._openness = self._cache.openness(self._revision)

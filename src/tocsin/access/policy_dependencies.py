@@ -29,7 +29,7 @@ _OF_TEAMS = (Question.IN_ANY_TEAM, Question.MATCH_TEAM)
 
 
 @dataclass(frozen=True)
-class Footing:
+class PolicyDependencies:
     """What the conditions of all policies that are in use ask about."""
 
     labels: frozenset[str] = frozenset()
@@ -53,10 +53,10 @@ class Footing:
         return is_named or not carried.isdisjoint(self.labels)
 
 
-def footing_of(policies: Iterable[Policy]) -> Footing:
+def footing_of(policies: Iterable[Policy]) -> PolicyDependencies:
     """Return what these policies rest on."""
     rule_leaves = (leaf for policy in policies for rule in policy.rules for leaf in leaves(rule.condition))
     asking_leaves = [leaf for leaf in rule_leaves if isinstance(leaf, Asks)]
     labels = frozenset(name for leaf in asking_leaves if leaf.question in _OF_LABELS for name in leaf.names)
     questions = {leaf.question for leaf in asking_leaves}
-    return Footing(labels, not questions.isdisjoint(_OF_DOMAINS), not questions.isdisjoint(_OF_TEAMS))
+    return PolicyDependencies(labels, not questions.isdisjoint(_OF_DOMAINS), not questions.isdisjoint(_OF_TEAMS))

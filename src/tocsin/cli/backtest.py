@@ -36,7 +36,7 @@ _ROWS = 10
 
 
 @dataclass(frozen=True)
-class Bars:
+class EventBars:
     """How many events match, by the first day of each span of ``days`` days."""
 
     days: int
@@ -122,7 +122,7 @@ def draw(ended: Document, screen: Console) -> None:
     screen.print(Text(result["people"], style="dim"))
 
 
-def bars(per_day: Sequence[Document], period: Document) -> Bars:
+def bars(per_day: Sequence[Document], period: Document) -> EventBars:
     """Return what to draw: every day of what was asked for, by weeks or months where there are too many."""
     counts = {date.fromisoformat(day["date"]): int(day["matched"]) for day in per_day}
     ends = [to_datetime(period[key]).date() for key in ("until", "endedAt") if key in period]
@@ -131,7 +131,7 @@ def bars(per_day: Sequence[Document], period: Document) -> Bars:
     days = (last - first).days + 1
     width = next((one for one in (1, 7, 28) if days <= one * MOST_BARS), -(-days // MOST_BARS))
     spans = ([first + timedelta(days=start + more) for more in range(width)] for start in range(0, days, width))
-    return Bars(width, tuple((span[0].isoformat(), sum(counts.get(day, 0) for day in span)) for span in spans))
+    return EventBars(width, tuple((span[0].isoformat(), sum(counts.get(day, 0) for day in span)) for span in spans))
 
 
 def _await_end(client: Client, started: Document, report: ReportProgress) -> Document:
@@ -176,7 +176,7 @@ def _summary(ended: Document) -> Text:
     return text
 
 
-def _plot(drawn: Bars, columns: int) -> Table:
+def _plot(drawn: EventBars, columns: int) -> Table:
     table = Table.grid(padding=(0, 1))
     highest = max(count for _, count in drawn.counts)
     widest = max(1, min(_WIDEST, columns - len(f" {highest:,} ") - len("2026-01-31 ")))

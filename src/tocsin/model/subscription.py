@@ -78,7 +78,7 @@ class TriggerType(StrEnum):
     SCHEDULED = "Scheduled"
 
 
-class Rhythm(StrEnum):
+class ScheduleFrequency(StrEnum):
     """How often a scheduled trigger fires."""
 
     DAILY = "Daily"
@@ -138,7 +138,7 @@ class Trigger(WireModel):
     """
 
     trigger_type: TriggerType = TriggerType.REAL_TIME
-    schedule_info: Rhythm | None = None
+    schedule_info: ScheduleFrequency | None = None
     cron_expression: str | None = None
     timezone: str | None = None
     group_by: GroupBy | None = None

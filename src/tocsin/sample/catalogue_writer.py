@@ -16,7 +16,6 @@ from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written
 from tocsin.sample.company import BOTS
 from tocsin.sample.steps import (
-    BringBack,
     ChangeStep,
     Connect,
     Create,
@@ -26,6 +25,7 @@ from tocsin.sample.steps import (
     Follow,
     ReportResult,
     ReportRun,
+    RestoreEntity,
     Retire,
     SampleStep,
 )
@@ -56,7 +56,7 @@ class CatalogueWriter:
                 self.writes.patch(entity_type, Key.by_name(fqn), operations, actor=actor)
             case Retire(entity_type, fqn):
                 self.writes.delete(entity_type, Key.by_name(fqn), actor=actor)
-            case BringBack(entity_type, fqn):
+            case RestoreEntity(entity_type, fqn):
                 self.writes.restore(entity_type, self.ids[entity_type, fqn], actor=actor)
             case Connect() as edge:
                 self.writes.put_edge(self._edge(edge), actor=actor)

@@ -19,7 +19,7 @@ from tocsin.sample.drafts import AssetDraft, Operations
 from tocsin.sample.edits import SOURCES, edit, later_columns
 from tocsin.sample.first_weeks import CATALOGUER, arrivals, births, case_fqn, first_morning, test_cases
 from tocsin.sample.rows import PipelineRow
-from tocsin.sample.steps import BringBack, ChangeStep, Follow, ReportResult, ReportRun, Retire, SampleStep
+from tocsin.sample.steps import ChangeStep, Follow, ReportResult, ReportRun, RestoreEntity, Retire, SampleStep
 
 _DRIFTS = 46
 _FOLLOWED_BY_STAGING = 0.6
@@ -27,7 +27,7 @@ _STAGERS = ("tomas.ferreira", "ingrid.solheim", "dana.whitlock")
 
 
 @dataclass(frozen=True)
-class Drift:
+class ColumnChange:
     """One column of one table changes: ``kind`` is ``add``, ``drop`` or ``widen``."""
 
     at_ms: int
@@ -50,7 +50,7 @@ class Drift:
 
 def drifts(
     assets: Sequence[Asset], tested: frozenset[tuple[str, str]], calendar: Calendar, rng: Random
-) -> Iterator[Drift]:
+) -> Iterator[ColumnChange]:
     """Yield the drifts of the year, in no order; a column that is tested (table, column) is never dropped."""
     sources = [asset for asset in assets if asset.layer in SOURCES]
     copies = {asset.inputs[0]: asset for asset in assets if asset.layer in ("raw", "staging") and asset.inputs}
@@ -59,20 +59,24 @@ def drifts(
         column_name = _column(source, kind, tested, rng)
         day = rng.randint(15, 355)
         if column_name is not None:
-            yield Drift(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
-            yield from _followers(Drift(0, CATALOGUER, source.fqn, kind, column_name), copies, (day, calendar), rng)
+            yield ColumnChange(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
+            yield from _followers(
+                ColumnChange(0, CATALOGUER, source.fqn, kind, column_name), copies, (day, calendar), rng
+            )
 
 
-def _followers(drift: Drift, copies: dict[str, Asset], since: tuple[int, Calendar], rng: Random) -> Iterator[Drift]:
+def _followers(
+    drift: ColumnChange, copies: dict[str, Asset], since: tuple[int, Calendar], rng: Random
+) -> Iterator[ColumnChange]:
     day, calendar = since
     raw = copies.get(drift.fqn)
     if raw is None:
         return
-    yield Drift(calendar.by_night(day + 1, rng), CATALOGUER, raw.fqn, drift.kind, drift.column)
+    yield ColumnChange(calendar.by_night(day + 1, rng), CATALOGUER, raw.fqn, drift.kind, drift.column)
     staging = copies.get(raw.fqn)
     if staging is not None and rng.random() < _FOLLOWED_BY_STAGING:
         at_ms = calendar.by_day(day + rng.randint(2, 7), rng)
-        yield Drift(at_ms, rng.choice(_STAGERS), staging.fqn, drift.kind, drift.column)
+        yield ColumnChange(at_ms, rng.choice(_STAGERS), staging.fqn, drift.kind, drift.column)
 
 
 def _column(source: Asset, kind: str, tested: frozenset[tuple[str, str]], rng: Random) -> str | None:
@@ -140,7 +144,10 @@ def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar,
     """Yield what people and the drifting database change, drawn in the order in which it happens."""
     open_drafts = {asset.fqn: AssetDraft.of(asset) for asset in catalogue if asset.fqn not in _retired_assets()}
     tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
-    moments: list[EditingSession | Drift] = [*_sessions(calendar, rng), *drifts(catalogue, tested, calendar, rng)]
+    moments: list[EditingSession | ColumnChange] = [
+        *_sessions(calendar, rng),
+        *drifts(catalogue, tested, calendar, rng),
+    ]
     free_at_ms = 0  # one after another: an edit must find what the one before it left
     for moment in sorted(moments, key=lambda one: one.at_ms):
         at_ms = max(moment.at_ms, free_at_ms)
@@ -151,12 +158,12 @@ def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar,
 
 
 def _moment_steps(
-    moment: EditingSession | Drift, present: dict[str, AssetDraft], at_ms: int, rng: Random
+    moment: EditingSession | ColumnChange, present: dict[str, AssetDraft], at_ms: int, rng: Random
 ) -> Iterator[SampleStep]:
     match moment:
         case EditingSession():
             yield from _session_steps(moment, list(present.values()), at_ms, rng)
-        case Drift(fqn=fqn) if fqn in present:
+        case ColumnChange(fqn=fqn) if fqn in present:
             operations = moment.apply_to(present[fqn])
             if operations:
                 yield SampleStep(at_ms, moment.actor, ChangeStep("table", fqn, operations))
@@ -224,7 +231,7 @@ def _retirements(catalogue: Sequence[Asset], calendar: Calendar) -> Iterator[Sam
     for fqn, actor, day in _RETIRED:
         yield SampleStep(calendar.at(day, 15), actor, Retire(types[fqn], fqn))
     for fqn, actor, day in _BROUGHT_BACK:
-        yield SampleStep(calendar.at(day, 10), actor, BringBack(types[fqn], fqn))
+        yield SampleStep(calendar.at(day, 10), actor, RestoreEntity(types[fqn], fqn))
 
 
 def _retired_assets() -> frozenset[str]:

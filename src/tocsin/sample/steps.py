@@ -60,7 +60,7 @@ class Retire:
 
 
 @dataclass(frozen=True)
-class BringBack:
+class RestoreEntity:
     """Something soft-deleted is restored."""
 
     entity_type: str
@@ -103,7 +103,19 @@ class ReportRun:
     status: Document
 
 
-Act = Create | Ensure | Define | Enlist | ChangeStep | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
+Act = (
+    Create
+    | Ensure
+    | Define
+    | Enlist
+    | ChangeStep
+    | Retire
+    | RestoreEntity
+    | Connect
+    | Follow
+    | ReportResult
+    | ReportRun
+)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tocsin.server.access.write_policies import ActorPermits
 from tocsin.server.alerts.stores import AlertStores, alert_stores_of
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
-from tocsin.server.http.write_quotas import PersonalLedger
+from tocsin.server.http.write_quotas import PersonalWriteCounts
 from tocsin.server.inbox.streams import StreamLimits, Streams
 from tocsin.server.login.openid import OpenIdConnect
 from tocsin.server.login.sessions import LoginSessions
@@ -160,7 +160,7 @@ def build_parts(
 
 def _bounds_of(settings: Settings, clock: Clock) -> Bounds:
     events, size = settings.events_per_person_per_hour, settings.event_bytes_per_person_per_hour
-    ledger = PersonalLedger(clock, most_events=events, most_bytes=size)
+    ledger = PersonalWriteCounts(clock, most_events=events, most_bytes=size)
     late_after_ms = int(settings.report_max_age_h * 3_600_000)
     return Bounds(settings.most_patch_operations, settings.largest_document, ledger, late_after_ms)
 

@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from tocsin.errors import Unavailable
-from tocsin.store.writer_lock import Turnstile
+from tocsin.store.writer_lock import WriterQueue
 
 MOST_TURNS = 64
 """Turns in one transaction."""
@@ -44,7 +44,7 @@ class Turns:
 
     def __init__(self, engine: Engine, patience_s: float, cache_mib: int) -> None:
         self._engine, self._patience_s, self._cache_mib = engine, patience_s, cache_mib
-        self._turnstile = Turnstile(engine.url.database)
+        self._turnstile = WriterQueue(engine.url.database)
         self._log = Path(f"{engine.url.database}-wal")
         self._checkpointed_s = time.monotonic()
         self._checkpoint_not_before_s = 0.0

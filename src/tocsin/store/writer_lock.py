@@ -20,7 +20,7 @@ _OFTEN_FOR_S = 1.0
 _LONGEST_PID = 20
 
 
-class Turnstile:
+class WriterQueue:
     """The queue before one store, for one thread of this process at a time; its files are made when first needed."""
 
     def __init__(self, store: str | None) -> None:

@@ -34,7 +34,7 @@ from tocsin.store.startup import wait_for
 from tocsin.worker.attempt import RouteBook, attempt, end_lost_message
 from tocsin.worker.build import WorkerParts, build, make_store
 from tocsin.worker.lanes import Lanes
-from tocsin.worker.leases import ROOM_SHARES, Leases, Room, Watch
+from tocsin.worker.leases import ROOM_SHARES, Capacity, Leases, Watch
 
 _RECORD_LIMIT = 256
 _GATHER_S = 0.05
@@ -164,10 +164,10 @@ class Worker:
         await self._give_way(session_id)
         return len(claimed)
 
-    def _room(self) -> Room:
+    def _room(self) -> Capacity:
         """Return the room that is left: an own address has as much again waiting in hand as it gets at once."""
         limits, leases = self._parts.limits, self._leases
-        return Room(
+        return Capacity(
             limits.event_bytes,
             leases.event_bytes,
             counts=leases.per_lane,
@@ -181,7 +181,7 @@ class Worker:
             self._leases.drop(session_id, withdrawn)
             _log.info("worker.messages_released", messages=len(withdrawn))
 
-    def _take_due(self, session_id: str, in_hand: Counter[str], room: Room) -> tuple[list[Message], list[Dispatch]]:
+    def _take_due(self, session_id: str, in_hand: Counter[str], room: Capacity) -> tuple[list[Message], list[Dispatch]]:
         """Claim fair shares of what is due; the blocking part of a claim.
 
         ``in_hand`` counts messages by destination. It stays the same during the claim: what is recorded meanwhile

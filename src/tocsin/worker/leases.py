@@ -91,7 +91,7 @@ class Leases:
         return list(self._held)
 
 
-class Room:
+class Capacity:
     """Room for messages: in memory, by the bytes of their events as JSON, and in lanes of own addresses.
 
     ``in_hand`` holds the bytes of each lane, ``refused`` are the messages that did not fit. As long as the room is not

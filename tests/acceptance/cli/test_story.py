@@ -32,7 +32,7 @@ KILLS = {4: "pipeline", 9: "deliver", 14: "serve"}
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-class House:
+class StorySetup:
     """A running Tocsin with one table: owned by ana, followed by ben, its changes mailed and posted."""
 
     def __init__(self, shell: Shell, shown: str) -> None:
@@ -97,15 +97,15 @@ def shell(shell: Shell) -> Shell:
 
 
 @pytest.fixture
-def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[House]:
+def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[StorySetup]:
     _process, printed = up
-    made = House(shell, printed.wait_for("Tocsin is ready", READY_WITHIN_S))
+    made = StorySetup(shell, printed.wait_for("Tocsin is ready", READY_WITHIN_S))
     yield made
     made.client.close()
 
 
 def test_each_is_notified_once_whatever_is_killed(
-    house: House,
+    house: StorySetup,
     up: tuple[subprocess.Popen[str], Printed],
 ) -> None:
     process, _printed = up

@@ -22,7 +22,7 @@ from tocsin.store.tables import attempt, message
 KEY = "key-of-the-space"
 
 
-class Space:
+class ChatSpace:
     """A space with an incoming webhook: one key and token, JSON of at most 32,000 bytes, so many messages a minute."""
 
     def __init__(self, *, per_minute: int = 60, exists: bool = True) -> None:
@@ -51,7 +51,7 @@ class Space:
 
 
 @asynccontextmanager
-async def opened(space: Space) -> AsyncIterator[str]:
+async def opened(space: ChatSpace) -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_post("/v1/spaces/AAAA/messages", space.create)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -62,7 +62,9 @@ async def opened(space: Space) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def delivering(engine: Engine, space: Space, changes: int, *, poll_interval_s: int = 0) -> AsyncIterator[None]:
+async def delivering(
+    engine: Engine, space: ChatSpace, changes: int, *, poll_interval_s: int = 0
+) -> AsyncIterator[None]:
     """A worker over an alert to the space and so many changes, gathered within an interval if there is one."""
     company = SmallCompany(engine)
     async with opened(space) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
@@ -84,7 +86,7 @@ def statuses(engine: Engine) -> Counter[tuple[str, int]]:
 
 
 async def test_every_change_is_a_card_in_the_space(store_engine: Engine) -> None:
-    space = Space()
+    space = ChatSpace()
     async with delivering(store_engine, space, 3):
         await until(lambda: statuses(store_engine) == {("delivered", 1): 3})
     titles = sorted(one["card"]["header"]["title"] for one in space.cards)  # type: ignore[index]
@@ -93,7 +95,7 @@ async def test_every_change_is_a_card_in_the_space(store_engine: Engine) -> None
 
 
 async def test_changes_of_one_moment_are_one_card(store_engine: Engine) -> None:
-    space = Space()
+    space = ChatSpace()
     async with delivering(store_engine, space, 30, poll_interval_s=60):
         await until(lambda: statuses(store_engine) == {("delivered", 1): 1})
     ((title, sections),) = [(one["card"]["header"]["title"], one["card"]["sections"]) for one in space.cards]  # type: ignore[index]
@@ -102,14 +104,14 @@ async def test_changes_of_one_moment_are_one_card(store_engine: Engine) -> None:
 
 
 async def test_a_space_that_has_had_enough_gets_the_rest_later(sqlite_engine: Engine) -> None:
-    space = Space(per_minute=2)
+    space = ChatSpace(per_minute=2)
     async with delivering(sqlite_engine, space, 3):
         await until(lambda: space.answers == {200: 2, 429: 1})
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2, ("awaitingRetry", 1): 1})
 
 
 async def test_a_deleted_space_stops_the_destination(sqlite_engine: Engine) -> None:
-    async with delivering(sqlite_engine, Space(exists=False), 1):
+    async with delivering(sqlite_engine, ChatSpace(exists=False), 1):
         await until(lambda: statuses(sqlite_engine) == {("awaitingRetry", 1): 1})
     with sqlite_engine.connect() as connection:
         assert connection.execute(select(attempt.c.reason)).scalars().all() == ["gone"]

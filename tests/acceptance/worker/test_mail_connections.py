@@ -27,7 +27,7 @@ TLS = ("starttls", "tls")
 pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH")  # aiosmtpd does not know that it is encrypted already
 
 
-class PostOffice:
+class CountingMailServer:
     """A mail server: what it takes, over how many connections, of which each may bring so many mails.
 
     With a ``certificate`` it is encrypted as ``tls`` says and asks for user and password.
@@ -89,7 +89,7 @@ class PostOffice:
 
 
 @asynccontextmanager
-async def sending(office: PostOffice, **options: Any) -> AsyncIterator[EmailSender]:
+async def sending(office: CountingMailServer, **options: Any) -> AsyncIterator[EmailSender]:
     async with office.opened() as port:
         server = replace(MailServer("localhost", port, timeout_s=5.0), **options)
         async with EmailSender(server, MailSettings("tocsin@acme.example", "http://t.example")) as sender:
@@ -105,7 +105,7 @@ def to(target: str) -> Dispatch:
 
 
 async def test_many_mails_go_over_one_connection_and_over_few_at_once() -> None:
-    office = PostOffice()
+    office = CountingMailServer()
     async with sending(office, connections=2) as sender:
         for number in range(10):
             assert isinstance(await sent(sender, f"a{number}"), Delivered)
@@ -116,7 +116,7 @@ async def test_many_mails_go_over_one_connection_and_over_few_at_once() -> None:
 
 
 async def test_a_connection_that_the_server_has_closed_costs_no_mail() -> None:
-    office = PostOffice()
+    office = CountingMailServer()
     async with sending(office) as sender:
         for name in ("dana", "erin", "finn"):
             assert isinstance(await sent(sender, name), Delivered)
@@ -126,7 +126,7 @@ async def test_a_connection_that_the_server_has_closed_costs_no_mail() -> None:
 
 
 async def test_a_server_that_takes_so_many_mails_per_connection_gets_the_next_over_another() -> None:
-    office = PostOffice(most_each=2)
+    office = CountingMailServer(most_each=2)
     async with sending(office) as sender:
         for number in range(6):
             assert isinstance(await sent(sender, f"a{number}"), Delivered)
@@ -135,7 +135,7 @@ async def test_a_server_that_takes_so_many_mails_per_connection_gets_the_next_ov
 
 async def test_a_refused_recipient_says_nothing_about_the_next_on_the_same_connection() -> None:
     """Fault scenario 26."""
-    office = PostOffice()
+    office = CountingMailServer()
     async with sending(office) as sender:
         outcomes = [await sent(sender, name) for name in ("dana", "gone", "erin")]
     assert [type(one) for one in outcomes] == [Delivered, Rejected, Delivered]
@@ -151,7 +151,7 @@ async def test_mail_goes_encrypted_to_a_server_that_we_log_in_to(
 ) -> None:
     certificate = await certificate_in(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))  # the authorities that this machine trusts
-    office = PostOffice(tls=tls, certificate=certificate)
+    office = CountingMailServer(tls=tls, certificate=certificate)
     async with sending(office, tls=tls, user="tocsin", password=password) as sender:
         outcomes = [await sent(sender, name) for name in ("dana", "erin")]
     assert [type(one) for one in outcomes] == [kind, kind], outcomes
@@ -162,7 +162,7 @@ async def test_mail_goes_encrypted_to_a_server_that_we_log_in_to(
 
 @pytest.mark.parametrize("tls", TLS)
 async def test_a_server_whose_certificate_nobody_vouches_for_gets_nothing(tls: str, tmp_path: Path) -> None:
-    office = PostOffice(tls=tls, certificate=await certificate_in(tmp_path))
+    office = CountingMailServer(tls=tls, certificate=await certificate_in(tmp_path))
     async with sending(office, tls=tls, user="tocsin", password="s3cret") as sender:
         outcome = await sent(sender, "dana")
     assert isinstance(outcome, Retry)

@@ -32,7 +32,7 @@ def slack_sender(requests: HttpRequests, *, base_url: str) -> Sender:
 
 
 @dataclass
-class Site:
+class WebhookServer:
     """A token server at ``/token`` and a webhook at ``/hook``; it notes what both were asked."""
 
     url: str = ""
@@ -64,8 +64,8 @@ class Site:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[Site]:
-    site = Site()
+async def opened() -> AsyncIterator[WebhookServer]:
+    site = WebhookServer()
     async with receiver(site.answer) as url:
         site.url = url
         yield site

@@ -21,7 +21,7 @@ from tocsin.flow.send.channels.webhook.sender import WebhookSender
 from tocsin.flow.send.channels.webhook.signature import is_signed
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.http_requests import HttpRequests
-from tocsin.flow.send.templates.accounts import MinuteLimits, Payer, TemplateAccounts
+from tocsin.flow.send.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
 from tocsin.model.message import Delivered
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination, DestinationConfig
@@ -108,7 +108,10 @@ async def test_templates_that_take_all_their_time_hold_up_nobody_else() -> None:
         )
         filled_in = plain.config.model_copy(update={"endpoint": f"{url}/own", "body_template": '"{{headline}}"'})
         own = plain.model_copy(update={"config": filled_in})
-        many = [replace(dispatch(reasons=(slow,)), payer=Payer(f"alert {number}", "eve")) for number in range(100)]
+        many = [
+            replace(dispatch(reasons=(slow,)), payer=RenderingAccount(f"alert {number}", "eve"))
+            for number in range(100)
+        ]
         waiting = [asyncio.create_task(sender.send(one, own, now_ms=NOW_MS)) for one in many]
         try:
             async with asyncio.timeout(PATIENCE_S):

@@ -34,7 +34,7 @@ def subscription(number: int, condition: str, *, enabled: bool = True) -> EventS
     return EventSubscription.model_validate(wire)
 
 
-class Shelf:
+class AlertsInMemory:
     """Alerts in memory, and what was asked of them."""
 
     def __init__(self, *subscriptions: EventSubscription) -> None:
@@ -79,7 +79,7 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
         return plan_of(one)
 
     monkeypatch.setattr(alerts, "plan_of", counted)
-    shelf = Shelf(*(subscription(n, "owners == 'ann'") for n in range(COUNT)))
+    shelf = AlertsInMemory(*(subscription(n, "owners == 'ann'") for n in range(COUNT)))
     current = CurrentAlerts("match_stream", shelf)
     first = current.read()
     assert len(planned) == COUNT
@@ -96,12 +96,12 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
 def test_the_log_says_which_query_loaded_them(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = LogCapture()
     monkeypatch.setattr(alerts, "_LOG", structlog.wrap_logger(None, [heard], structlog.BoundLogger))
-    CurrentAlerts("streak_stream", Shelf(subscription(1, "owners == 'ann'"))).read()
+    CurrentAlerts("streak_stream", AlertsInMemory(subscription(1, "owners == 'ann'"))).read()
     assert [(one["event"], one["query"]) for one in heard.entries] == [("alerts_loaded", "streak_stream")]
 
 
 def test_alerts_come_and_go() -> None:
-    shelf = Shelf(subscription(1, "owners == 'ann'"))
+    shelf = AlertsInMemory(subscription(1, "owners == 'ann'"))
     current = CurrentAlerts("match_stream", shelf)
     current.read()
     shelf.put(subscription(2, "userName != 'ann'"))
@@ -123,7 +123,7 @@ def test_a_schedule_that_an_earlier_version_stored_and_this_one_refuses_stops_no
     stale = subscription(2, "fieldChanged == 'tags'").model_copy(
         update={"trigger": Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 8 15 * 2")}
     )
-    read = CurrentAlerts("query", Shelf(subscription(1, "fieldChanged == 'tags'"), stale)).read()
+    read = CurrentAlerts("query", AlertsInMemory(subscription(1, "fieldChanged == 'tags'"), stale)).read()
     assert set(read.recipient_rules) == {"00001"}
     assert "write ? for one of them" in read.unreadable["00002"]
 
@@ -141,14 +141,16 @@ def _with_rules(number: int, conditions: list[str]) -> EventSubscription:
 
 
 def test_a_stored_alert_that_costs_too_much_is_unreadable_and_the_others_are_matched() -> None:
-    shelf = Shelf(subscription(1, "owners == 'ann'"), _with_rules(2, _kinds(0, 60)))
+    shelf = AlertsInMemory(subscription(1, "owners == 'ann'"), _with_rules(2, _kinds(0, 60)))
     now = CurrentAlerts("match_stream", shelf).read()
     assert set(now.recipient_rules) == {"00001"}
     assert "kinds of test" in now.unreadable["00002"]
 
 
 def test_alerts_that_cost_too_much_together_are_left_out_of_the_index() -> None:
-    shelf = Shelf(subscription(0, "owners == 'ann'"), *(_with_rules(n, _kinds(n * 35, 35)) for n in range(1, 7)))
+    shelf = AlertsInMemory(
+        subscription(0, "owners == 'ann'"), *(_with_rules(n, _kinds(n * 35, 35)) for n in range(1, 7))
+    )
     now = CurrentAlerts("match_stream", shelf).read()
     assert len(now.too_costly) == 2
     assert set(now.index.subscription_ids()) == set(shelf.known) - set(now.too_costly)
@@ -164,14 +166,14 @@ def test_an_alert_that_cannot_be_indexed_is_unreadable_and_the_others_are_matche
         return rows_of(plan, shapes, worded)
 
     monkeypatch.setattr(match, "rows_of", indexed)
-    now = CurrentAlerts("match_stream", Shelf(*(subscription(n, "owners == 'ann'") for n in range(4)))).read()
+    now = CurrentAlerts("match_stream", AlertsInMemory(*(subscription(n, "owners == 'ann'") for n in range(4)))).read()
     assert now.unreadable == {"00002": "RecursionError: too deep"}
     assert now.index.subscription_ids() == ["00000", "00001", "00003"]
     assert set(now.recipient_rules) == {"00000", "00001", "00003"}
 
 
 def test_an_alert_that_cannot_be_parsed_is_unreadable_and_the_others_are_matched() -> None:
-    shelf = Shelf(subscription(1, "owners == 'ann'"))
+    shelf = AlertsInMemory(subscription(1, "owners == 'ann'"))
     shelf.unparsable, shelf.written["00002"] = {"00002": "alertType: unknown"}, 1
     now = CurrentAlerts("match_stream", shelf).read()
     assert (now.index.subscription_ids(), now.unreadable) == (["00001"], {"00002": "alertType: unknown"})

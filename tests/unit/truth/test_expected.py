@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from truth.alerts import BELL, MAIL, Alert, Cast, Destination, Rule
+from truth.alerts import BELL, MAIL, Alert, AlertPeople, Destination, Rule
 from truth.expected import Expectation, Reason, expected
+from truth.expected_state import ExpectedState
 from truth.facts import Event
 from truth.history import History, Json, Key
 from truth.predicted import events_of
@@ -27,7 +28,6 @@ from truth.steps import (
     Step,
     SwitchAlert,
 )
-from truth.world import World
 
 ORDERS, DAILY = ("table", "s.d.p.orders"), ("table", "s.d.p.daily")
 BELLS = Alert("Bells", ("table",), (), (Destination("Owners", BELL), Destination("Followers", BELL)))
@@ -61,14 +61,14 @@ FOUNDING = (
 def script_with(alert: Alert, *steps: Step) -> Script:
     history = History([], [], [], [], [], {})
     people = ("ann", "ben", "cem", *READERS)
-    cast = Cast("ann", "ben", READERS[0], READERS[1], "tills", "shop", "sales", "s.d.p", "guild")
+    cast = AlertPeople("ann", "ben", READERS[0], READERS[1], "tills", "shop", "sales", "s.d.p", "guild")
     opening = SetAlert(ADMIN, alert.name, alert.definition())
     return Script(history, people, (), cast, FOUNDING, {alert.name: [alert]}, (opening, *steps))
 
 
 def judged(script: Script, *, at_the_end: bool = False) -> Expectation:
     """Return what is expected if the log holds exactly what is predicted; events are numbered."""
-    world, steps, number = World(), (*script.founding, *script.steps), 0
+    world, steps, number = ExpectedState(), (*script.setup, *script.steps), 0
     log: list[list[Event]] = []
     for step in steps:
         made = []
@@ -121,7 +121,7 @@ def test_a_deletion_notifies_the_people_of_the_asset() -> None:
 
 
 def test_a_deletion_is_an_event_at_each_asset_that_loses_its_source() -> None:
-    world = World()
+    world = ExpectedState()
     for step in FOUNDING:
         world.apply(step)
     assert list(events_of(Remove(ADMIN, ORDERS, is_hard=True), world)) == [
@@ -159,7 +159,7 @@ def test_an_alert_covers_what_follows_its_last_enabling(at_the_end: bool) -> Non
 
 def test_a_lost_event_is_a_surprise() -> None:
     script = script_with(BELLS, described())
-    log: list[list[Event]] = [[] for _ in (*script.founding, *script.steps)]
+    log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     assert len(expected(script, log, at_the_end=False).surprises) == len(log)
 
 
@@ -185,7 +185,7 @@ def of_other(number: int, event_type: str, key: Key, **more: Any) -> Event:
 
 def beside(script: Script, **made: list[Event]) -> Expectation:
     """Return what is expected if somebody else made these events ``before`` and ``after`` the last step's own."""
-    log: list[list[Event]] = [[] for _ in (*script.founding, *script.steps)]
+    log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     own = event("own", "entityUpdated", ("team", "tills"), script.steps[-1])
     log[-1] = [*made["before"], *([own] if isinstance(script.steps[-1], Members) else []), *made["after"]]
     return expected(script, log, at_the_end=False)
@@ -235,7 +235,7 @@ def test_a_run_that_began_before_an_alert_was_made_does_not_match_it() -> None:
     every = Alert("Every", ("all",), (), (Destination("Users", BELL, ("ann",)),))
     key, status = ("ingestionPipeline", "s.nightly"), frozenset({"pipelineStatus"})
     script = script_with(every)
-    log: list[list[Event]] = [[] for _ in (*script.founding, *script.steps)]
+    log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     created = Event("own", "entityCreated", ("eventsubscription", "Every"), "id", ADMIN, 100, *[frozenset[str]()] * 3)
     log[-1] = [created, *(of_other(ms, "entityUpdated", key, updated=status, dated_ms=ms) for ms in (99, 100))]
     found = expected(script, log, at_the_end=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from truth.expected_state import ExpectedState
 from truth.history import Json
 from truth.predicted import events_of
 from truth.steps import BULK, PATCH, PUT, SHEET, Change, Make
-from truth.world import World
 
 ORDERS = ("table", "s.d.p.orders")
 A, B = (
@@ -29,13 +29,13 @@ A, B = (
     ],
 )
 def test_order_and_bookkeeping_make_no_event(key: str, old: Json, new: Json, *, is_change: bool) -> None:
-    world = World()
+    world = ExpectedState()
     world.apply(Make("jane", ORDERS, {key: old}))
     assert bool([*events_of(Change("jane", ORDERS, {key: new}), world)]) == is_change
 
 
 def test_a_bots_put_leaves_what_people_wrote() -> None:
-    world = World()
+    world = ExpectedState()
     world.apply(Make("bot_1", ORDERS, {"description": "Bot."}))
     for actor, by, text, is_change in (
         ("bot_2", PUT, "Other.", True),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.unit.flow.send.events import dispatch
 
 from tocsin.store.outbox.sessions import Session
-from tocsin.worker.leases import Leases, Room, Watch
+from tocsin.worker.leases import Capacity, Leases, Watch
 
 ONE = dispatch().message
 TWO = replace(ONE, id="two", destination_id="e")
@@ -56,7 +56,7 @@ def test_the_bytes_of_events_are_counted_with_their_messages() -> None:
 
 
 def test_one_destination_has_a_share_of_the_room_that_is_left() -> None:
-    room = Room(80, {})
+    room = Capacity(80, {})
     assert [room.take(ONE, 5) for _ in range(3)] == [True, False, False], "5 + 5 is more than an eighth of 75"
     assert room.take(TWO, 60), "a destination without any may have one"
     assert room.take(replace(TWO, id="three", destination_id="f"), 16), "of 15 bytes: nobody keeps it out"
@@ -65,17 +65,17 @@ def test_one_destination_has_a_share_of_the_room_that_is_left() -> None:
 
 
 def test_a_message_fits_whatever_its_size_where_nothing_else_is() -> None:
-    assert Room(80, {}).take(ONE, 1_000)
-    assert not Room(80, {"e": 1_000}).take(ONE, 1)
-    assert Room(80, {"e": 79}).take(ONE, 1)
+    assert Capacity(80, {}).take(ONE, 1_000)
+    assert not Capacity(80, {"e": 1_000}).take(ONE, 1)
+    assert Capacity(80, {"e": 79}).take(ONE, 1)
 
 
 def test_small_messages_do_not_pass_a_large_one_of_their_destination_without_end() -> None:
-    room = Room(80, {"d": 2})
+    room = Capacity(80, {"d": 2})
     assert not room.take(ONE, 20), "more than an eighth of 78"
     assert not room.take(replace(ONE, id="later"), 2), "so it is alone soon, and the large one fits"
     assert room.take(TWO, 2)
-    assert Room(80, {TWO.destination_id: 2}).take(ONE, 20)
+    assert Capacity(80, {TWO.destination_id: 2}).take(ONE, 20)
 
 
 def test_a_session_is_silent_when_it_was_seen_at_one_beat_for_a_whole_lease() -> None:
@@ -99,8 +99,8 @@ def test_a_session_that_went_and_came_is_watched_from_then() -> None:
 def test_an_own_address_has_few_messages_in_hand() -> None:
     own = [replace(ONE, id=str(number), target="own:user:ann:root") for number in range(4)]
     lane = own[0].lane
-    room = Room(80, {}, counts={lane: 1}, most_own=3)
+    room = Capacity(80, {}, counts={lane: 1}, most_own=3)
     assert [room.take(one, 0) for one in own] == [True, True, False, False]
     assert room.take(replace(ONE, target="own:user:ben:root"), 0)
     assert (room.refused, room.full_lanes) == ({"2", "3"}, {lane})
-    assert Room(80, {}, counts={ONE.destination_id: 9}, most_own=3).full_lanes == frozenset()
+    assert Capacity(80, {}, counts={ONE.destination_id: 9}, most_own=3).full_lanes == frozenset()

@@ -24,7 +24,7 @@ LONGEST_KEY = 10_000
 """Characters of a key in a document. Spark reads no JSON with keys of more than 50,000: no condition would hold."""
 
 
-class Ledger(Protocol):
+class WriteCounts(Protocol):
     """Counts what each person writes."""
 
     def check(self, actor: Actor) -> None:
@@ -46,7 +46,7 @@ class _Unlimited:
         """Count nothing."""
 
 
-UNLIMITED: Ledger = _Unlimited()
+UNLIMITED: WriteCounts = _Unlimited()
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Bounds:
 
     patch_operations: int = 10_000
     document_bytes: int = 8 * 1024 * 1024
-    ledger: Ledger = UNLIMITED
+    ledger: WriteCounts = UNLIMITED
     late_after_ms: int | None = None
     portion: int = 1_000
 

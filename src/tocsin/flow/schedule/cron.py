@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from tocsin.errors import InvalidInput
 from tocsin.flow.schedule.expression import FIELD, Expression, check_standard, parse_expression
 from tocsin.model.phrases import hint
-from tocsin.model.subscription import Rhythm, Trigger, TriggerType
+from tocsin.model.subscription import ScheduleFrequency, Trigger, TriggerType
 
 _EXPRESSIONS = {
-    Rhythm.DAILY: "0 0 * * *",
-    Rhythm.WEEKLY: "0 0 * * 1",
-    Rhythm.MONTHLY: "0 0 1 * *",
+    ScheduleFrequency.DAILY: "0 0 * * *",
+    ScheduleFrequency.WEEKLY: "0 0 * * 1",
+    ScheduleFrequency.MONTHLY: "0 0 1 * *",
 }
 """At midnight, of weeks on Monday and of months on the first day."""
 
@@ -109,9 +109,9 @@ def zone_of(trigger: Trigger) -> ZoneInfo:
 def _expression(trigger: Trigger) -> Expression:
     if trigger.cron_expression is not None:
         return parse_expression(trigger.cron_expression)
-    if trigger.schedule_info is Rhythm.CUSTOM:
+    if trigger.schedule_info is ScheduleFrequency.CUSTOM:
         raise InvalidInput("is missing; a Custom schedule needs one", field=FIELD)
-    return parse_expression(_EXPRESSIONS[trigger.schedule_info or Rhythm.WEEKLY])
+    return parse_expression(_EXPRESSIONS[trigger.schedule_info or ScheduleFrequency.WEEKLY])
 
 
 def _by_wall_clock(expression: Expression, zone: ZoneInfo, after_s: int) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import NamedTuple, Protocol
 
-from tocsin.flow.send.templates.accounts import NOBODY, Payer
+from tocsin.flow.send.templates.accounts import NOBODY, RenderingAccount
 from tocsin.flow.send.templates.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
@@ -91,7 +91,7 @@ class Dispatch:
     payloads: Mapping[str, bytes] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
     reaches_recipient: bool = True
-    payer: Payer = NOBODY
+    payer: RenderingAccount = NOBODY
     answers: Answered | None = None
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
@@ -200,7 +200,7 @@ class Route:
     rank: tuple[bool, int, str] = (True, 0, "")
     share: Share = _ALONE
     reaches_recipient: bool = True
-    payer: Payer = NOBODY
+    payer: RenderingAccount = NOBODY
 
     @property
     def is_of_administrators(self) -> bool:

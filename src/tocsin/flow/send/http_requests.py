@@ -114,11 +114,11 @@ class _Answer(aiohttp.ClientResponse):
 
     async def start(self, connection: Any) -> aiohttp.ClientResponse:  # Any: aiohttp's own
         """Wait for the answer."""
-        behind: Any = _Behind(connection, protocol=_Announced(connection.protocol))  # Any: as above
+        behind: Any = _AttributeOverrides(connection, protocol=_Announced(connection.protocol))  # Any: as above
         return await super().start(behind)
 
 
-class _Behind:
+class _AttributeOverrides:
     """Something of aiohttp's with some of its attributes replaced."""
 
     def __init__(self, original: Any, **replaced: object) -> None:  # Any: as above
@@ -129,7 +129,7 @@ class _Behind:
         return getattr(self._whole, name)
 
 
-class _Announced(_Behind):
+class _Announced(_AttributeOverrides):
     """A connection's protocol that gives up on a receiver that announces its answer too often."""
 
     _count = 0

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
 from tocsin.flow.send import acknowledge_links, mute_links
 from tocsin.flow.send.acknowledge_links import AcknowledgeLink
-from tocsin.flow.send.channels.slack.interactions import Press, Signed, is_genuine
+from tocsin.flow.send.channels.slack.interactions import ButtonPress, Signed, is_genuine
 from tocsin.flow.send.mute_links import MuteLink
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_of
@@ -45,7 +45,7 @@ class SlackButton(NamedTuple):
     alerts: frozenset[str]
 
 
-def pressed_button(press: Press, signed: Signed, parts: Parts) -> SlackButton:
+def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackButton:
     """Return the button that a request is about.
 
     Raises

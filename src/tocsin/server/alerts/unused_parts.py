@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from tocsin.flow.match.remarks import Remark, RemarkKind
 from tocsin.flow.resolve.recipient_rules import has_no_receiver
 from tocsin.model.entity import Document
-from tocsin.model.subscription import Category, Destination, EventSubscription, Rhythm, Trigger, TriggerType
+from tocsin.model.subscription import Category, Destination, EventSubscription, ScheduleFrequency, Trigger, TriggerType
 from tocsin.server.alerts.destinations import WITHOUT_REQUESTS
 
 _MEANINGLESS = ("className", "config")
@@ -35,7 +35,7 @@ def _of_trigger(trigger: Trigger) -> Iterator[Remark]:
         return
     if trigger.cron_expression is not None:
         yield _remark("trigger.cronExpression", "it is for Scheduled triggers")
-    if trigger.schedule_info not in (None, Rhythm.WEEKLY):  # the schema's default, in exports
+    if trigger.schedule_info not in (None, ScheduleFrequency.WEEKLY):  # the schema's default, in exports
         yield _remark("trigger.scheduleInfo", "it is for Scheduled triggers")
 
 

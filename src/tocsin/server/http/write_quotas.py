@@ -26,7 +26,7 @@ class _Written:
     size: int = 0
 
 
-class PersonalLedger:
+class PersonalWriteCounts:
     """What people have written in this hour in one process, and how much they may."""
 
     def __init__(self, clock: Clock, *, most_events: int, most_bytes: int) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.schedule.decide import rank_of
 from tocsin.flow.send.dispatch import Route, Share
-from tocsin.flow.send.templates.accounts import Payer
+from tocsin.flow.send.templates.accounts import RenderingAccount
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, bot_of
 from tocsin.model.template import Template
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -46,7 +46,7 @@ class Routes:
                 template_problem=problem,
                 rank=rank_of(subscription),
                 share=_share(subscription),
-                payer=Payer(subscription.id, subscription.creator_id or None),
+                payer=RenderingAccount(subscription.id, subscription.creator_id or None),
                 reaches_recipient=self._reaches_recipient(subscription, destination),
             )
             for destination in subscription.destinations

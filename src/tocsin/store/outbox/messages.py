@@ -84,7 +84,7 @@ class Messages:
         """Return the ids of all destinations for which a message of a replay is due and free, in order."""
         return self._due_destinations(_REPLAYED, now_ms)
 
-    def _due_destinations(self, which: _Apart, now_ms: int) -> list[str]:
+    def _due_destinations(self, which: _SeparateClaims, now_ms: int) -> list[str]:
         with reading(self._engine) as connection:
             return [row[0] for row in which.destinations.run(connection, {"now_ms": now_ms})]
 
@@ -242,7 +242,7 @@ def _free_of(which: Which) -> Select[Any]:
     )
 
 
-class _Apart(NamedTuple):
+class _SeparateClaims(NamedTuple):
     """Statements over messages that are claimed apart from others: destinations of due ones, and due ones of one."""
 
     destinations: Prepared
@@ -250,9 +250,9 @@ class _Apart(NamedTuple):
     query: Select[Any]
 
 
-def _apart(waiting: Which, which: Which) -> _Apart:
+def _apart(waiting: Which, which: Which) -> _SeparateClaims:
     query = _free_of(which)
-    return _Apart(Prepared(_destinations_of(waiting)), Prepared(query), query)
+    return _SeparateClaims(Prepared(_destinations_of(waiting)), Prepared(query), query)
 
 
 _LIVE = _apart(OPEN_MESSAGE, OPEN_MESSAGE)
@@ -298,7 +298,7 @@ def _lasts(connection: Connection, session_id: str) -> bool:
 class _Due:
     """Which messages are claimed: those that are due, and of each destination that is probed one."""
 
-    which: _Apart
+    which: _SeparateClaims
     now_ms: int
     pauses: Pauses
 

@@ -67,7 +67,7 @@ def _stated(reason: object) -> tuple[object, ...]:
     return tuple(getattr(reason, name) for name in names)
 
 
-class Oracle:
+class ExpectedRecipients:
     """Asks for every event, rule and person whether the one reaches the other, the long way round."""
 
     def __init__(self, case: Case) -> None:
@@ -173,7 +173,7 @@ class Oracle:
 @pytest.mark.parametrize("seed", range(12))
 def test_everybody_is_told_once_for_the_right_reasons(seed: int, people_at_once: int, *, is_personal: bool) -> None:
     made = case(seed, is_personal=is_personal)
-    expected = Oracle(made).notified()
+    expected = ExpectedRecipients(made).notified()
     assert notified(made, people_at_once) == expected
     assert expected or is_personal, "a case that tells nobody proves nothing"
 

@@ -17,11 +17,11 @@ from tocsin.flow.schedule.messages import Row, Timings, next_slot, timings_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import NAMESPACE, message_id, notification_id
-from tocsin.model.subscription import EventSubscription, Gathering, Rhythm, Trigger, TriggerType
+from tocsin.model.subscription import EventSubscription, Gathering, ScheduleFrequency, Trigger, TriggerType
 
 HOUR_MS = 3_600_000
 HOURLY = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 * * * ?"))
-DAILY = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, schedule_info=Rhythm.DAILY))
+DAILY = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, schedule_info=ScheduleFrequency.DAILY))
 NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS
 
 

@@ -9,7 +9,7 @@ from tocsin.errors import TooManyRequests
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.people import Actor
 from tocsin.model.stored import CapturedEvent
-from tocsin.server.http.write_quotas import PersonalLedger
+from tocsin.server.http.write_quotas import PersonalWriteCounts
 
 HOUR_MS = 3_600_000
 MALLORY = Actor("1", "mallory")
@@ -27,7 +27,7 @@ MADE = CapturedEvent(
 )
 
 
-def refused(ledger: PersonalLedger, actor: Actor = MALLORY) -> int | None:
+def refused(ledger: PersonalWriteCounts, actor: Actor = MALLORY) -> int | None:
     try:
         ledger.check(actor)
     except TooManyRequests as error:
@@ -38,7 +38,7 @@ def refused(ledger: PersonalLedger, actor: Actor = MALLORY) -> int | None:
 @pytest.mark.parametrize(("most_events", "most_bytes"), [(3, 10**9), (10**9, 3 * len(MADE.event.to_json()))])
 def test_who_has_written_as_much_as_an_hour_allows_waits_for_the_next(most_events: int, most_bytes: int) -> None:
     clock = FixedClock(HOUR_MS - 60_000)
-    ledger = PersonalLedger(clock, most_events=most_events, most_bytes=most_bytes)
+    ledger = PersonalWriteCounts(clock, most_events=most_events, most_bytes=most_bytes)
     ledger.add(MALLORY, [MADE, MADE])
     assert refused(ledger) is None
     ledger.add(MALLORY, [MADE])
@@ -49,6 +49,6 @@ def test_who_has_written_as_much_as_an_hour_allows_waits_for_the_next(most_event
 
 @pytest.mark.parametrize("actor", [Actor("1", "a", is_admin=True), Actor("1", "b", is_bot=True)])
 def test_administrators_and_bots_write_as_much_as_they_like(actor: Actor) -> None:
-    ledger = PersonalLedger(FixedClock(0), most_events=1, most_bytes=1)
+    ledger = PersonalWriteCounts(FixedClock(0), most_events=1, most_bytes=1)
     ledger.add(actor, [MADE] * 3)
     assert refused(ledger, actor) is None

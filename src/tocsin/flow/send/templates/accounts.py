@@ -19,7 +19,7 @@ from tocsin.errors import InvalidTemplate
 _MINUTE_S = 60.0
 
 
-class Payer(NamedTuple):
+class RenderingAccount(NamedTuple):
     """Whose time a rendering takes: an alert, and the person who created it; nobody for Tocsin's own."""
 
     alert_id: str = ""
@@ -31,7 +31,7 @@ class Payer(NamedTuple):
         return self.person_id or self.alert_id
 
 
-NOBODY = Payer()
+NOBODY = RenderingAccount()
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,14 @@ class TemplateAccounts:
         with self._lock:
             return self._of_minute().get(name, 0.0)
 
-    def can_pay(self, payer: Payer) -> bool:
+    def can_pay(self, payer: RenderingAccount) -> bool:
         """Return whether an alert and its person have time left in this minute."""
         return self._refusal(payer) is None
 
     @contextmanager
-    def charge(self, payer: Payer, spent: defaultdict[Payer, float] | None = None) -> Iterator[None]:
+    def charge(
+        self, payer: RenderingAccount, spent: defaultdict[RenderingAccount, float] | None = None
+    ) -> Iterator[None]:
         """Charge the time that the context takes, and add it to what payers have ``spent``.
 
         Raises
@@ -89,7 +91,7 @@ class TemplateAccounts:
                 for name in {payer.alert_id, payer.name}:
                     self._of_minute()[name] += took_s
 
-    def _refusal(self, payer: Payer) -> str | None:
+    def _refusal(self, payer: RenderingAccount) -> str | None:
         limits = self._limits
         if self.used_s(payer.alert_id) >= limits.alert_s:
             return f"the templates of this alert have taken {limits.alert_s:g} s of this minute"

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from tocsin.errors import InvalidTemplate
 from tocsin.flow.send.channels.webhook.payload import as_default
 from tocsin.flow.send.dispatch import Dispatch, why
-from tocsin.flow.send.templates.accounts import NOBODY, Payer, TemplateAccounts
+from tocsin.flow.send.templates.accounts import NOBODY, RenderingAccount, TemplateAccounts
 from tocsin.flow.send.templates.budget import Budget
 from tocsin.flow.send.templates.parse import parse
 from tocsin.flow.send.templates.render import Context, render_html, render_line
@@ -38,7 +38,7 @@ class ChosenTemplate(NamedTuple):
     """The template that words a notification, and whose time it takes: of the first of these who has some left."""
 
     template: Template
-    payers: Sequence[Payer] = (NOBODY,)
+    payers: Sequence[RenderingAccount] = (NOBODY,)
 
 
 TemplateOf = Callable[[Entry], ChosenTemplate | None]
@@ -104,7 +104,7 @@ def with_texts(
     """
     texts: dict[str, RichText] = {}
     problems: list[str] = []
-    spent = defaultdict[Payer, float](float)
+    spent = defaultdict[RenderingAccount, float](float)
     for entry in entries:
         choice = template_of(entry)
         if choice is None:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from tocsin.flow.send.templates.accounts import Payer, TemplateAccounts
+from tocsin.flow.send.templates.accounts import RenderingAccount, TemplateAccounts
 
 T = TypeVar("T")
 _Waiting = tuple[Callable[[], Any], asyncio.Future[Any]]  # Any: what somebody renders
@@ -28,7 +28,7 @@ class Renderings:
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._is_busy = False
 
-    async def run(self, payer: Payer, render: Callable[[], T]) -> T:
+    async def run(self, payer: RenderingAccount, render: Callable[[], T]) -> T:
         """Return what ``render`` returns, or raise what it raises, once it is the payer's turn."""
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(payer.name, deque()).append((render, result))

@@ -13,7 +13,7 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Unavailable
-from tocsin.flow.send.channels.slack.interactions import Press, Signed, press_in
+from tocsin.flow.send.channels.slack.interactions import ButtonPress, Signed, press_in
 from tocsin.model.message import Delivered
 from tocsin.server.alerts.slack_buttons import SlackButton, press_as, pressed_button
 from tocsin.server.build import Parts
@@ -40,7 +40,7 @@ async def take_interaction(
     return response
 
 
-async def _press(press: Press, button: SlackButton, parts: Parts, root: str) -> str:
+async def _press(press: ButtonPress, button: SlackButton, parts: Parts, root: str) -> str:
     from tocsin.flow.send.channels.slack.api import SlackCall  # the libraries of HTTP, where they are needed
     from tocsin.flow.send.channels.slack.replies import replies_of
 

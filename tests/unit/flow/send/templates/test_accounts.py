@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pytest
 
 from tocsin.errors import InvalidTemplate
-from tocsin.flow.send.templates.accounts import MinuteLimits, Payer, TemplateAccounts
+from tocsin.flow.send.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
 
-ANN, ANNS_OTHER, BEN = Payer("a", "ann"), Payer("b", "ann"), Payer("c", "ben")
-TOCSINS = Payer("d")
+ANN, ANNS_OTHER, BEN = RenderingAccount("a", "ann"), RenderingAccount("b", "ann"), RenderingAccount("c", "ben")
+TOCSINS = RenderingAccount("d")
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Work:
         limits = MinuteLimits(alert_s=2, person_s=3)
         self.accounts = TemplateAccounts(limits, steady=lambda: self.at_s, worked_s=lambda: self.worked_s)
 
-    def render(self, payer: Payer, took_s: float) -> None:
+    def render(self, payer: RenderingAccount, took_s: float) -> None:
         with self.accounts.charge(payer):
             self.worked_s += took_s
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 from tests.unit.flow.send.events import change_event, dispatch
 
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.templates.accounts import MinuteLimits, Payer, TemplateAccounts
+from tocsin.flow.send.templates.accounts import MinuteLimits, RenderingAccount, TemplateAccounts
 from tocsin.flow.send.templates.message_text import ChosenTemplate, MessagePlace, with_texts
 from tocsin.model.message import Entry
 from tocsin.model.template import Template
 
 PLACE = MessagePlace("Email", "https://tocsin.example.com")
 TEMPLATE = Template("Sample", "x", "<p>{{entity.name}}</p>")
-ANN, EVE = Payer("a", "ann"), Payer("e", "eve")
+ANN, EVE = RenderingAccount("a", "ann"), RenderingAccount("e", "eve")
 TAKES_S = 1.5
 
 
@@ -26,7 +26,7 @@ def accounts(*, alert_s: float = 100) -> TemplateAccounts:
     return TemplateAccounts(MinuteLimits(alert_s, 100), steady=lambda: 600.0, worked_s=lambda: next(worked_s))
 
 
-def worded(payers: Sequence[Sequence[Payer]], charged: TemplateAccounts) -> list[bool]:
+def worded(payers: Sequence[Sequence[RenderingAccount]], charged: TemplateAccounts) -> list[bool]:
     """Return which notifications of a message templates have worded, each in the time of one of its payers."""
     entry = dispatch(change_event()).first
     names = [str(at) for at in range(len(payers))]

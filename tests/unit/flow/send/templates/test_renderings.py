@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tocsin.flow.send.templates.accounts import Payer, TemplateAccounts
+from tocsin.flow.send.templates.accounts import RenderingAccount, TemplateAccounts
 from tocsin.flow.send.templates.renderings import Renderings
 
-GREEDY, MODEST = Payer("g", "greedy"), Payer("m", "modest")
+GREEDY, MODEST = RenderingAccount("g", "greedy"), RenderingAccount("m", "modest")
 
 
 class Worked:
@@ -21,7 +21,7 @@ class Worked:
         self.at_s = 0.0
         self.accounts = TemplateAccounts(worked_s=lambda: self.at_s)
 
-    def taking(self, payer: Payer, seconds: float, done: list[str]) -> Callable[[], None]:
+    def taking(self, payer: RenderingAccount, seconds: float, done: list[str]) -> Callable[[], None]:
         def render() -> None:
             with self.accounts.charge(payer):
                 self.at_s += seconds

@@ -42,7 +42,7 @@ class ActionButton(NamedTuple):
     token: str
 
 
-class Press(NamedTuple):
+class ButtonPress(NamedTuple):
     """A button that a member has pressed, and where to answer them; empty for nowhere."""
 
     token: str
@@ -89,7 +89,7 @@ def signature_of(signed: Signed, secret: str) -> str:
     return f"{_VERSION}={hmac.new(secret.encode(), signed_text, hashlib.sha256).hexdigest()}"
 
 
-def press_in(body: bytes) -> Press:
+def press_in(body: bytes) -> ButtonPress:
     """Return what a request says.
 
     Raises
@@ -108,7 +108,7 @@ def press_in(body: bytes) -> Press:
     if not isinstance(member, str) or not MEMBER.fullmatch(member):
         raise InvalidInput("must be the id of a member", field="payload.user.id")
     response_url = payload.get("response_url")
-    return Press(token, member, response_url if isinstance(response_url, str) else "")
+    return ButtonPress(token, member, response_url if isinstance(response_url, str) else "")
 
 
 def _payload(body: bytes) -> dict[str, Any]:  # Any: a JSON value

@@ -16,7 +16,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.slack.interactions import (
     LONGEST_DIFFERENCE_S,
     ActionButton,
-    Press,
+    ButtonPress,
     Signed,
     buttons_block,
     ephemeral,
@@ -89,7 +89,7 @@ def test_five_minutes_of_difference_are_allowed() -> None:
 
 
 def test_a_press_says_which_button_who_and_where_to_answer() -> None:
-    assert press_in(form(pressed(response_url="https://hooks.slack.com/a"))) == Press(
+    assert press_in(form(pressed(response_url="https://hooks.slack.com/a"))) == ButtonPress(
         "a.b.c", "U012AB3CD", "https://hooks.slack.com/a"
     )
     assert press_in(form(pressed())).response_url == ""

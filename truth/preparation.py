@@ -1,4 +1,4 @@
-"""Founding of a replay's company: people with tokens, rights, custom properties. No step of the script does this.
+"""Preparation of a replay: people with tokens, rights, custom properties. No step of the script does this.
 
 Next: ``truth/ways.py``.
 """
@@ -14,7 +14,7 @@ from truth.values import is_bot
 _PASSWORD = "a long password of {}"  # noqa: S105  of people who live for one replay
 
 
-def found(caller: Caller, script: Script) -> None:
+def prepare(caller: Caller, script: Script) -> None:
     """Make the people of a script and let those in who make calls; give everybody rights; define properties."""
     _names(caller)
     writer = _role(caller, "Writer", [_rule("everything", "allow", ["All"], None)])
@@ -62,5 +62,5 @@ def _role(caller: Caller, name: str, rules: list[Json]) -> str:
 
 
 def _rule(name: str, effect: str, operations: list[str], condition: str | None) -> Json:
-    found = {"name": name, "effect": effect, "operations": operations, "resources": ["all"]}
-    return found if condition is None else found | {"condition": condition}
+    prepare = {"name": name, "effect": effect, "operations": operations, "resources": ["all"]}
+    return prepare if condition is None else prepare | {"condition": condition}

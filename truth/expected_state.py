@@ -91,7 +91,7 @@ class Thread:
     is_over: bool = False
 
 
-class World:
+class ExpectedState:
     """Everything that decides who is notified, as of the last step."""
 
     def __init__(self) -> None:

@@ -99,7 +99,8 @@ def _bindings(parent: ast.AST, scope: str) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             inside = f"{scope}.{node.name}".lstrip(".")
             if node.name == node.name.lower():
-                yield scope, f"{node.name}()"
+                if not any(ast.unparse(decorator).startswith("pytest.fixture") for decorator in node.decorator_list):
+                    yield scope, f"{node.name}()"  # a fixture is called as what it provides
                 yield from _bindings(node, inside)
             else:  # such as ``onQueryStarted``: whoever calls it decides its name and parameters
                 yield from _bindings(ast.Module(node.body, []), inside)

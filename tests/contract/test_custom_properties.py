@@ -7,12 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.serving import Json
+from tests.serving import Json, Served
 
 from tocsin.catalogue.governance.custom_properties import KINDS
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 
+MADE = ("href", "deleted")
 PATCH = {"Content-Type": "application/json-patch+json"}
 
 
@@ -27,6 +28,12 @@ def give(client: httpx.Client, name: str, kind: str, config: Any = None) -> http
 def extend(client: httpx.Client, table: Json, extension: Json) -> httpx.Response:
     patch = [{"op": "add", "path": "/extension", "value": extension}]
     return client.patch(f"/tables/{table['id']}", content=json.dumps(patch), headers=PATCH)
+
+
+def stored(extension: Json) -> Json:
+    """Return values without what answers add to references."""
+    kept: Json = json.loads(json.dumps(extension), object_hook=lambda one: {k: one[k] for k in one if k not in MADE})
+    return kept
 
 
 def test_every_type_and_every_kind_is_there_from_the_first_start(administrator: httpx.Client) -> None:
@@ -76,9 +83,61 @@ def test_a_value_must_be_of_its_propertys_kind(
     assert give(administrator, "own", kind, config).status_code == 200
     me = administrator.get("/users/loggedInUser").json()["id"]
     good, bad = (json.loads(json.dumps(value).replace("{me}", me)) for value in (good, bad))
-    assert extend(administrator, orders, {"own": good}).json()["extension"] == {"own": good}
+    assert stored(extend(administrator, orders, {"own": good}).json()["extension"]) == {"own": good}
     refused = extend(administrator, orders, {"own": bad})
     assert (refused.status_code, f"must be {with_article(kind)}" in refused.json()["message"]) == (400, True)
+
+
+@pytest.fixture
+def steward(served: Served, administrator: httpx.Client) -> Json:
+    """A reference to a person who may be the value of the custom properties ``steward`` and ``experts``."""
+    give(administrator, "steward", "entityReference", ["user"])
+    give(administrator, "experts", "entityReferenceList", ["user"])
+    person_id, client = served.person("alice")
+    client.close()
+    return {"id": person_id, "type": "user"}
+
+
+def test_references_in_values_have_an_address_and_say_whether_they_are_deleted(
+    served: Served, administrator: httpx.Client, orders: Json, steward: Json
+) -> None:
+    answer = extend(administrator, orders, {"steward": steward, "experts": [steward]}).json()
+    shown = steward | {"href": f"{served.url}/api/v1/users/{steward['id']}", "deleted": False}
+    assert answer["extension"] == {"steward": shown, "experts": [shown]}
+    assert answer["changeDescription"]["fieldsAdded"][0]["newValue"] == steward, "the change holds what was sent"
+    assert administrator.delete(f"/users/{steward['id']}").is_success
+    for path in (f"{orders['id']}?fields=extension", f"{orders['id']}/versions/0.2"):
+        extension = administrator.get(f"/tables/{path}").json()["extension"]
+        assert extension == {"steward": shown | {"deleted": True}, "experts": [shown | {"deleted": True}]}
+
+
+def test_values_that_are_sent_back_as_they_were_shown_change_nothing(
+    administrator: httpx.Client, orders: Json, steward: Json
+) -> None:
+    shown = extend(administrator, orders, {"steward": steward, "experts": [steward]}).json()
+    assert extend(administrator, orders, shown["extension"]).json()["version"] == shown["version"]
+    tested = [{"op": "test", "path": "/extension", "value": shown["extension"]}]
+    tested += [{"op": "remove", "path": f"/extension/{path}"} for path in ("steward/href", "experts/0/deleted")]
+    answer = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(tested), headers=PATCH)
+    assert (answer.status_code, answer.json().get("version")) == (200, shown["version"]), answer.text
+    body = {key: orders[key] for key in ("name", "columns")} | {"databaseSchema": "warehouse.shop.public"}
+    put = administrator.put("/tables", json=body | {"extension": shown["extension"]}).json()
+    assert (put["version"], put["extension"]) == (shown["version"], shown["extension"])
+
+
+def test_what_answers_add_to_references_is_not_stored(administrator: httpx.Client, orders: Json, steward: Json) -> None:
+    sent = steward | {"href": "http://elsewhere/", "deleted": True}
+    change = extend(administrator, orders, {"experts": [sent]}).json()["changeDescription"]
+    assert change["fieldsAdded"][0]["newValue"] == [steward]
+
+
+def test_a_property_may_be_called_as_what_answers_add_to_references(administrator: httpx.Client, orders: Json) -> None:
+    for name in MADE:
+        give(administrator, name, "string")
+    extend(administrator, orders, {"href": "a", "deleted": "b"})
+    patch = [{"op": "replace", "path": f"/extension/{name}", "value": "c"} for name in MADE]
+    answer = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(patch), headers=PATCH)
+    assert answer.json()["extension"] == {"href": "c", "deleted": "c"}
 
 
 def test_a_property_that_there_is_not_is_refused_with_those_there_are(

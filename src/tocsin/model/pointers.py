@@ -15,6 +15,9 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
 Json = Any  # Any: a JSON value
+ADDED_TO_REFERENCES = frozenset({"href", "deleted"})
+"""What answers add to references; it is never stored."""
+
 _TABLE_NAMES = 4
 
 
@@ -34,6 +37,15 @@ def references_in(value: Json) -> Iterator[Document]:
 def is_reference(value: Document) -> bool:
     """Return whether an object points to an entity: it has an id and the name of a type."""
     return isinstance(value.get("id"), str) and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
+
+
+def as_stored(value: Json) -> Json:
+    """Return a reference or a list of references without what answers add to them; any other value as it is."""
+    if isinstance(value, list):
+        return [as_stored(one) for one in value]
+    if not (isinstance(value, dict) and is_reference(value)):
+        return value
+    return {key: inner for key, inner in value.items() if key not in ADDED_TO_REFERENCES}
 
 
 def names_in(value: Json) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
+from tocsin.model.pointers import as_stored
 from tocsin.model.stored import Key, Stored
 
 
@@ -65,19 +66,23 @@ _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 def with_checked_extension(transaction: Transaction, entity_type: str, document: Document, old: Document) -> Document:
     """Return the document with the values of its custom properties as they are kept; unchanged ones are not checked.
 
-    Words that were chosen of an ``enum`` are kept in their order in the alphabet, as upstream keeps them.
+    Words that were chosen of an ``enum`` are kept in their order in the alphabet, as upstream keeps them; references
+    without what answers add to them.
 
     Raises
     ------
     InvalidInput : there is no such property, or the value is of another kind
     """
-    extension, before = document.get("extension") or {}, old.get("extension") or {}
-    changed = {name: value for name, value in extension.items() if name not in before or before[name] != value}
-    asset_type = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed else None
-    if asset_type is None:
+    if not document.get("extension"):
         return document
-    definitions = {one["name"]: one for one in asset_type.document.get("customProperties") or ()}
-    for name, value in changed.items():
+    before = old.get("extension") or {}
+    sent = {name: as_stored(value) for name, value in document["extension"].items()}
+    old_values = {name: before[name] for name in sent.keys() & before.keys() if as_stored(before[name]) == sent[name]}
+    changed = {name: value for name, value in sent.items() if name not in old_values}
+    asset_type = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed else None
+    properties = asset_type.document.get("customProperties") if asset_type else ()
+    definitions = {one["name"]: one for one in properties or ()}
+    for name, value in changed.items() if asset_type else ():
         if name not in definitions:
             there_are = f"valid properties: {', '.join(definitions)}" if definitions else "it has none"
             raise InvalidInput(
@@ -87,7 +92,7 @@ def with_checked_extension(transaction: Transaction, entity_type: str, document:
         _check_targets(transaction, name, value, definitions[name])
         if _kind_named(definitions[name]) == "enum" and isinstance(value, list):
             changed[name] = sorted(value)
-    return document | {"extension": extension | changed}
+    return document | {"extension": sent | old_values | changed}
 
 
 def kind_of(resolver: Resolver, definition: Document) -> Document:

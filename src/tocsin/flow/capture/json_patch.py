@@ -21,11 +21,13 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.member_fqn import WORKED_OUT
-from tocsin.model.pointers import is_reference
+from tocsin.model.pointers import ADDED_TO_REFERENCES, is_reference
 
 PatchOperation = dict[str, Any]  # Any: an operation's value is any JSON
 _LISTS = ("tags", *REFERENCE_LISTS)
 _MADE = frozenset({"href", *WORKED_OUT})
+_ANSWERED = ("/href", "/deleted")
+_EXTENSION = "/extension"
 _LIGHT_OPERATIONS = 100
 _LIGHT_BYTES = 64 * 1024
 
@@ -71,7 +73,7 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
     patched, bytes_left, had_bytes = document, bounds.document_bytes, size_of(document)
     try:
         for operation in operations:
-            if _is_about(operation, "href") or _is_about_deleted_reference(operation):
+            if _is_about_answer(patched, operation):
                 continue
             if operation.get("op") == "test" and {"path", "value"} <= operation.keys():
                 _test(patched, operation)
@@ -95,11 +97,19 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
 def _is_about(operation: object, key: str) -> bool:
     """Return whether an operation is about the value of this key, at any depth; not about a custom property."""
     path = operation.get("path") if isinstance(operation, dict) else None
-    return isinstance(path, str) and path.endswith(f"/{key}") and not path.startswith("/extension/")
+    return isinstance(path, str) and path.endswith(f"/{key}") and not path.startswith(f"{_EXTENSION}/")
 
 
-def _is_about_deleted_reference(operation: PatchOperation) -> bool:
-    return _is_about(operation, "deleted") and operation["path"] != "/deleted"
+def _is_about_answer(document: Document, operation: PatchOperation) -> bool:
+    """Return whether an operation is about an address, or the state of a reference, which every answer adds."""
+    path = operation.get("path") if isinstance(operation, dict) else None
+    if not isinstance(path, str) or not path.endswith(_ANSWERED) or path == "/deleted":
+        return False
+    above = path.rpartition("/")[0]
+    if above != _EXTENSION and not above.startswith(f"{_EXTENSION}/"):
+        return True
+    value = resolve_pointer(document, above, None) if above != _EXTENSION else None
+    return isinstance(value, dict) and is_reference(value)
 
 
 def _test(document: Document, operation: PatchOperation) -> None:
@@ -120,7 +130,7 @@ def _stored_part(value: Any) -> Any:  # Any: whatever JSON a document holds
         return [_stored_part(one) for one in value]
     if not isinstance(value, dict):
         return value
-    computed_keys = _MADE | {"deleted"} if is_reference(value) else _MADE
+    computed_keys = _MADE | ADDED_TO_REFERENCES if is_reference(value) else _MADE
     return {key: _stored_part(inner) for key, inner in value.items() if key not in computed_keys}
 
 

@@ -70,10 +70,10 @@ _ON_WRITES = frozenset({"owners", "domains", "tags", "dataProducts", "reviewers"
 """Lists that an answer to a write shows even if they are empty, as upstream's do."""
 
 _CHANGES = ("changeDescription", "incrementalChangeDescription")
-_WITHOUT_REFERENCES = frozenset(
-    {*_CHANGES, "extension", "connection", "sourceConfig", "columns", "pipelineObservability"}
-)
+_WITHOUT_REFERENCES = frozenset({*_CHANGES, "connection", "sourceConfig", "columns", "pipelineObservability"})
 """Keys of an entity whose values are not searched for references: what they hold stays as it was sent."""
+
+_EXTENSION = "extension"
 
 
 def view_of(row: EntityType, document: Document, root: str, *, fields: frozenset[str] | None = None) -> Document:
@@ -99,15 +99,30 @@ def view_of(row: EntityType, document: Document, root: str, *, fields: frozenset
 def shown_references(view: Document) -> Iterator[Document]:
     """Yield the references in a view that ``with_addresses`` completes."""
     for key, value in view.items():
-        if key not in _WITHOUT_REFERENCES:
+        if key == _EXTENSION:
+            yield from references_in(list(_pointing(value).values()))
+        elif key not in _WITHOUT_REFERENCES:
             yield from references_in(value)
 
 
 def with_addresses(view: Document, root: str, deleted_ids: Collection[str]) -> Document:
     """Return a view whose references have an address and say whether they point to what is deleted softly."""
+    return {key: _completed_value(key, value, root, deleted_ids) for key, value in view.items()}
+
+
+def _completed_value(key: str, value: Any, root: str, deleted_ids: Collection[str]) -> Any:  # Any: as below
+    if key == _EXTENSION:
+        pointing = _pointing(value).items()
+        return value | {name: _with_addresses(inner, root, deleted_ids) for name, inner in pointing}
+    return value if key in _WITHOUT_REFERENCES else _with_addresses(value, root, deleted_ids)
+
+
+def _pointing(extension: Document) -> Document:
+    """Return the values of custom properties that are references or lists of them; rows of tables are neither."""
     return {
-        key: value if key in _WITHOUT_REFERENCES else _with_addresses(value, root, deleted_ids)
-        for key, value in view.items()
+        name: value
+        for name, value in extension.items()
+        if isinstance(value, list) or (isinstance(value, dict) and is_reference(value))
     }
 
 

@@ -7,8 +7,11 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from sqlalchemy import Engine, text
 from tests.contract import standards
 from tests.serving import Json
+
+BELL = [{"category": "Admins", "type": "ActivityFeed"}]
 
 
 def validated(client: httpx.Client, condition: object) -> Json:
@@ -53,6 +56,70 @@ def test_upstreams_validation_answers_nothing_or_400(administrator: httpx.Client
     answer = administrator.get(path + quote("matchAnyFieldChang({'a'})", safe=""))
     assert answer.status_code == 400
     assert "matchAnyFieldChange" in answer.json()["message"]
+
+
+def waiting_for(condition: str, resource: str, effect: str = "include") -> Json:
+    """Return the request for an alert with one rule."""
+    rules = {"resources": [resource], "rules": [{"effect": effect, "condition": condition}]}
+    return {"name": "Waiting", "alertType": "Notification", "filteringRules": rules, "destinations": BELL}
+
+
+@pytest.mark.parametrize(
+    ("condition", "resource", "says"),
+    [
+        ("matchAnyEventType({'entitySoftDeleted'})", "domain", "choose from entityCreated, entityUpdated, "),
+        ("eventType == 'entitySoftDeleted' || eventType == 'entityRestored'", "Domain", "entitySoftDeleted"),
+        ("eventType == 'userLogin'", "table", "entitySoftDeleted"),
+        ("eventType == 'usageDrop'", "all", "POST /events/subscriptions/capabilities"),
+    ],
+)
+def test_a_new_alert_on_types_of_events_that_its_resources_lack_is_refused(
+    administrator: httpx.Client, condition: str, resource: str, says: str
+) -> None:
+    answer = administrator.post("/events/subscriptions", json=waiting_for(condition, resource))
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+    assert "filteringRules.rules[0].condition" in answer.json()["message"]
+    assert says in answer.json()["message"]
+
+
+def test_a_named_filter_on_types_of_events_that_its_resources_lack_is_refused(administrator: httpx.Client) -> None:
+    arguments = [{"name": "eventTypeList", "input": ["entityRestored"]}]
+    chosen = {"filters": [{"name": "filterByEventType", "effect": "include", "arguments": arguments}]}
+    request = {"name": "Waiting", "alertType": "Notification", "resources": ["domain"], "input": chosen}
+    answer = administrator.post("/events/subscriptions", json=request | {"destinations": BELL})
+    assert (answer.status_code, "entityRestored" in answer.json()["message"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "effect", "kinds"),
+    [
+        ("matchAnyEventType({'entityUpdated','entitySoftDeleted'})", "include", ["outsideResources"]),
+        ("eventType == 'entitySoftDeleted'", "exclude", ["outsideResources"]),
+        ("isBot() && eventType == 'entitySoftDeleted'", "include", ["outsideResources"]),
+    ],
+)
+def test_an_alert_that_asks_for_more_than_such_types_is_remarked_on(
+    administrator: httpx.Client, condition: str, effect: str, kinds: list[str]
+) -> None:
+    answer = administrator.post("/events/subscriptions", json=waiting_for(condition, "domain", effect))
+    assert answer.status_code == 201, answer.text
+    assert [one["kind"] for one in json.loads(answer.headers["X-Tocsin-Remarks"])] == kinds
+
+
+def test_a_stored_alert_on_such_types_stays_and_can_be_written(
+    administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    sound = waiting_for("eventType == 'entityDeleted'", "domain")
+    made = administrator.post("/events/subscriptions", json=sound).json()
+    with sqlite_engine.begin() as connection:
+        changed = "UPDATE entity SET document = replace(document, 'entityDeleted', 'entityRestored') WHERE id = :id"
+        connection.execute(text(changed), {"id": made["id"]})
+    stored = administrator.get(f"/events/subscriptions/{made['id']}").json()
+    assert stored["filteringRules"]["rules"][0]["condition"] == "eventType == 'entityRestored'"
+    assert administrator.put("/events/subscriptions", json=stored).status_code == 200
+    assert administrator.put("/events/subscriptions", json=stored | {"description": "Kept."}).status_code == 200
+    moved = stored | {"filteringRules": stored["filteringRules"] | {"resources": ["query"]}}
+    assert administrator.put("/events/subscriptions", json=moved).status_code == 400
 
 
 def test_saving_an_alert_says_what_may_not_be_meant(administrator: httpx.Client) -> None:

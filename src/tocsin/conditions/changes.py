@@ -188,6 +188,11 @@ def set_of(places: Iterable[int]) -> str:
     return _SETS[tuple(sorted(places))]
 
 
+def parts_of(name: str) -> tuple[int, ...]:
+    """Return the places of the parts that values of the field or set ``name`` hold; none if it holds no changes."""
+    return next((places for places, known in _SETS.items() if known == name), ())
+
+
 def reduce_change(change: str, places: tuple[int, ...]) -> str | None:
     """Return a stored change reduced to some of its parts; None when it lacks one of them."""
     parts = change.split(SEPARATOR)
@@ -197,7 +202,7 @@ def reduce_change(change: str, places: tuple[int, ...]) -> str | None:
 
 def target_asked(name: str, value: str) -> str | None:
     """Return the target of the field or set ``name``; None where it has none."""
-    places = next((one for one, known in _SETS.items() if known == name), ())
+    places = parts_of(name)
     return value.split(SEPARATOR)[places.index(_TARGET)] if _TARGET in places else None
 
 

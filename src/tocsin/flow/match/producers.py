@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tocsin.conditions.changes import CATEGORIES, CATEGORY, OTHER, SEPARATOR, TAG, TALK, TERM, TIER, parts_of
 from tocsin.conditions.documents import has_service
 from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, has
 from tocsin.conditions.nodes import Has, Leaf, Node
@@ -23,6 +24,8 @@ _THREADS = (THREAD, *RESOURCES)
 _TASKS = (THREAD, "task")
 _TESTS = ("testCase", "table")
 _RUNS = ("pipeline", "ingestionPipeline")
+_REFUSED = ("policy", *_THREADS)
+"""Resources whose events have the labels of something else: of what a policy refused, of what a thread is about."""
 
 _DELETED_SOFTLY = tuple(name for name, row in ENTITY_TYPES.items() if "deleted" in row.keys)
 """Types of entity that a deletion leaves in place; all others are deleted for good."""
@@ -76,6 +79,8 @@ _FIELDS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
     (frozenset({"threadType", "mentions"}), _THREADS),
     (frozenset({"owners"}), (*(name for name, row in ENTITY_TYPES.items() if "owners" in row.keys), *_THREADS)),
     (frozenset({"service"}), (*filter(has_service, ENTITY_TYPES), *_THREADS)),
+    (frozenset({"tags", "tier"}), (*(name for name, row in ENTITY_TYPES.items() if "tags" in row.keys), *_REFUSED)),
+    (frozenset({"domains"}), (*(name for name, row in ENTITY_TYPES.items() if "domains" in row.keys), *_THREADS)),
 )
 """Fields that only events about these resources have; threads have those of their assets."""
 
@@ -89,10 +94,20 @@ _BESIDE = frozenset(
 _OF_SOME = frozenset().union(*_KEYS.values()) - _BESIDE
 """Keys of documents, which no event about an entity of a type without them changes."""
 
+_ANYWHERE = frozenset({"lifecycle"})
+"""Categories of changes that an event has by its type."""
+
+_CATEGORY_KEYS = {
+    category: frozenset(keys) & _OF_SOME
+    for category, keys in (CATEGORIES | {TIER: CATEGORIES[TAG], TERM: CATEGORIES[TAG]}).items()
+    if category not in _ANYWHERE and _BESIDE.isdisjoint(keys)
+}
+"""Keys of documents that changes of a category begin with; without those that routes of their own change."""
+
 
 def possible(node: Node, resources: Collection[str]) -> Node:
     """Return ``node`` simplified for events about these resources: whatever none of them has is missing."""
-    missing = frozenset().union(*(fields for fields, of in _FIELDS if set(of).isdisjoint(resources)))
+    missing = frozenset().union(*(fields for fields, of in _FIELDS if {ALL_RESOURCES, *of}.isdisjoint(resources)))
 
     def rest(leaf: Leaf) -> Node:
         match leaf:
@@ -102,6 +117,9 @@ def possible(node: Node, resources: Collection[str]) -> Node:
                 )
             case Has(field=field, values=values) if field in _CHANGED:
                 return has(field, tuple(one for one in values if _is_changed(one, resources)))
+            case Has(field=field, values=values) if CATEGORY in (places := parts_of(field)):
+                at = places.index(CATEGORY)
+                return has(field, tuple(one for one in values if _has_category(one.split(SEPARATOR)[at], resources)))
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
@@ -112,6 +130,16 @@ def _is_changed(path: str, resources: Collection[str]) -> bool:
     """Return whether an event about one of these resources may change a path."""
     key = path.partition(".")[0]
     return key not in _OF_SOME or any(key in _KEYS.get(resource, _OF_SOME) for resource in resources)
+
+
+def _has_category(category: str, resources: Collection[str]) -> bool:
+    """Return whether a change in an event about one of these resources may be of a category."""
+    if ALL_RESOURCES in resources or category == OTHER:
+        return True
+    if category == TALK or set(resources) <= set(_THREADS):
+        return category == TALK and not set(resources).isdisjoint(_THREADS)
+    keys = _CATEGORY_KEYS.get(category, frozenset())
+    return not keys or any(not keys.isdisjoint(_KEYS.get(resource, ())) for resource in resources)
 
 
 def produces(resource: str, event_type: str) -> bool:

@@ -187,6 +187,8 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
         if not is_reported:
             yield Remark(RemarkKind.NEVER_TRUE, "The rules together are never true", _RULES)
     elif _is_outside(plan, node):
+        if ALL_RESOURCES in plan.resources:
+            return  # a type of event that nothing writes, which the rule that names it is remarked on for
         resource_names = ", ".join(plan.resources)
         yield Remark(
             RemarkKind.OUTSIDE_RESOURCES, f"The rules require an event that is no {resource_names}", _RESOURCES
@@ -202,10 +204,9 @@ def _is_outside(plan: Plan, node: Node) -> bool:
 
 def _within(plan: Plan, node: Node) -> Node:
     """Return ``node`` without what none of the alert's resources has, and only tests if it is not about them."""
-    if ALL_RESOURCES in plan.resources:
-        return node
     of_resources = possible(node, plan.resources)
-    return of_resources if TEST_CASE in plan.resources else without_tests(of_resources, keep_reports=True)
+    is_about_tests = not {ALL_RESOURCES, TEST_CASE}.isdisjoint(plan.resources)
+    return of_resources if is_about_tests else without_tests(of_resources, keep_reports=True)
 
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:

@@ -32,6 +32,7 @@ from tocsin.model.phrases import suggestion_for
 from tocsin.model.subscription import Destination, EventSubscription, GroupBy, Trigger, TriggerType, without_defaults
 from tocsin.server.alerts.alert_types import check_alert_type
 from tocsin.server.alerts.destinations import ReceiverNames, check_destination, check_secrets
+from tocsin.server.alerts.event_types import check_event_types
 from tocsin.server.alerts.named_filters import check_count, with_rules
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.alerts.unused_parts import unused_parts
@@ -107,6 +108,7 @@ def checked_alert(
     _check_distinct(list(secrets_by_id.values()))
     subscription = _check(document, names)
     _check_timing(subscription, before or {})
+    check_event_types(subscription, before or {})
     plan = plan_of(subscription)
     unused = unused_parts(subscription, document, is_personal=bool(plan.questions))
     needs_owner = _needs_owner(subscription, document)
@@ -162,6 +164,7 @@ def readable(request: Document) -> EventSubscription:
     document["destinations"] = _with_ids(document["destinations"], (), lambda: str(uuid4()))
     subscription = _check(document, _Anybody())
     _check_timing(subscription, {})
+    check_event_types(subscription, {})
     return subscription
 
 

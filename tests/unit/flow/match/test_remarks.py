@@ -79,6 +79,39 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
         (alert("fieldChanged == 'testCaseResult'", resources=("table",)), []),
         (alert("fieldChanged == 'pipelineStatus'", resources=("ingestionPipeline",)), []),
         *(
+            (alert(condition, resources=(resource,)), [RemarkKind.OUTSIDE_RESOURCES])
+            for condition, resource in (
+                ("matchAnyChange('schema')", "user"),
+                ("matchAnyChange('schema', 'add', 'columns')", "databaseService"),
+                ("matchAnyChange('schema')", "conversation"),
+                ("matchAnyChange({'tag','tier','glossaryTerm'})", "team"),
+                ("changeCategory == 'certification'", "glossary"),
+                ("changeCategory == 'conversation'", "table"),
+                ("matchAnyChange('owner')", "role"),
+                ("matchAnyTag('PII.Sensitive')", "user"),
+                ("tags.startsWith('PII')", "classification"),
+                ("matchAnyTier('Tier.Tier1')", "tag"),
+                ("matchAnyDomain('Sales')", "domain"),
+            )
+        ),
+        *(
+            (alert(condition, resources=resources), [])
+            for condition, resources in (
+                ("matchAnyChange('schema')", ("user", "table")),
+                ("matchAnyChange('schema')", ("all",)),
+                ("matchAnyChange('lifecycle')", ("user",)),
+                ("matchAnyChange('*', 'add')", ("user",)),
+                ("matchAnyChange('membership')", ("user",)),
+                ("matchAnyChange('follower')", ("glossary",)),
+                ("matchAnyChange('run')", ("pipeline",)),
+                ("matchAnyChange('quality')", ("table",)),
+                ("changeCategory == 'conversation'", ("task",)),
+                ("matchAnyTag('PII.Sensitive')", ("policy",)),
+                ("matchAnyTag('PII.Sensitive')", ("conversation",)),
+                ("matchAnyDomain('Sales')", ("user",)),
+            )
+        ),
+        *(
             (alert(f"eventType == '{kind}'", resources=("all",)), [RemarkKind.UNKNOWN_WORD])
             for kind in ("freshnessViolation", "profileAnomaly", "usageDrop", "queryPatternChange")
         ),

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from checks import (
+    answers,
     events,
     every_field,
     every_type,
@@ -45,6 +46,7 @@ SUBJECTS = (
     runs,
     governance,
     people,
+    answers,
     events,
     search,
     left_out,

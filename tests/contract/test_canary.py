@@ -405,6 +405,7 @@ _SHOWS: dict[str, Probe] = {
         _each("/{collection}/name/{name}", query=_ALL),
         _each("/{collection}/name/{name}", query=f"{_LATER}&include=all"),
     ),
+    "GET /{collection}/name/{fqn}/ancestors": _each("/{collection}/name/{name}/ancestors"),
     "GET /{collection}/name/{fqn}/assets": _each("/{collection}/name/{name}/assets"),
     "GET /{collection}/name/{fqn}/context": _each("/{collection}/name/{name}/context"),
     "GET /{collection}/name/{fqn}/children": _each("/{collection}/name/{name}/children"),

@@ -150,6 +150,22 @@ def test_the_children_of_a_container_are_paged(administrator: httpx.Client, orde
     assert (refused.status_code, "have no children" in refused.text) == (404, True)
 
 
+def test_the_ancestors_of_a_container_are_listed_from_the_outermost(
+    served: Served, administrator: httpx.Client
+) -> None:
+    administrator.post("/services/storageServices", json={"name": "s3", "serviceType": "S3"})
+    above: Json = {}
+    for name in ("a.b", "x", "y"):
+        request = {"name": name, "service": "s3"} | ({"parent": above} if above else {})
+        made = administrator.post("/containers", json=request).json()
+        above = {"id": made["id"], "type": "container"}
+    ancestors = administrator.get("/containers/name/s3.%22a.b%22.x.y/ancestors").json()
+    assert [(one["name"], one["type"]) for one in ancestors] == [("a.b", "container"), ("x", "container")]
+    assert ancestors[0]["href"] == f"{served.url}/api/v1/containers/{ancestors[0]['id']}"
+    assert administrator.get("/containers/name/s3.%22a.b%22/ancestors").json() == []
+    assert administrator.get("/tables/name/x/ancestors").status_code == 404
+
+
 def test_versions_are_json_texts_newest_first(administrator: httpx.Client, orders: Json) -> None:
     patched(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/description", "value": "Orders."})
     history = administrator.get(f"/tables/{orders['id']}/versions").json()

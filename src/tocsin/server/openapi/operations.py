@@ -61,6 +61,7 @@ OPERATIONS: dict[str, OpenApiOperation] = {
     "crud.list_versions": OpenApiOperation("VersionHistory"),
     "listing.list_entities": OpenApiOperation("{}Page"),
     "listing.list_children": OpenApiOperation("EntityReferencePage"),
+    "listing.list_ancestors": OpenApiOperation("Ancestors"),
     "history.list_in_window": OpenApiOperation("{}Page"),
     **dict.fromkeys(
         ("history.rollback", "history.rollback_by_name"), OpenApiOperation("RolledBack", "RollbackRequest")
@@ -292,6 +293,7 @@ _ONLY_SOME: dict[str, Callable[[EntityType], bool]] = {
     "samples": lambda row: row.name in FORMS,
     "followers": lambda row: row.is_followable,
     "listing.list_children": lambda row: row.name == "container",
+    "listing.list_ancestors": lambda row: row.name == "container",
 }
 
 

@@ -82,6 +82,7 @@ PEOPLE: dict[str, Document] = {
         dict.fromkeys(("totalAnnouncementCount", "activeAnnouncementCount", "inactiveAnnouncementCount"), COUNT),
     ),
     "Followers": whole({"entityType": TEXT, "entityId": ID, "followers": array(_REFERENCE), "data": array(_REFERENCE)}),
+    "Ancestors": array(_REFERENCE) | {"description": "What a container lies in, the outermost first."},
     "Follows": mapping(array(_REFERENCE)) | {"description": "Lists of assets, by collection."},
     "TeamBranch": whole(
         {"id": ID, "name": TEXT, "href": URL, "isJoinable": FLAG, "children": array(ref("TeamBranch"))},

@@ -23,6 +23,7 @@ from checks import (
     people,
     quality,
     runs,
+    sdk,
     search,
     server,
     tables,
@@ -49,6 +50,7 @@ SUBJECTS = (
     answers,
     events,
     search,
+    sdk,
     left_out,
 )
 """Modules that register their checks when they are imported."""

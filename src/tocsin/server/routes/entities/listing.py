@@ -13,8 +13,8 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import scope_of, scopes_of
-from tocsin.server.entities.response import parse_fields
+from tocsin.server.access.permissions import scope_of, scopes_of, visible_references
+from tocsin.server.entities.response import parse_fields, with_address
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.request import Asked, PathText, Row, answer
 from tocsin.server.routes.entities.crud import visible_document
@@ -72,6 +72,20 @@ def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, 
     views = views_of(row, page.documents, caller, fields=frozenset())
     data = [{key: view[key] for key in _BRIEF if key in view} for view in views]
     return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": page.total}})
+
+
+@router.get("/name/{fqn}/ancestors")
+def list_ancestors(row: Row, fqn: PathText, caller: Asked) -> Response:
+    """Return references to the containers above a container, the outermost first."""
+    if row.name not in _OF_CHILDREN:
+        raise NotFound(f"{row.collection} have no parents of their own type.")
+    document = visible_document(row, Key.by_name(fqn), caller)
+    ancestors: list[Document] = []
+    while parent := document.get("parent"):
+        ancestors.append(parent)
+        document = caller.parts.catalogue.get(row.name, Key.by_id(parent["id"]), "all")
+    visible = visible_references(caller, reversed(ancestors))
+    return answer([with_address(one, caller.root) for one in visible])
 
 
 @router.get("")

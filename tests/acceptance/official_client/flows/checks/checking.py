@@ -82,7 +82,8 @@ def check(methods: str, claim: str) -> Callable[[Work], Work]:
     """Register a function as the check of a claim about these methods of the client."""
 
     def registered(work: Work) -> Work:
-        CHECKS.append(Check(f"{methods.replace(' ', ', ')}: {claim}", frozenset(methods.split()), work))
+        name = f"{methods.replace(' ', ', ')}: {claim}".removeprefix(": ")
+        CHECKS.append(Check(name, frozenset(methods.split()), work))
         return work
 
     return registered

@@ -29,6 +29,7 @@ from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.engine import open_engine
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.failure_messages import FailureMessages
+from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -153,6 +154,7 @@ def worker_parts(engine: Engine, mail: Sender) -> WorkerParts:
         {Channel.EMAIL: mail},
         failure_reports(engine, SystemClock()),
         Replays(engine),
+        Handovers(engine, Routes(engine).is_open),
     )
 
 

@@ -156,6 +156,11 @@ def gathered_message_id(grouping_key: str, channel: str, recipient: str, due_at_
     return _uuid5(f"message|{grouping_key}|{channel}|{recipient}|{due_at_ms}")
 
 
+def split_message_id(message: str, subscription_id: str, destination_id: str) -> str:
+    """Return the id of the message that carries what a destination sends of a message that waits at another one."""
+    return _uuid5(f"part|{message}|{subscription_id}|{destination_id}")
+
+
 def _uuid5(name: str) -> str:
     """Return the UUIDv5 of a name under ``NAMESPACE``, faster than ``uuid.uuid5`` does. Source: RFC 9562, 5.5."""
     hexed = sha1(_ROOT + name.encode(), usedforsecurity=False).hexdigest()

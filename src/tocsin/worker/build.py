@@ -26,6 +26,7 @@ from tocsin.store.folder import make_private
 from tocsin.store.high_water_marks import check_and_warn
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.failure_messages import FailureMessages
+from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -72,6 +73,7 @@ class WorkerParts:
     senders: Mapping[str, Sender]
     failure_reports: FailureReports
     replays: Replays
+    handovers: Handovers
     renderings: Renderings = field(default_factory=Renderings)
     limits: Limits = field(default_factory=Limits)
     intervals_s: Mapping[str, float] = field(default_factory=dict)
@@ -126,6 +128,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) 
         senders=senders,
         failure_reports=failure_reports(engine, SystemClock()),
         replays=Replays(engine),
+        handovers=Handovers(engine, Routes(engine).is_open),
         limits=Limits(
             claim=settings.worker_claim_limit,
             per_destination=settings.destination_concurrency,

@@ -39,6 +39,7 @@ from tocsin.worker.leases import ROOM_SHARES, Capacity, Leases, Watch
 _RECORD_LIMIT = 256
 _GATHER_S = 0.05
 _PAUSE_S = 1.0
+_HAND_OVER_EVERY_S = 5.0
 _BEATS_PER_LEASE = 3
 _OWN_IN_HAND = 2
 _COLLECT_AFTER = (20_000, 20, 50)
@@ -115,14 +116,15 @@ class Worker:
         claiming = asyncio.create_task(self._claim_until(stop))
         reporting = asyncio.create_task(self._report_failures())
         replaying = asyncio.create_task(self._advance_replays())
+        handing = asyncio.create_task(self._hand_over())
         try:
             await stop.wait()
-            await _cancel_all([claiming, reporting, replaying])
+            await _cancel_all([claiming, reporting, replaying, handing])
             await self._finish_tasks()
             await _cancel_all([keeping])
             await self._give_back()
         finally:
-            await _cancel_all((claiming, keeping, recording, reporting, replaying, *self._tasks))
+            await _cancel_all((claiming, keeping, recording, reporting, replaying, handing, *self._tasks))
         _log.info("worker.stopped", owner=self._parts.owner)
 
     async def _claim_until(self, stop: asyncio.Event) -> None:
@@ -336,6 +338,13 @@ class Worker:
             now_ms = self._parts.clock.now_ms()
             if not await _steadily(partial(self._parts.replays.advance_all, now_ms)):
                 await asyncio.sleep(_PAUSE_S)
+
+    async def _hand_over(self) -> None:
+        """Put shared messages that wait at one destination into the queue of another that sends, from time to time."""
+        while True:
+            now_ms = self._parts.clock.now_ms()
+            count = await _steadily(partial(self._parts.handovers.advance, now_ms))
+            await asyncio.sleep(_PAUSE_S if count else _HAND_OVER_EVERY_S)
 
     async def _report_failures(self) -> None:
         """Report from time to time which destinations deliver nothing."""

@@ -35,6 +35,7 @@ from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.failure_messages import FailureMessages
+from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
@@ -110,6 +111,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
             senders={Channel.WEBHOOK: webhook},
             failure_reports=failure_reports(engine, SystemClock()),
             replays=Replays(engine),
+            handovers=Handovers(engine, Routes(engine).is_open),
             limits=limits,
             owner="test",
         )

@@ -52,6 +52,17 @@ class Routes:
             for destination in subscription.destinations
         }
 
+    def is_open(self, destination_key: tuple[str, str]) -> bool:
+        """Return whether a destination, by the ids of its alert and its own, may send now."""
+        subscription_id, destination_id = destination_key
+        subscription, waits_because = self._find_subscription(subscription_id)
+        if subscription is None or waits_because is not None:
+            return False
+        return any(
+            destination.id == destination_id and _why_closed(subscription, destination) is None
+            for destination in subscription.destinations
+        )
+
     def _reaches_recipient(self, subscription: EventSubscription, destination: Destination) -> bool:
         """Return whether what is sent to a person reaches that person: a bot may be of anybody's workspace."""
         token = destination.config.bot_token

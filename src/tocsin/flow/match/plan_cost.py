@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from tocsin.conditions.methods import steps_on_values
@@ -20,13 +21,17 @@ from tocsin.conditions.nodes import (
     FieldValue,
     Filled,
     Has,
+    Kind,
     Leaf,
     Literals,
     Lowered,
+    Node,
+    Operator,
     PathValue,
     Personal,
     Present,
     Size,
+    Test,
     TextTest,
     Value,
 )
@@ -34,7 +39,7 @@ from tocsin.conditions.normal_form import Conjunction, Fact, Term
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.indexing import Alternative, ways
 from tocsin.flow.match.plan import Plan
-from tocsin.logic import leaves
+from tocsin.logic import And, Not, Or, leaves
 
 _FEW = 16
 _MANY_MEMBERS = 12
@@ -55,12 +60,14 @@ class PlanCost:
     ----------
     shapes : the kinds of test: what is left of a test without its constants and the names in its paths
     document_tests : tests of the document, each as often as it has constants
+    looks : how often an event's document is gone through, whose lists may have thousands of members
     pattern_steps : steps of regular expressions in the worst case, on sets and documents many times over
     index_bytes : size of the rows in the match index, about
     """
 
     shapes: frozenset[Hashable] = frozenset()
     document_tests: int = 0
+    looks: int = 0
     pattern_steps: int = 0
     index_bytes: int = 0
 
@@ -77,6 +84,7 @@ class CostLimits:
     whose: str
     shapes: int
     document_tests: int
+    looks: int
     pattern_steps: int
     index_bytes: int
 
@@ -99,15 +107,20 @@ _WORDING = {
         "tests of paths into documents",
         "Test fields such as tags, owners or fieldChanged instead, or fewer values.",
     ),
+    "looks": (
+        "looks into lists of documents",
+        "Use fewer paths that lead into lists, and alternatives (||) that differ in their constants only.",
+    ),
     "pattern_steps": ("steps of regular expressions", "Use startsWith, endsWith or contains instead."),
     "index_bytes": ("bytes in the match index", "Use shorter lists, or split the alert."),
 }
 """What each limit counts, and the way out."""
 
-PER_ALERT = CostLimits("The conditions of this alert", 40, 400, 4_000_000, 2**20)
-PER_PERSON = CostLimits("The conditions of all alerts that you created", 60, 1_000, 20_000_000, 8 * 2**20)
-IN_SUM = CostLimits("The conditions of all alerts together", 150, 20_000, 400_000_000, 96 * 2**20)
-"""On two cores, Spark plans and compiles 100 kinds of test in 20 s and 200 in a minute; 10,000 usual alerts have 16."""
+PER_ALERT = CostLimits("The conditions of this alert", 40, 400, 40, 4_000_000, 2**20)
+PER_PERSON = CostLimits("The conditions of all alerts that you created", 60, 1_000, 400, 20_000_000, 8 * 2**20)
+IN_SUM = CostLimits("The conditions of all alerts together", 150, 20_000, 8_000, 400_000_000, 96 * 2**20)
+"""On two cores, Spark plans and compiles 100 kinds of test in 20 s and 200 in a minute; 10,000 usual alerts have 16.
+For an event of a table with 3,000 columns, a look takes about 0.1 s."""
 
 
 def cost_of(plan: Plan) -> PlanCost:
@@ -116,6 +129,7 @@ def cost_of(plan: Plan) -> PlanCost:
     return PlanCost(
         shapes=frozenset(map(shape_of, tests)) | _joined_shapes(tests),
         document_tests=sum(map(_document_tests, tests)),
+        looks=_look_count(plan.node) if plan.node is not None else 0,
         pattern_steps=sum(_pattern_steps(leaf) for leaf in tests if isinstance(leaf, TextTest)),
         index_bytes=_small_index_bytes(tests) or sum(_index_bytes(ways(case)) for case in plan.cases()),
     )
@@ -127,6 +141,7 @@ def total(costs: Iterable[PlanCost]) -> PlanCost:
     return PlanCost(
         shapes=frozenset[Hashable]().union(*(one.shapes for one in plan_costs)),
         document_tests=sum(one.document_tests for one in plan_costs),
+        looks=sum(one.looks for one in plan_costs),
         pattern_steps=sum(one.pattern_steps for one in plan_costs),
         index_bytes=sum(one.index_bytes for one in plan_costs),
     )
@@ -195,6 +210,57 @@ def _document_tests(leaf: Leaf) -> int:
             return int(_reads_document(value))
         case Has() | Personal():
             return 0
+
+
+def _look_count(node: Node) -> int:
+    """Return how often a condition goes through lists in a document.
+
+    Alternatives that differ in their constants only share a look, as many texts do that must all pass
+    (``spark/signatures.py``).
+    """
+    if not isinstance(node, And | Or):
+        return _look_count(node.operand) if isinstance(node, Not) else int(_is_deep(node))
+    nested_count, together, apart = 0, set[Hashable](), Counter[tuple[Leaf, tuple[Value, ...]]]()
+    for operand in node.operands:
+        inner = operand.operand if isinstance(operand, Not) else operand
+        if isinstance(inner, And | Or | Not):
+            nested_count += _look_count(inner)
+        elif isinstance(inner, Leaf) and _is_deep(inner):
+            place = (shape_of(inner), tuple(map(_innermost, _values_of(inner))))
+            is_alternative = isinstance(node, Or) == (inner is operand)
+            together.update([place] if is_alternative else [])
+            apart.update([] if is_alternative else [place])
+    looks_apart = (
+        min(count, 2) if count > MANY_ALIKE and _joins(leaf) else count for (leaf, _), count in apart.items()
+    )
+    return nested_count + len(together) + sum(looks_apart)
+
+
+def _is_deep(node: Node) -> bool:
+    """Return whether a test goes through what an entity holds at a path, such as all columns, not one of them."""
+    paths = (value.steps for value in map(_innermost, _values_of(node)) if isinstance(value, PathValue))
+    return any(isinstance(before, str) and isinstance(step, str) for steps in paths for before, step in pairwise(steps))
+
+
+def _values_of(node: Node) -> tuple[Value, ...]:
+    match node:
+        case Compare(left=left, right=right):
+            return tuple(value for value in (left, right) if not isinstance(value, Literals))
+        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
+            return (value,)
+        case _:
+            return ()
+
+
+def _joins(leaf: Leaf) -> bool:
+    """Return whether many such tests that must all pass share a look: of texts, without patterns."""
+    match leaf:
+        case TextTest(test=test):
+            return test is not Test.MATCHES
+        case Compare(operator=Operator.EQ, right=Literals(kind=kind)) | Contains(members=Literals(kind=kind)):
+            return kind is Kind.TEXT
+        case _:
+            return False
 
 
 def _pattern_steps(leaf: TextTest) -> int:

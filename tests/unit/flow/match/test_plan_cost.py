@@ -44,6 +44,24 @@ def test_tests_of_the_document_count_as_often_as_they_have_constants() -> None:
     assert cost_of(_plan("entity.columns.size() > 3 && owners == 'x'")).document_tests == 1
 
 
+@pytest.mark.parametrize(
+    ("condition", "looks"),
+    [
+        (" || ".join(f"entity.columns.k == {n}" for n in range(100)), 1),
+        (" && ".join(f"entity.columns.k != {n}" for n in range(100)), 1),
+        (" && ".join(f"entity.columns.k.contains('{n}')" for n in range(100)), 2),
+        (" && ".join(f"entity.columns.k.contains({n})" for n in range(100)), 100),
+        (" && ".join(f"entity.columns.k > {n}" for n in range(100)), 100),
+        (" || ".join(f"entity.columns.k{n} == 'x'" for n in range(100)), 100),
+        (" && ".join(f"!(entity.columns.k{n} == 'x')" for n in range(100)), 100),
+        ("(tags == 'a' || entity.columns.k == 1) && (owners == 'b' || !(entity.columns.k == 2))", 2),
+        ("entity.columns[3].name == 'a' && entity.name == 'b' && entity.columns.size() > 3", 0),
+    ],
+)
+def test_looks_into_lists_count_by_path_and_by_what_cannot_share_one(condition: str, looks: int) -> None:
+    assert cost_of(_plan(condition)).looks == looks
+
+
 def test_patterns_count_by_their_steps() -> None:
     one = cost_of(_plan("userName matches '[a-z]+-[a-z]+'")).pattern_steps
     assert cost_of(_plan("userName matches '[a-z]+-[a-z]+'", "userId matches '[a-z]+-[a-z]+'")).pattern_steps == 2 * one
@@ -67,6 +85,7 @@ def test_an_index_with_a_row_for_each_of_many_anchors_counts_what_every_row_repe
     ("conditions", "what"),
     [
         (_kinds(41), "kinds of test"),
+        ([f"entity.columns.k{n} == 'x'" for n in range(41)], "looks into lists"),
         ([f"entity.columns.dataLength > {n}" for n in range(500)], "tests of paths"),
         ([rf"{name} matches '\w+_\w+'" for name in ("userName", "userId", "service", "tier")], "regular expressions"),
         (
@@ -86,11 +105,17 @@ def test_ten_thousand_usual_alerts_are_far_from_the_limits() -> None:
     assert not [one for one in costs if PER_ALERT.excess(one)]
     assert PER_PERSON.excess(total(costs[:50])) is None
     whole = total(costs)
-    tenfold = PlanCost(whole.shapes, 10 * whole.document_tests, 10 * whole.pattern_steps, 10 * whole.index_bytes)
+    tenfold = PlanCost(
+        whole.shapes,
+        document_tests=10 * whole.document_tests,
+        looks=10 * whole.looks,
+        pattern_steps=10 * whole.pattern_steps,
+        index_bytes=10 * whole.index_bytes,
+    )
     assert IN_SUM.excess(tenfold) is None
 
 
-LIMITS = CostLimits("All", shapes=13, document_tests=1_000, pattern_steps=1, index_bytes=100_000)
+LIMITS = CostLimits("All", shapes=13, document_tests=1_000, looks=1_000, pattern_steps=1, index_bytes=100_000)
 
 
 def _usual(count: int) -> dict[str, PlanCost]:

@@ -60,8 +60,8 @@ class Handovers:
 
     def _from_queue(self, destination_id: str, stuck: Collection[str], now_ms: int) -> int:
         with reading(self.engine) as connection:
-            waiting = _waiting(connection, destination_id, now_ms, self._looked.get(destination_id, _BEGINNING))
-            shared = _shared(connection, [message_id for message_id, _ in waiting])
+            waiting = _find_waiting(connection, destination_id, now_ms, self._looked.get(destination_id, _BEGINNING))
+            shared = _find_shared(connection, [message_id for message_id, _ in waiting])
         is_end = len(waiting) < _LOOKED_AT
         self._looked[destination_id] = _BEGINNING if is_end else waiting[-1]
         takers = self._takers(shared, stuck)
@@ -86,19 +86,20 @@ def _stuck(pauses: Pauses, late: Collection[str]) -> frozenset[str]:
     return pauses.waiting | pauses.probed | frozenset(late)
 
 
-def _waiting(connection: Connection, destination_id: str, now_ms: int, after: tuple[str, int]) -> list[tuple[str, int]]:
+def _find_waiting(
+    connection: Connection, destination_id: str, now_ms: int, after: tuple[str, int]
+) -> list[tuple[str, int]]:
     """Return the next due messages of a queue: id and due time."""
-    row, (message_id, due_at_ms) = message.c, after
-    is_later = or_(row.due_at_ms > due_at_ms, and_(row.due_at_ms == due_at_ms, row.id > message_id))
-    query = select(row.id, row.due_at_ms).where(
-        OPEN_MESSAGE, row.destination_id == destination_id, row.due_at_ms <= now_ms, is_later
+    column, (message_id, due_at_ms) = message.c, after
+    is_later = or_(column.due_at_ms > due_at_ms, and_(column.due_at_ms == due_at_ms, column.id > message_id))
+    query = select(column.id, column.due_at_ms).where(
+        OPEN_MESSAGE, column.destination_id == destination_id, column.due_at_ms <= now_ms, is_later
     )
-    return [
-        (one.id, one.due_at_ms) for one in connection.execute(query.order_by(row.due_at_ms, row.id).limit(_LOOKED_AT))
-    ]
+    next_messages = connection.execute(query.order_by(column.due_at_ms, column.id).limit(_LOOKED_AT))
+    return [(row.id, row.due_at_ms) for row in next_messages]
 
 
-def _shared(connection: Connection, message_ids: Sequence[str]) -> list[_Shared]:
+def _find_shared(connection: Connection, message_ids: Sequence[str]) -> list[_Shared]:
     """Return the notifications of these messages for which several destinations are reasons."""
     if not message_ids:
         return []
@@ -133,8 +134,8 @@ def _hand_over(
     What was tried already stays together: its receiver may know it by its id.
     """
     carried = set(connection.execute(select(notification.c.id).where(notification.c.message_id == row.id)).scalars())
-    taken = {notification_id for notification_ids in parts.values() for notification_id in notification_ids}
-    if len(parts) == 1 and carried == taken:
+    taken_ids = {notification_id for notification_ids in parts.values() for notification_id in notification_ids}
+    if len(parts) == 1 and carried == taken_ids:
         (key,) = parts
         connection.execute(message.update().where(message.c.id == row.id).values(_queue_of(key, now_ms)))
         return 1
@@ -142,7 +143,7 @@ def _hand_over(
         return 0
     for key, notification_ids in parts.items():
         _split(connection, row, notification_ids, _queue_of(key, now_ms))
-    if carried == taken:
+    if carried == taken_ids:
         connection.execute(message.delete().where(message.c.id == row.id))
     return len(parts)
 

@@ -117,8 +117,8 @@ _WORDING = {
 """What each limit counts, and the way out."""
 
 PER_ALERT = CostLimits("The conditions of this alert", 40, 400, 40, 4_000_000, 2**20)
-PER_PERSON = CostLimits("The conditions of all alerts that you created", 60, 1_000, 400, 20_000_000, 8 * 2**20)
-IN_SUM = CostLimits("The conditions of all alerts together", 150, 20_000, 8_000, 400_000_000, 96 * 2**20)
+PER_PERSON = CostLimits("The conditions of all alerts that you created", 60, 1_000, 1_000, 20_000_000, 8 * 2**20)
+IN_SUM = CostLimits("The conditions of all alerts together", 150, 20_000, 20_000, 400_000_000, 96 * 2**20)
 """On two cores, Spark plans and compiles 100 kinds of test in 20 s and 200 in a minute; 10,000 usual alerts have 16.
 For an event of a table with 3,000 columns, a look takes about 0.1 s."""
 
@@ -219,13 +219,13 @@ def _look_count(node: Node) -> int:
     (``spark/signatures.py``).
     """
     if not isinstance(node, And | Or):
-        return _look_count(node.operand) if isinstance(node, Not) else int(_is_deep(node))
+        return _look_count(node.operand) if isinstance(node, Not) else int(_goes_through(node))
     nested_count, together, apart = 0, set[Hashable](), Counter[tuple[Leaf, tuple[Value, ...]]]()
     for operand in node.operands:
         inner = operand.operand if isinstance(operand, Not) else operand
         if isinstance(inner, And | Or | Not):
             nested_count += _look_count(inner)
-        elif isinstance(inner, Leaf) and _is_deep(inner):
+        elif isinstance(inner, Leaf) and _goes_through(inner):
             place = (shape_of(inner), tuple(map(_innermost, _values_of(inner))))
             is_alternative = isinstance(node, Or) == (inner is operand)
             together.update([place] if is_alternative else [])
@@ -236,10 +236,15 @@ def _look_count(node: Node) -> int:
     return nested_count + len(together) + sum(looks_apart)
 
 
-def _is_deep(node: Node) -> bool:
-    """Return whether a test goes through what an entity holds at a path, such as all columns, not one of them."""
-    paths = (value.steps for value in map(_innermost, _values_of(node)) if isinstance(value, PathValue))
-    return any(isinstance(before, str) and isinstance(step, str) for steps in paths for before, step in pairwise(steps))
+def _goes_through(node: Node) -> bool:
+    """Return whether a test goes through what an entity holds under a name, such as all columns; not by position."""
+    for path in map(_innermost, _values_of(node)):
+        if not isinstance(path, PathValue):
+            continue
+        by_name = [isinstance(step, str) for step in path.steps]
+        if all(by_name) or any(map(all, pairwise(by_name))):
+            return True
+    return False
 
 
 def _values_of(node: Node) -> tuple[Value, ...]:

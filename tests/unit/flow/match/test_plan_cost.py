@@ -55,7 +55,9 @@ def test_tests_of_the_document_count_as_often_as_they_have_constants() -> None:
         (" || ".join(f"entity.columns.k{n} == 'x'" for n in range(100)), 100),
         (" && ".join(f"!(entity.columns.k{n} == 'x')" for n in range(100)), 100),
         ("(tags == 'a' || entity.columns.k == 1) && (owners == 'b' || !(entity.columns.k == 2))", 2),
-        ("entity.columns[3].name == 'a' && entity.name == 'b' && entity.columns.size() > 3", 0),
+        (" && ".join(f"entity.columns.contains({n})" for n in range(100)), 100),
+        (" && ".join(f"newValue('columns').k{n} == null" for n in range(100)), 100),
+        ("entity.columns[3].name == 'a' && entity.name == 'b' && entity.columns.size() > 3", 2),
     ],
 )
 def test_looks_into_lists_count_by_path_and_by_what_cannot_share_one(condition: str, looks: int) -> None:

@@ -26,11 +26,11 @@ _HOUR_MS = 3_600_000
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    made = SmallCompany(store_engine)
+    small_company = SmallCompany(store_engine)
     notify_all(store_engine)
-    made.clock.advance(1_000)
+    small_company.clock.advance(1_000)
     Sessions(store_engine).begin("worker", lease_ms=10**12, now_ms=0)
-    return made
+    return small_company
 
 
 def _alert(company: SmallCompany, name: str, who: str, tables: Sequence[str], **fields: object) -> None:
@@ -49,7 +49,7 @@ def _alert(company: SmallCompany, name: str, who: str, tables: Sequence[str], **
     company.clock.advance(1_000)
 
 
-def _changed(company: SmallCompany, *tables: str) -> int:
+def _change_tables(company: SmallCompany, *tables: str) -> int:
     """Let tables change, and return a time at which every message is due."""
     for table in tables:
         company.describe(table, f"at {company.clock.now_ms()}")
@@ -73,7 +73,7 @@ def _stop(company: SmallCompany, name: str) -> None:
         connection.execute(insert(destination_status).values(row))
 
 
-def _sent(company: SmallCompany, now_ms: int) -> list[tuple[str, int]]:
+def _claims(company: SmallCompany, now_ms: int) -> list[tuple[str, int]]:
     """Return the destinations of what a worker claims, and how many changes each message carries."""
     messages = Messages(company.engine)
     pauses = messages.pauses(now_ms)
@@ -90,26 +90,26 @@ def _handovers(company: SmallCompany) -> Handovers:
 def test_what_a_stopped_destination_shares_goes_out_by_the_other_alert(company: SmallCompany) -> None:
     _alert(company, _LEADER, "ana", ["orders", "revenue"], pollInterval=0)
     _alert(company, _OTHER, "dia", ["orders"], pollInterval=0)
-    now_ms = _changed(company, "orders", "revenue", "orders")
+    now_ms = _change_tables(company, "orders", "revenue", "orders")
     _stop(company, _LEADER)
-    assert _sent(company, now_ms - _HOUR_MS + 1_000) == [], "it waits at the leading alert's destination"
+    assert _claims(company, now_ms - _HOUR_MS + 1_000) == [], "it waits at the leading alert's destination"
     assert _handovers(company).advance(now_ms - _HOUR_MS + 1_000) == 2
     assert _handovers(company).advance(now_ms - _HOUR_MS + 1_000) == 0
-    assert _sent(company, now_ms) == [(_OTHER, 1), (_OTHER, 1)], "what only the leading alert sends waits"
+    assert _claims(company, now_ms) == [(_OTHER, 1), (_OTHER, 1)], "what only the leading alert sends waits"
 
 
 def test_of_a_message_that_gathers_changes_only_those_leave_that_the_other_alert_sends(company: SmallCompany) -> None:
     scheduled = {"trigger": {"triggerType": "Scheduled", "scheduleInfo": "Custom", "cronExpression": "0 0 * * * ?"}}
     _alert(company, _LEADER, "ana", ["orders", "revenue"], **scheduled)
     _alert(company, _OTHER, "dia", ["orders"], **scheduled)
-    now_ms = _changed(company, "orders", "orders", "revenue")
+    now_ms = _change_tables(company, "orders", "orders", "revenue")
     _stop(company, _LEADER)
     assert _handovers(company).advance(now_ms) == 1
     with company.engine.connect() as connection:
         assert len(connection.execute(select(message)).all()) == 2
         carrying = set(connection.execute(select(notification.c.message_id)).scalars())
         assert carrying == set(connection.execute(select(message.c.id)).scalars())
-    assert _sent(company, now_ms) == [(_OTHER, 2)]
+    assert _claims(company, now_ms) == [(_OTHER, 2)]
 
 
 def test_nothing_is_left_of_a_message_that_two_others_take(company: SmallCompany) -> None:
@@ -117,10 +117,10 @@ def test_nothing_is_left_of_a_message_that_two_others_take(company: SmallCompany
     _alert(company, _LEADER, "ana", ["orders", "revenue"], **scheduled)
     _alert(company, _OTHER, "dia", ["orders"], **scheduled)
     _alert(company, "third", "dia", ["revenue"], **scheduled)
-    now_ms = _changed(company, "orders", "revenue", "revenue")
+    now_ms = _change_tables(company, "orders", "revenue", "revenue")
     _stop(company, _LEADER)
     assert _handovers(company).advance(now_ms) == 2
-    assert _sent(company, now_ms) == [(_OTHER, 1), ("third", 2)]
+    assert _claims(company, now_ms) == [(_OTHER, 1), ("third", 2)]
     with company.engine.connect() as connection:
         assert len(connection.execute(select(message)).all()) == 2
 
@@ -128,25 +128,25 @@ def test_nothing_is_left_of_a_message_that_two_others_take(company: SmallCompany
 def test_what_waits_behind_others_goes_out_by_the_other_alert(company: SmallCompany) -> None:
     _alert(company, _LEADER, "ana", ["orders"], pollInterval=0)
     _alert(company, _OTHER, "dia", ["orders"], pollInterval=0)
-    now_ms = _changed(company, "orders") - _HOUR_MS
+    now_ms = _change_tables(company, "orders") - _HOUR_MS
     handovers = _handovers(company)
     assert handovers.advance(now_ms) == 0
     assert handovers.advance(now_ms + LATE_AFTER_MS) == 1
     assert handovers.advance(now_ms + LATE_AFTER_MS) == 0, "both are behind: it stays"
-    assert _sent(company, now_ms + LATE_AFTER_MS) == [(_OTHER, 1)]
+    assert _claims(company, now_ms + LATE_AFTER_MS) == [(_OTHER, 1)]
 
 
 @pytest.mark.parametrize("fate", ["disabled", "stopped", "claimed"])
 def test_nothing_is_handed_to_whoever_does_not_send_or_taken_from_a_worker(company: SmallCompany, fate: str) -> None:
     _alert(company, _LEADER, "ana", ["orders"], pollInterval=0)
     _alert(company, _OTHER, "dia", ["orders"], pollInterval=0)
-    now_ms = _changed(company, "orders")
+    now_ms = _change_tables(company, "orders")
     if fate == "disabled":
         off = [{"op": "add", "path": "/enabled", "value": False}]
         company.writes.patch("eventsubscription", Key.by_id(company.ids[_OTHER]), off, actor=SYSTEM)
     if fate == "stopped":
         _stop(company, _OTHER)
     if fate == "claimed":
-        assert _sent(company, now_ms) == [(_LEADER, 1)]
+        assert _claims(company, now_ms) == [(_LEADER, 1)]
     _stop(company, _LEADER)
     assert _handovers(company).advance(now_ms) == 0

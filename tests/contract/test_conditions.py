@@ -84,8 +84,8 @@ def test_a_new_alert_on_types_of_events_that_its_resources_lack_is_refused(
 
 def test_a_named_filter_on_types_of_events_that_its_resources_lack_is_refused(administrator: httpx.Client) -> None:
     arguments = [{"name": "eventTypeList", "input": ["entityRestored"]}]
-    chosen = {"filters": [{"name": "filterByEventType", "effect": "include", "arguments": arguments}]}
-    request = {"name": "Waiting", "alertType": "Notification", "resources": ["domain"], "input": chosen}
+    filters = {"filters": [{"name": "filterByEventType", "effect": "include", "arguments": arguments}]}
+    request = {"name": "Waiting", "alertType": "Notification", "resources": ["domain"], "input": filters}
     answer = administrator.post("/events/subscriptions", json=request | {"destinations": BELL})
     assert (answer.status_code, "entityRestored" in answer.json()["message"]) == (400, True)
 
@@ -110,11 +110,11 @@ def test_a_stored_alert_on_such_types_stays_and_can_be_written(
     administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:
     sound = waiting_for("eventType == 'entityDeleted'", "domain")
-    made = administrator.post("/events/subscriptions", json=sound).json()
+    alert = administrator.post("/events/subscriptions", json=sound).json()
     with sqlite_engine.begin() as connection:
         changed = "UPDATE entity SET document = replace(document, 'entityDeleted', 'entityRestored') WHERE id = :id"
-        connection.execute(text(changed), {"id": made["id"]})
-    stored = administrator.get(f"/events/subscriptions/{made['id']}").json()
+        connection.execute(text(changed), {"id": alert["id"]})
+    stored = administrator.get(f"/events/subscriptions/{alert['id']}").json()
     assert stored["filteringRules"]["rules"][0]["condition"] == "eventType == 'entityRestored'"
     assert administrator.put("/events/subscriptions", json=stored).status_code == 200
     assert administrator.put("/events/subscriptions", json=stored | {"description": "Kept."}).status_code == 200

@@ -30,10 +30,10 @@ def extend(client: httpx.Client, table: Json, extension: Json) -> httpx.Response
     return client.patch(f"/tables/{table['id']}", content=json.dumps(patch), headers=PATCH)
 
 
-def stored(extension: Json) -> Json:
+def as_stored(extension: Json) -> Json:
     """Return values without what answers add to references."""
-    kept: Json = json.loads(json.dumps(extension), object_hook=lambda one: {k: one[k] for k in one if k not in MADE})
-    return kept
+    values: Json = json.loads(json.dumps(extension), object_hook=lambda one: {k: one[k] for k in one if k not in MADE})
+    return values
 
 
 def test_every_type_and_every_kind_is_there_from_the_first_start(administrator: httpx.Client) -> None:
@@ -83,7 +83,7 @@ def test_a_value_must_be_of_its_propertys_kind(
     assert give(administrator, "own", kind, config).status_code == 200
     me = administrator.get("/users/loggedInUser").json()["id"]
     good, bad = (json.loads(json.dumps(value).replace("{me}", me)) for value in (good, bad))
-    assert stored(extend(administrator, orders, {"own": good}).json()["extension"]) == {"own": good}
+    assert as_stored(extend(administrator, orders, {"own": good}).json()["extension"]) == {"own": good}
     refused = extend(administrator, orders, {"own": bad})
     assert (refused.status_code, f"must be {with_article(kind)}" in refused.json()["message"]) == (400, True)
 
@@ -102,27 +102,27 @@ def test_references_in_values_have_an_address_and_say_whether_they_are_deleted(
     served: Served, administrator: httpx.Client, orders: Json, steward: Json
 ) -> None:
     answer = extend(administrator, orders, {"steward": steward, "experts": [steward]}).json()
-    shown = steward | {"href": f"{served.url}/api/v1/users/{steward['id']}", "deleted": False}
-    assert answer["extension"] == {"steward": shown, "experts": [shown]}
+    reference = steward | {"href": f"{served.url}/api/v1/users/{steward['id']}", "deleted": False}
+    assert answer["extension"] == {"steward": reference, "experts": [reference]}
     assert answer["changeDescription"]["fieldsAdded"][0]["newValue"] == steward, "the change holds what was sent"
     assert administrator.delete(f"/users/{steward['id']}").is_success
     for path in (f"{orders['id']}?fields=extension", f"{orders['id']}/versions/0.2"):
         extension = administrator.get(f"/tables/{path}").json()["extension"]
-        assert extension == {"steward": shown | {"deleted": True}, "experts": [shown | {"deleted": True}]}
+        assert extension == {"steward": reference | {"deleted": True}, "experts": [reference | {"deleted": True}]}
 
 
 def test_values_that_are_sent_back_as_they_were_shown_change_nothing(
     administrator: httpx.Client, orders: Json, steward: Json
 ) -> None:
-    shown = extend(administrator, orders, {"steward": steward, "experts": [steward]}).json()
-    assert extend(administrator, orders, shown["extension"]).json()["version"] == shown["version"]
-    tested = [{"op": "test", "path": "/extension", "value": shown["extension"]}]
+    table = extend(administrator, orders, {"steward": steward, "experts": [steward]}).json()
+    assert extend(administrator, orders, table["extension"]).json()["version"] == table["version"]
+    tested = [{"op": "test", "path": "/extension", "value": table["extension"]}]
     tested += [{"op": "remove", "path": f"/extension/{path}"} for path in ("steward/href", "experts/0/deleted")]
     answer = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(tested), headers=PATCH)
-    assert (answer.status_code, answer.json().get("version")) == (200, shown["version"]), answer.text
+    assert (answer.status_code, answer.json().get("version")) == (200, table["version"]), answer.text
     body = {key: orders[key] for key in ("name", "columns")} | {"databaseSchema": "warehouse.shop.public"}
-    put = administrator.put("/tables", json=body | {"extension": shown["extension"]}).json()
-    assert (put["version"], put["extension"]) == (shown["version"], shown["extension"])
+    put = administrator.put("/tables", json=body | {"extension": table["extension"]}).json()
+    assert (put["version"], put["extension"]) == (table["version"], table["extension"])
 
 
 def test_what_answers_add_to_references_is_not_stored(administrator: httpx.Client, orders: Json, steward: Json) -> None:

@@ -133,8 +133,8 @@ def test_a_deletion_for_good_leaves_no_label_with_quotes(
     rule = {"name": "r", "effect": "allow", "operations": ["EditAll"], "resources": ["table"]}
     policy = made(administrator, "/policies", name="p", rules=[rule | {"condition": f"matchAnyTag('{TAG}')"}])
     tag_id = administrator.get(f"/tags/name/{TAG}").json()["id"]
-    gone = administrator.delete('/classifications/name/"Data.EU"', params={"hardDelete": True, "recursive": True})
-    assert gone.is_success, gone.text
+    answer = administrator.delete('/classifications/name/"Data.EU"', params={"hardDelete": True, "recursive": True})
+    assert answer.is_success, answer.text
     now = administrator.get(ORDERS, params={"fields": "tags"}).json()
     assert [label["tagFQN"] for label in now["tags"]] == [TERM]
     read = administrator.get(f"/policies/{policy['id']}").json()

@@ -157,8 +157,8 @@ def test_the_ancestors_of_a_container_are_listed_from_the_outermost(
     above: Json = {}
     for name in ("a.b", "x", "y"):
         request = {"name": name, "service": "s3"} | ({"parent": above} if above else {})
-        made = administrator.post("/containers", json=request).json()
-        above = {"id": made["id"], "type": "container"}
+        container = administrator.post("/containers", json=request).json()
+        above = {"id": container["id"], "type": "container"}
     ancestors = administrator.get("/containers/name/s3.%22a.b%22.x.y/ancestors").json()
     assert [(one["name"], one["type"]) for one in ancestors] == [("a.b", "container"), ("x", "container")]
     assert ancestors[0]["href"] == f"{served.url}/api/v1/containers/{ancestors[0]['id']}"

@@ -17,7 +17,7 @@ from metadata.generated.schema.type.changeEventType import EventType
 from metadata.generated.schema.type.entityUsage import EntityUsage
 
 
-def _changed(answer: Any) -> list[str]:
+def _changed_fields(answer: Any) -> list[str]:
     """Return the fields that an answer says were changed; it must be an event of an update with no other keys."""
     event = ChangeEvent.model_validate(answer)
     assert event.eventType is EventType.entityUpdated
@@ -31,7 +31,7 @@ def _votes(world: World) -> None:
     table, api = world.table(), world.metadata.client
     for vote, counts in (("votedUp", (1, 0)), ("votedDown", (0, 1)), ("unVoted", (0, 0))):
         answer = api.put(f"/tables/{id_of(table)}/vote", data=json.dumps({"updatedVoteType": vote}))
-        assert _changed(answer) == ["votes"], answer
+        assert _changed_fields(answer) == ["votes"], answer
         votes = world.metadata.get_by_id(Table, table.id, fields=["votes"]).votes
         assert (votes.upVotes, votes.downVotes) == counts
 
@@ -44,7 +44,7 @@ def _votable(world: World) -> None:
         path = f"{world.metadata.get_suffix(type(entity))}/{id_of(entity)}/vote"
         for vote in ("votedUp", "unVoted"):
             answer = world.metadata.client.put(path, data=json.dumps({"updatedVoteType": vote}))
-            assert _changed(answer) == ["votes"], answer
+            assert _changed_fields(answer) == ["votes"], answer
 
 
 @check("client", "usage is set, added to, by id and by name, and read")
@@ -53,8 +53,8 @@ def _usage(world: World) -> None:
     day = json.dumps({"date": today, "count": 4})
     paths = (f"/usage/table/{id_of(table)}", f"/usage/table/name/{text(table.fullyQualifiedName)}")
     for path in paths:
-        assert _changed(api.post(path, data=day)) == ["usageSummary"]
-        assert _changed(api.put(path, data=day)) == ["usageSummary"]
+        assert _changed_fields(api.post(path, data=day)) == ["usageSummary"]
+        assert _changed_fields(api.put(path, data=day)) == ["usageSummary"]
         usage = EntityUsage.model_validate(api.get(path))
         assert [one.dailyStats.count for one in usage.usage] == [8]
 
@@ -64,10 +64,10 @@ def _members(world: World) -> None:
     api, user = world.metadata.client, new(world, "User", "member")
     team = world.metadata.create_or_update(CreateTeamRequest(name=world.name("team"), teamType=TeamType.Group))
     members = json.dumps([{"id": id_of(user), "type": "user"}])
-    assert _changed(api.put(f"/teams/{id_of(team)}/users", data=members)) == ["users"]
+    assert _changed_fields(api.put(f"/teams/{id_of(team)}/users", data=members)) == ["users"]
     read = world.metadata.get_by_id(Team, team.id, fields=["users"])
     assert [one.id for one in read.users.root] == [user.id]
-    assert _changed(api.delete(f"/teams/{id_of(team)}/users/{id_of(user)}")) == ["users"]
+    assert _changed_fields(api.delete(f"/teams/{id_of(team)}/users/{id_of(user)}")) == ["users"]
     assert world.metadata.get_by_id(Team, team.id, fields=["users"]).users.root == []
 
 
@@ -75,6 +75,6 @@ def _members(world: World) -> None:
 def _query(world: World) -> None:
     api, table, query = world.metadata.client, world.table(), new(world, "Query", "query")
     uses = json.dumps([{"id": id_of(table), "type": "table"}])
-    assert _changed(api.put(f"/queries/{id_of(query)}/usage", data=uses)) == ["queryUsedIn"]
+    assert _changed_fields(api.put(f"/queries/{id_of(query)}/usage", data=uses)) == ["queryUsedIn"]
     read = world.metadata.get_by_id(Query, query.id, fields=["queryUsedIn"])
     assert id_of(table) in {str(one.id.root) for one in read.queryUsedIn.root}

@@ -83,9 +83,9 @@ def _property(world: World) -> None:
     )
     reference = {"id": id_of(person), "type": "user"}
     answer = sdk.Tables.update_custom_properties(id_of(table)).with_property(name, reference).execute()
-    shown = answer.extension.root[name]
-    assert reference.items() <= shown.items()
-    assert (shown["href"].rpartition("/")[2], shown["deleted"]) == (id_of(person), False)
+    value = answer.extension.root[name]
+    assert reference.items() <= value.items()
+    assert (value["href"].rpartition("/")[2], value["deleted"]) == (id_of(person), False)
     read = sdk.Tables.retrieve(id_of(table), fields=["extension"]).model_copy(deep=True)
     read.description = "Changed."
     changed = sdk.Tables.update(read).changeDescription
@@ -107,15 +107,15 @@ def _product(world: World) -> None:
 @check("", "the newer API: lineage by its builder, exported, read asynchronously, deleted")
 def _lineage(world: World) -> None:
     _connect()
-    one, other = world.table(), world.table()
-    Lineage.builder().from_entity(id_of(one), "table").to_entity(id_of(other), "table").description("x").execute()
-    asked = Lineage.builder().entity_type(Table).entity_id(id_of(other)).upstream_depth(2).execute()
-    assert [edge.fromEntity for edge in asked.upstreamEdges] == [one.id]
-    assert Lineage.export_lineage(Table, id_of(other))["entity"]["id"] == id_of(other)
-    name = text(other.fullyQualifiedName)
-    assert asyncio.run(Lineage.get_lineage_async(name, entity_type=Table)).entity.id == other.id
-    ends = {"from_entity": id_of(one), "from_entity_type": "table"}
-    Lineage.delete_lineage(**ends, to_entity=id_of(other), to_entity_type="table")
+    source, target = world.table(), world.table()
+    Lineage.builder().from_entity(id_of(source), "table").to_entity(id_of(target), "table").description("x").execute()
+    lineage = Lineage.builder().entity_type(Table).entity_id(id_of(target)).upstream_depth(2).execute()
+    assert [edge.fromEntity for edge in lineage.upstreamEdges] == [source.id]
+    assert Lineage.export_lineage(Table, id_of(target))["entity"]["id"] == id_of(target)
+    name = text(target.fullyQualifiedName)
+    assert asyncio.run(Lineage.get_lineage_async(name, entity_type=Table)).entity.id == target.id
+    ends = {"from_entity": id_of(source), "from_entity_type": "table"}
+    Lineage.delete_lineage(**ends, to_entity=id_of(target), to_entity_type="table")
     assert Lineage.get_lineage(name, entity_type=Table).upstreamEdges == []
 
 
@@ -142,9 +142,9 @@ def _total(answer: dict[str, Any]) -> int:
 @check("", "the newer API: related metrics, and runs of a pipeline, in bulk as well")
 def _reports(world: World) -> None:
     _connect()
-    one, other = (sdk.Metrics.create(CreateMetricRequest(name=world.name("metric"))) for _ in range(2))
-    related = sdk.Metrics.add_related_metrics(id_of(one), [id_of(other)])
-    assert [metric.id for metric in related.relatedMetrics.root] == [other.id]
+    metric, second_metric = (sdk.Metrics.create(CreateMetricRequest(name=world.name("metric"))) for _ in range(2))
+    related = sdk.Metrics.add_related_metrics(id_of(metric), [id_of(second_metric)])
+    assert [reference.id for reference in related.relatedMetrics.root] == [second_metric.id]
     name, now_ms = text(new(world, "Pipeline", "pipeline").fullyQualifiedName), int(time.time() * 1000)
     runs = [PipelineStatus(timestamp=now_ms - ago_ms, executionStatus="Successful") for ago_ms in (0, 5000, 9000)]
     sdk.Pipelines.add_pipeline_status(name, runs[0])

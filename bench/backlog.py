@@ -125,7 +125,7 @@ def _check_sample(engine: Engine, offsets: range) -> None:
     for offset in Random(5).sample(offsets, min(SAMPLE_COUNT, len(offsets))):
         (logged,) = log.read(offset - 1, 1)
         matched = [alert for alert, plan in plans if matches(plan, logged)]
-        expected = {due.notification.id for due in notifications_for(logged, matched, world)}
+        expected = {due.id for due in notifications_for(logged, matched, world)}
         with reading(engine) as connection:
             stored = set(connection.scalars(select(notification.c.id).where(notification.c.log_offset == offset)))
         if stored != expected:

@@ -33,10 +33,12 @@ from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.clock import SystemClock
+from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.schedule.messages import Timings, scheduled_notifications, timings_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
@@ -279,7 +281,7 @@ def _add_messages(
     """
     offsets = append_events(engine, each, lambda _done, _total: None)
     events = EventLog(engine).read(offsets.start - 1, each)
-    found: list[dict[str, object]] = []
+    drafts: list[NotificationDraft] = []
     for alert, destination in alerts:
         config = destination["config"]
         target = config.get("endpoint") or config["receivers"][0]
@@ -289,19 +291,14 @@ def _add_messages(
             subscription_name="bench",
             destination_id=destination["id"],
         )
-        plain = {"channel": destination["type"], "key": f"{alert}:{target}", "target": target, "recipient_id": None}
-        plain |= {"subscription_id": alert, "destination_id": destination["id"], "subscription_ids": [alert]}
-        plain |= {"reasons": f"[{reason.model_dump_json(by_alias=True)}]"}
-        found += [
-            {**plain, "event_id": one.event.id, "log_offset": one.offset, "timestamp_ms": one.event.timestamp}
-            for one in events
-        ]
+        recipient = Recipient(Channel(destination["type"]), f"{alert}:{target}", target, None, (reason,))
+        drafts += [recipient.draft(head_of(logged)) for logged in events]
     now_ms = SystemClock().now_ms() - (_DAY_MS if timings else 0)
-    rows = list(scheduled_notifications(found, timings, now_ms=now_ms, gatherings=GATHERINGS))
-    Notifications(engine).add(rows)
+    notifications = list(scheduled_notifications(drafts, timings, now_ms=now_ms, gatherings=GATHERINGS))
+    Notifications(engine).add(notifications)
     ids: dict[str, dict[str, None]] = defaultdict(dict)
-    for row in rows:
-        ids[str(row["target"])][str(row["message_id"])] = None
+    for notification in notifications:
+        ids[notification.draft.target][str(notification.message_id)] = None
     return {target: list(many) for target, many in ids.items()}
 
 

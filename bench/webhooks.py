@@ -28,9 +28,11 @@ from bench.running import opened, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
+from tocsin.flow.resolve.local import Recipient
 from tocsin.flow.schedule.messages import scheduled_notifications
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.notification_draft import head_of
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
@@ -126,22 +128,12 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
     Subscriptions(engine).keep_secrets(alert, {HOOK: {"secretKey": config["secretKey"]}})
     reason = Reason(kind=ReasonKind.EXTERNAL, subscription_id=alert, subscription_name="hook", destination_id=HOOK)
     offsets = append_events(engine, count, lambda _done, _total: None)
-    plain: dict[str, object] = {
-        "channel": Channel.WEBHOOK,
-        "key": f"{alert}:{url}",
-        "target": url,
-        "recipient_id": None,
-    }
-    plain |= {"subscription_id": alert, "destination_id": HOOK, "subscription_ids": [alert]}
-    plain |= {"reasons": f"[{reason.model_dump_json(by_alias=True)}]"}
+    recipient = Recipient(Channel.WEBHOOK, f"{alert}:{url}", url, None, (reason,))
     events = EventLog(engine).read(offsets.start - 1, count)
-    found = [
-        {**plain, "event_id": one.event.id, "log_offset": one.offset, "timestamp_ms": one.event.timestamp}
-        for one in events
-    ]
-    rows = list(scheduled_notifications(found, {}, now_ms=SystemClock().now_ms(), gatherings={}))
-    Notifications(engine).add(rows)
-    return [str(row["message_id"]) for row in rows]
+    drafts = [recipient.draft(head_of(logged)) for logged in events]
+    notifications = list(scheduled_notifications(drafts, {}, now_ms=SystemClock().now_ms(), gatherings={}))
+    Notifications(engine).add(notifications)
+    return [str(notification.message_id) for notification in notifications]
 
 
 async def _all_recorded(engine: Engine, count: int, report: Report) -> float:

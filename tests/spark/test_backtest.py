@@ -98,9 +98,10 @@ def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], 
     log = [with_facts(plain, earlier(plain)) for plain in EventLog(engine).read(0, 10_000)]
     found = [logged for logged in log if matches(plan_of(one), logged)]
     each = [notifications_for(logged, [one], world) for logged in found]
-    due = [scheduled for some in each for scheduled in some]
-    notified = Counter((str(d.notification.channel), d.notification.recipient_id or d.target) for d in due)
-    return (len(found), sum(not some for some in each)), notified, sum(len(d.notification.reasons) - 1 for d in due)
+    drafts = [scheduled.draft for some in each for scheduled in some]
+    notified = Counter((str(draft.channel), draft.recipient_id or draft.target) for draft in drafts)
+    merged = sum(len(draft.reasons.in_order) - 1 for draft in drafts)
+    return (len(found), sum(not some for some in each)), notified, merged
 
 
 @pytest.fixture

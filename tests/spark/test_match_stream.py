@@ -110,9 +110,9 @@ def expected(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         for due in notifications_for(logged, matched, world):
-            one = due.notification
-            reasons = [reason.to_wire() for reason in one.reasons]
-            notified[one.id] = (one.event_id, str(one.channel), one.recipient, one.recipient_id, reasons)
+            one = due.draft
+            reasons = [reason.to_wire() for reason in one.reasons.in_order]
+            notified[due.id] = (one.event.event_id, str(one.channel), one.key, one.recipient_id, reasons)
     return notified
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
+from tests.drafts import EVENT, draft, reason
 from tests.store.catalogues import Company, add_tags, company
 from tests.unit.access.people import rule
 
@@ -23,6 +23,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry, Message, OutcomeReason
 from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.notification_draft import reasons_of
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.store.access.entity_states import SqlEntityStates
@@ -458,38 +459,28 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     small.table("free")
     offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}
-    hook = {"recipient_id": None, "reasons": _reasons("external", small.alert("bert"))}
-    rows = [
-        {
-            "id": f"{name} {who}",
-            "channel": "Email",
-            "target": "",
-            "log_offset": offsets[f"pg.shop.public.{name}"],
-            **row,
-        }
+    owned, named = reason("a", ReasonKind.OWNER), reason(small.alert("bert"))
+    drafts = [
+        draft(
+            "Email", why, event=EVENT._replace(offset=offsets[f"pg.shop.public.{name}"]), key=who, recipient_id=user_id
+        )
         for name in ("tills", "free")
-        for who, row in (
-            ("anna", {"recipient_id": small.ids["anna"], "reasons": _reasons("owner", "a")}),
-            ("bert", {"recipient_id": small.ids["bert"], "reasons": _reasons("owner", "a")}),
-            ("hook of bert", hook),
+        for who, user_id, why in (
+            ("anna", small.ids["anna"], owned),
+            ("bert", small.ids["bert"], owned),
+            ("hook of bert", None, named),
         )
     ]
+    tills, free = (offsets[f"pg.shop.public.{name}"] for name in ("tills", "free"))
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
-    assert [row["id"] for row in only_visible(rows, permission_cache.now(), events)] == [
-        "tills anna",
-        "free bert",
-        "free hook of bert",
+    visible = only_visible(drafts, permission_cache.now(), events)
+    assert [(one.event.offset, one.key) for one in visible] == [
+        (tills, "anna"),
+        (free, "bert"),
+        (free, "hook of bert"),
     ]
     small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
-    assert len(only_visible(rows, permission_cache.now(), events)) == 6
-
-
-def _reasons(*ways: str) -> str:
-    """Return reasons as they are stored, from kinds and alerts in turn."""
-    pairs = zip(ways[::2], ways[1::2], strict=True)
-    return json.dumps(
-        [{"kind": kind, "subscriptionId": alert, "destinationId": f"of {alert}"} for kind, alert in pairs]
-    )
+    assert len(only_visible(drafts, permission_cache.now(), events)) == 6
 
 
 def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
@@ -497,36 +488,23 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     offset = small.company.log.readable_end()
     alert = small.alert("bert")
-    both = _reasons("owner", "a", "external", alert)
+    owned, named = reason("a", ReasonKind.OWNER), reason(alert)
+    event = EVENT._replace(offset=offset)
     to_anna, to_bert = (
-        {
-            "id": name,
-            "channel": "Email",
-            "target": "",
-            "log_offset": offset,
-            "recipient_id": small.ids[name],
-            "reasons": both,
-        }
-        for name in ("anna", "bert")
+        draft("Email", owned, named, event=event, key=name, recipient_id=small.ids[name]) for name in ("anna", "bert")
     )
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
-    (left,) = only_visible([to_anna, to_bert], permission_cache.now(), events)
-    assert (left["id"], left["recipient_id"], json.loads(left["reasons"])) == (
-        *("anna", small.ids["anna"]),
-        json.loads(_reasons("owner", "a")),
-    )
-    assert (left["subscription_id"], left["destination_id"], left["subscription_ids"]) == ("a", "of a", ["a"])
+    (visible,) = only_visible([to_anna, to_bert], permission_cache.now(), events)
+    assert visible == to_anna._replace(reasons=reasons_of((owned,)))
+    assert visible.reasons.destination_ids == {"a": "d"}
     small.company.writes.patch(
         "user", Key.by_id(small.ids["bert"]), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM
     )
     small.company.writes.delete("user", Key.by_id(small.ids["anna"]), actor=SYSTEM)
-    left = {row["id"]: row for row in only_visible([to_anna, to_bert], permission_cache.now(), events)}
-    assert left["bert"] == to_bert
-    assert (left["anna"]["recipient_id"], json.loads(left["anna"]["reasons"])) == (
-        None,
-        json.loads(_reasons("external", alert)),
-    )
-    assert (left["anna"]["subscription_id"], left["anna"]["subscription_ids"]) == (alert, [alert])
+    assert only_visible([to_anna, to_bert], permission_cache.now(), events) == [
+        to_anna._replace(recipient_id=None, reasons=reasons_of((named,))),
+        to_bert,
+    ]
 
 
 def _everything() -> Any:

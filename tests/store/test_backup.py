@@ -15,11 +15,13 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, select, text, update
 from tests.company import SmallCompany
 from tests.conftest import KEY
+from tests.drafts import at_once, draft
 from tests.store.large import words
 
 from tocsin.clock import FixedClock
 from tocsin.errors import Conflict, InvalidInput, NotFound, StoreDamaged
 from tocsin.flow.eventlog.lake import Segment
+from tocsin.model.notification_draft import head_of
 from tocsin.settings import Settings
 from tocsin.store.backup.making import BackupContents, back_up
 from tocsin.store.backup.manifest import KeyKept, Manifest, read_manifest
@@ -156,12 +158,8 @@ def test_what_had_gone_on_after_the_backup_leaves_no_trace(
 
 def test_messages_that_were_claimed_are_free_again(store_engine: Engine, settings: Settings, folder: Path) -> None:
     SmallCompany(store_engine)
-    event = EventLog(store_engine).read(0, 1)[0].event
-    row = {"id": "n", "event_id": event.id, "log_offset": 1, "channel": "Email", "key": "k", "target": "t"}
-    row |= {"recipient_id": None, "reasons": "[]", "message_id": "d", "subscription_id": "s", "destination_id": "x"}
-    Notifications(store_engine).add(
-        [row | {"due_at_ms": 5, "wait_ms": 0, "created_at_ms": 5, "grouping_key": None, "slots": ()}]
-    )
+    (logged,) = EventLog(store_engine).read(0, 1)
+    Notifications(store_engine).add([at_once(draft("Email", "s", event=head_of(logged)))])
     with store_engine.begin() as connection:
         connection.execute(update(message).values(lease_owner="a worker"))
     Sessions(store_engine).begin("a worker", lease_ms=1, now_ms=1)

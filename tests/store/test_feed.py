@@ -77,10 +77,10 @@ class FeedSetup:
         world = World(EventLog(self.engine).find, alerts, SqlDirectory(self.engine), {}, FixedClock(1))
         names = {found: name for name, found in self.company.ids.items()}
         due = notifications_for(logged, [one for one in alerts if matches(plan_of(one), logged)], world)
-        bells = [one.notification for one in due]
+        bells = [scheduled.draft for scheduled in due]
         assert len({bell.recipient_id for bell in bells}) == len(bells), "one row per person per event"
         return {
-            names[str(bell.recipient_id)]: {reason.sentence().partition(" (")[0] for reason in bell.reasons}
+            names[str(bell.recipient_id)]: {reason.sentence().partition(" (")[0] for reason in bell.reasons.in_order}
             for bell in bells
         }
 

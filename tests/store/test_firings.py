@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.drafts import at_once, draft, match_results, reason
 from tests.notifying import notify_all
 
-from tocsin.model.match_result import match_results_of
+from tocsin.flow.schedule.messages import ScheduledNotification
+from tocsin.model.notification import ReasonKind
+from tocsin.model.notification_draft import head_of
 from tocsin.store.alerts.firings import Firings, Tally
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Inbox
@@ -91,9 +92,9 @@ def test_what_two_queries_notify_counts_for_the_alerts_of_both(company: SmallCom
     """Two queries may notify the same person of the same event: one notification with the reasons of both."""
     notifications, alerts = Notifications(company.engine), (company.ids["bell"], company.ids["both"])
     for alert in alerts:
-        rows = [bell_row(company, alert, who) for who in (("ana",) if alert == alerts[0] else ("ana", "cem"))]
-        notifications.add(rows, match_results_of([(1, alert)], rows, now_ms=1))
-        notifications.add(rows, match_results_of([(1, alert)], rows, now_ms=1))
+        scheduled = [in_app(company, alert, who) for who in (("ana",) if alert == alerts[0] else ("ana", "cem"))]
+        notifications.add(scheduled, match_results(scheduled))
+        notifications.add(scheduled, match_results(scheduled))
     found = Firings(company.engine).tallies(0)
     assert [found[one].notified_count for one in alerts] == [1, 2]
     assert [found[one].fired_count for one in alerts] == [1, 1]
@@ -102,15 +103,8 @@ def test_what_two_queries_notify_counts_for_the_alerts_of_both(company: SmallCom
     assert [left[one].noise for one in alerts] == [0, 1]
 
 
-_IN_APP = {"message_id": None, "grouping_key": None, "slots": ()}
-
-
-def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object]:
+def in_app(company: SmallCompany, alert_id: str, who: str) -> ScheduledNotification:
     """Return a notification as a query writes it, of the first event of the log."""
     (logged,) = EventLog(company.engine).read(0, 1)
-    person = company.ids[who]
-    named = {"subscriptionId": alert_id, "subscriptionName": "bell", "destinationId": "d"}
-    reasons = json.dumps([{"kind": "owner", **named}])
-    named = {"id": f"note of {who}", "event_id": logged.event.id, "log_offset": logged.offset, "reasons": reasons}
-    notified = {"channel": "ActivityFeed", "key": person, "recipient_id": person, "subscription_ids": [alert_id]}
-    return {**named, **notified, "due_at_ms": 1, "wait_ms": 0, "created_at_ms": 1, **_IN_APP}
+    person, owned = company.ids[who], reason(alert_id, ReasonKind.OWNER)
+    return at_once(draft("ActivityFeed", owned, event=head_of(logged), key=person, recipient_id=person))

@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
+from tests.drafts import draft, match_results
 from tests.store.rows import finished
 
 from tocsin.flow.schedule.decide import Timing
-from tocsin.flow.schedule.messages import scheduled_notifications
+from tocsin.flow.schedule.messages import ScheduledNotification, scheduled_notifications
 from tocsin.flow.send.channels.table import GATHERINGS
-from tocsin.model.match_result import match_results_of
 from tocsin.model.message import Message, OutcomeReason, Retry
+from tocsin.model.notification_draft import head_of
 from tocsin.model.subscription import Trigger, TriggerType
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox import messages
@@ -43,22 +44,17 @@ class Store:
         self.events = EventLog(engine).read(0, 1_000)[-events:]
         Sessions(engine).begin("worker", lease_ms=90_000, now_ms=1)
 
-    def rows(self, place: int, *alerts: str, now_ms: int = NOON_MS) -> list[dict[str, object]]:
-        logged, key = self.events[place], "ops@example.org"
-        reasons = [
-            {"kind": "external", "subscriptionId": one, "subscriptionName": one, "destinationId": "d", "hops": 0}
-            for one in alerts
-        ]
-        row = {"event_id": logged.event.id, "log_offset": logged.offset, "channel": "Email", "key": key, "target": key}
-        row |= {"recipient_id": None, "reasons": json.dumps(reasons), "subscription_ids": list(alerts)}
-        row |= {"entity_id": logged.event.entity_id, "timestamp_ms": now_ms}
-        row |= {"subscription_id": alerts[0], "destination_id": "d"}
-        return list(scheduled_notifications([row], TIMINGS, now_ms=now_ms, gatherings=GATHERINGS))
+    def notification(
+        self, place: int, *alerts: str, now_ms: int = NOON_MS, recipient_id: str | None = None
+    ) -> ScheduledNotification:
+        event = head_of(self.events[place])._replace(timestamp_ms=now_ms)
+        unscheduled = draft("Email", *alerts, event=event, key="ops@example.org", recipient_id=recipient_id)
+        (scheduled,) = scheduled_notifications([unscheduled], TIMINGS, now_ms=now_ms, gatherings=GATHERINGS)
+        return scheduled
 
-    def write(self, place: int, *alerts: str, **given: object) -> None:
-        rows = self.rows(place, *(alerts or ("hourly",)), **given)
-        pairs = [(self.events[place].offset, one) for one in (alerts or ("hourly",))]
-        self.notifications.add(rows, match_results_of(pairs, rows, now_ms=1))
+    def write(self, place: int, *alerts: str, now_ms: int = NOON_MS, recipient_id: str | None = None) -> None:
+        scheduled = self.notification(place, *(alerts or ("hourly",)), now_ms=now_ms, recipient_id=recipient_id)
+        self.notifications.add([scheduled], match_results([scheduled]))
 
     def claim(self, now_ms: int) -> list[Message]:
         return self.messages.claim("worker", 64, now_ms=now_ms)
@@ -136,7 +132,7 @@ def test_nobody_claims_a_message_into_which_a_notification_is_being_written(post
     store = Store(postgres_engine, 2)
     store.write(0)
     with store.notifications.storing([]) as under_way:
-        under_way.add(store.rows(1, "hourly"))
+        under_way.add([store.notification(1, "hourly")])
         assert store.claim(NOON_MS + HOUR_MS) == []
     (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
     assert len(dispatch.entries) == 2
@@ -190,7 +186,6 @@ def test_what_has_gone_out_in_a_digest_goes_out_no_more_when_another_alert_wants
 def test_two_people_with_one_address_share_a_digest_and_are_asked_each_for_their_own(store_engine: Engine) -> None:
     store = Store(store_engine, 2)
     for place, person in enumerate(("ann", "ben")):
-        rows = [{**row, "recipient_id": person} for row in store.rows(place, "hourly")]
-        store.notifications.add(rows, match_results_of([(store.events[place].offset, "hourly")], rows, now_ms=1))
+        store.write(place, recipient_id=person)
     (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
     assert [(one.recipient_id, one.recipient_gone) for one in dispatch.entries] == [("ann", True), ("ben", True)]

@@ -250,9 +250,9 @@ def test_one_event_at_a_time_says_the_same(company: SmallCompany) -> None:
     world = World(log.find, alerts, SqlDirectory(engine), {}, FixedClock(NOW_MS), roots=roots_of)
     logged = log.read(0, 1_000)[-1]
     (one,) = notifications_for(logged, alerts, world)
-    assert one.notification.reasons[0].downstream_of == f"{NAME}.orders"
+    assert one.draft.reasons.in_order[0].downstream_of == f"{NAME}.orders"
     with engine.connect() as connection:
-        same = select(notification.c.reasons).where(notification.c.id == one.notification.id)
+        same = select(notification.c.reasons).where(notification.c.id == one.id)
         assert json.loads(connection.scalar(same) or "")[0]["downstreamOf"] == f"{NAME}.orders"
 
 

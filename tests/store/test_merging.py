@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
+from tests.drafts import at_once, draft, match_results, reason
 from tests.store.rows import finished
 from tests.store.test_messages import claim
 
-from tocsin.model.match_result import match_results_of
 from tocsin.model.message import OutcomeReason, Rejected, Retry
-from tocsin.model.notification import message_id, notification_id
+from tocsin.model.notification import ReasonKind, notification_id
+from tocsin.model.notification_draft import head_of
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.messages import Messages
@@ -24,7 +23,7 @@ LATER_MS = 10**13
 
 
 class TwoQueries:
-    """A company, and the rows that two queries write of its first event for one recipient."""
+    """A company, and what two queries write of its first event for one recipient."""
 
     def __init__(self, engine: Engine, channel: str = "Email") -> None:
         company = SmallCompany(engine)
@@ -34,19 +33,11 @@ class TwoQueries:
         self.id = notification_id(self.logged.event.id, channel, self.key)
         self.notifications, self.messages = Notifications(engine), Messages(engine)
 
-    def write(self, alert: str, kind: str = "owner") -> None:
-        reason = {"kind": kind, "subscriptionId": alert, "subscriptionName": alert, "destinationId": f"of {alert}"}
-        row = {"id": self.id, "event_id": self.logged.event.id, "log_offset": 1, "channel": self.channel}
-        row |= {"key": self.key, "target": self.key, "reasons": json.dumps([{**reason, "hops": 0}])}
-        row |= {
-            "recipient_id": None if kind == "external" else self.ana,
-            "due_at_ms": 5,
-            "wait_ms": 0,
-            "created_at_ms": 5,
-        }
-        row |= {"message_id": message_id(self.id) if self.channel == "Email" else None, "subscription_ids": [alert]}
-        row |= {"grouping_key": None, "slots": (), "subscription_id": alert, "destination_id": f"of {alert}"}
-        self.notifications.add([row], match_results_of([(1, alert)], [row], now_ms=5))
+    def write(self, alert: str, kind: ReasonKind = ReasonKind.OWNER) -> None:
+        recipient_id = None if kind is ReasonKind.EXTERNAL else self.ana
+        event, why = head_of(self.logged), reason(alert, kind)
+        scheduled = at_once(draft(self.channel, why, event=event, key=self.key, recipient_id=recipient_id))
+        self.notifications.add([scheduled], match_results([scheduled]))
 
     def alerts(self) -> list[str]:
         record = Records(self.engine).by_id([self.id])[self.id]
@@ -73,7 +64,7 @@ def test_a_notification_takes_the_reasons_of_both_queries_in_one_order(store_eng
 
 def test_an_address_that_belongs_to_a_person_is_theirs_once_a_reason_says_so(store_engine: Engine) -> None:
     queries = TwoQueries(store_engine)
-    queries.write("names the address", "external")
+    queries.write("names the address", ReasonKind.EXTERNAL)
     queries.write("names its owner")
     (dispatch,) = queries.messages.dispatches(claim(queries.messages, now_ms=LATER_MS))
     assert dispatch.first.recipient_id == queries.ana

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, MetaData, Table, insert, select
+from tests.drafts import draft
 from tests.postgres import Cluster
 from tests.unit.flow.send.events import NOW_MS, change_event
 
-from tocsin.flow.schedule.messages import Slot
+from tocsin.flow.schedule.messages import ScheduledNotification, Slot
 from tocsin.model.message import MessageStatus
-from tocsin.model.notification import message_id, notification_id
+from tocsin.model.notification import Reason, message_id, notification_id
+from tocsin.model.notification_draft import EventHead
 from tocsin.model.subscription import Channel
 from tocsin.store.engine import open_engine, writing
 from tocsin.store.fsck.dangling import follow_pointers
@@ -144,13 +146,17 @@ def test_only_what_was_open_goes_out_and_what_was_claimed_stays_so(old_engine: E
 
 def test_a_micro_batch_repeated_after_the_migration_adds_nothing(old_engine: Engine) -> None:
     migrate(old_engine)
-    rows = [
-        {**_note(status, Channel.EMAIL), "key": f"{status}@example.org", "target": f"{status}@example.org"}
-        | {"message_id": _sent(status), "subscription_id": "s", "destination_id": "d", "subscription_ids": ["s"]}
-        | {"grouping_key": None, "wait_ms": 0, "slots": (Slot(NOW_MS),)}
+    event, slot = EventHead(1, EVENT.id, EVENT.entity_id, None, EVENT.timestamp), Slot(NOW_MS, subscription_id="s")
+    drafts = {
+        status: draft("Email", Reason.model_validate(REASON), event=event, key=f"{status}@example.org")
         for status in TRIES
-    ]
-    Notifications(old_engine).add(rows)
+    }
+    Notifications(old_engine).add(
+        [
+            ScheduledNotification(unscheduled, _notified(status), (slot,), slot, _sent(status), NOW_MS)
+            for status, unscheduled in drafts.items()
+        ]
+    )
     with old_engine.connect() as connection:
         states = {row.id: row.status for row in connection.execute(select(message))}
     assert states == {_sent(status): status for status in TRIES}

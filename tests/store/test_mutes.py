@@ -33,10 +33,10 @@ def notified(company: SmallCompany, table: str = "orders") -> set[tuple[str, str
     alerts = Subscriptions(engine).list_enabled()
     world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, company.clock)
     names = {identity: name for name, identity in company.ids.items()}
-    found = [one.notification for one in notifications_for(logged, alerts, world)]
+    drafts = [scheduled.draft for scheduled in notifications_for(logged, alerts, world)]
     return {
-        (one.channel, names.get(one.recipient, one.recipient), tuple(r.subscription_name for r in one.reasons))
-        for one in found
+        (one.channel, names.get(one.key, one.key), tuple(r.subscription_name for r in one.reasons.in_order))
+        for one in drafts
     }
 
 

@@ -5,42 +5,26 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import orjson
 import pytest
 from sqlalchemy import Engine, func, select, text
 from tests.company import SmallCompany
+from tests.drafts import at_once, draft
 from tests.waiting import until
 
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
+from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.match_result import MatchResult
-from tocsin.model.notification import Reason, ReasonKind
 from tocsin.store.alerts.tables import firing, match_result
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import message, notification
 
 
-def row(number: int, *, leaves: bool) -> dict[str, object]:
-    return {
-        "id": f"n{number}",
-        "event_id": "e",
-        "log_offset": 1,
-        "channel": "Email" if leaves else "ActivityFeed",
-        "key": f"k{number}",
-        "target": f"t{number}",
-        "recipient_id": None,
-        "reasons": "[]",
-        "message_id": f"d{number}" if leaves else None,
-        "subscription_id": "s",
-        "destination_id": "x",
-        "grouping_key": None,
-        "slots": (),
-        "due_at_ms": 5,
-        "wait_ms": 0,
-        "created_at_ms": 5,
-    }
+def notified(number: int, *alerts: str, leaves: bool) -> ScheduledNotification:
+    """Return a notification of the event at offset 1, by mail or in-app."""
+    return at_once(draft("Email" if leaves else "ActivityFeed", *(alerts or ("s",)), key=f"k{number}"))
 
 
 def count(engine: Engine, table: object) -> int:
@@ -50,23 +34,25 @@ def count(engine: Engine, table: object) -> int:
 
 def test_rows_written_again_change_nothing(store_engine: Engine) -> None:
     notes = Notifications(store_engine)
-    notes.add([row(1, leaves=True), row(2, leaves=False)])
+    first, second, third = (notified(number, leaves=number != 2) for number in (1, 2, 3))
+    notes.add([first, second])
     with store_engine.begin() as connection:
         connection.execute(message.update().values(status="delivered"))
         connection.execute(notification.update().values(read_at_ms=9))
-    notes.add([row(1, leaves=True), row(2, leaves=False), row(3, leaves=True)])
+    notes.add([first, second, third])
     assert (count(store_engine, notification), count(store_engine, message)) == (3, 2)
     with store_engine.connect() as connection:
-        statuses = connection.execute(select(message.c.id, message.c.status).order_by(message.c.id)).all()
-        read = connection.execute(select(notification.c.read_at_ms).where(notification.c.id == "n1")).scalar_one()
-    assert [tuple(one) for one in statuses] == [("d1", "delivered"), ("d3", "pending")]
+        statuses = connection.execute(select(message.c.id, message.c.status)).all()
+        read = connection.execute(select(notification.c.read_at_ms).where(notification.c.id == first.id)).scalar_one()
+    assert dict(map(tuple, statuses)) == {first.message_id: "delivered", third.message_id: "pending"}
     assert read == 9
 
 
 def test_a_batch_is_stored_whole_or_not_at_all(store_engine: Engine) -> None:
-    broken = {**row(2, leaves=True), "target": None}
+    whole, other = notified(1, leaves=True), notified(2, leaves=True)
+    broken = other._replace(draft=other.draft._replace(target=None))  # type: ignore[arg-type]
     try:
-        Notifications(store_engine).add([row(1, leaves=True), broken])
+        Notifications(store_engine).add([whole, broken])
     except Exception as error:  # noqa: BLE001  whatever the driver calls it
         assert "target" in str(error)
     assert count(store_engine, notification) == 0
@@ -74,16 +60,14 @@ def test_a_batch_is_stored_whole_or_not_at_all(store_engine: Engine) -> None:
 
 def test_two_that_store_the_same_at_once_store_and_count_it_once(postgres_engine: Engine) -> None:
     notes = Notifications(postgres_engine)
-    reason = Reason(kind=ReasonKind.OWNER, subscription_id="a", subscription_name="alert", destination_id="x")
-    fired = orjson.dumps([reason.to_wire()]).decode()
-    rows = [{**row(at, leaves=True), "reasons": fired, "subscription_ids": ["a"]} for at in range(3)]
+    notifications = [notified(number, "a", leaves=True) for number in range(3)]
     result = [MatchResult(1, "a", 3, 5)]
     blocked = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
     with ThreadPoolExecutor(1) as second, postgres_engine.connect() as looking:
         with notes.storing([(1, "a")]) as first:
-            first.add(rows[:2])
+            first.add(notifications[:2])
             first.finish([])
-            later = second.submit(notes.add, rows, result)
+            later = second.submit(notes.add, notifications, result)
             until(lambda: bool(looking.scalar(blocked)))
         later.result()
         assert looking.scalar(select(firing.c.notified_count)) == 2
@@ -110,25 +94,25 @@ def test_what_was_read_of_another_log_is_neither_reported_nor_counted(store_engi
         LogPosition(end.offset + 9, "x"),
     ):
         with pytest.raises(LogDiverged):
-            notes.add([row(1, leaves=True)], [MatchResult(1, "a", 1, 5)], last=foreign)
+            notes.add([notified(1, leaves=True)], [MatchResult(1, "a", 1, 5)], last=foreign)
         with pytest.raises(LogDiverged):
             notes.advance("q", foreign.offset, now_ms=1, event_id=foreign.event_id)
     assert (count(store_engine, notification), count(store_engine, match_result), log.progress("q")) == (0, 0, 0)
-    notes.add([row(1, leaves=True)], last=end)
+    notes.add([notified(1, leaves=True)], last=end)
     notes.advance("q", end.offset, now_ms=1, event_id=end.event_id)
     assert (count(store_engine, notification), log.progress("q")) == (1, end.offset)
 
 
 def test_what_has_been_notified_is_not_notified_again(store_engine: Engine) -> None:
     notes = Notifications(store_engine)
-    first = {**row(1, leaves=False), "subscription_ids": ["a"]}
+    first = notified(1, "a", leaves=False)
     notes.add([first], [MatchResult(1, "a", 1, 5), MatchResult(1, "b", 0, 5)])
-    again = {**row(2, leaves=False), "subscription_ids": ["a", "b"]}  # somebody who has come since
+    again = notified(2, "a", "b", leaves=False)  # somebody who has come since
     notes.add([first, again], [MatchResult(1, "a", 2, 9), MatchResult(1, "b", 1, 9)])
     assert count(store_engine, notification) == 1
-    other = {**row(3, leaves=False), "subscription_ids": ["a", "c"]}
+    other = notified(3, "a", "c", leaves=False)
     notes.add([other], [MatchResult(1, "a", 1, 9), MatchResult(1, "c", 1, 9)])
     assert count(store_engine, notification) == 2
     with store_engine.connect() as connection:
-        notified = connection.execute(select(match_result).order_by(match_result.c.subscription_id)).all()
-    assert [(one.subscription_id, one.notified_count) for one in notified] == [("a", 1), ("b", 0), ("c", 1)]
+        results = connection.execute(select(match_result).order_by(match_result.c.subscription_id)).all()
+    assert [(one.subscription_id, one.notified_count) for one in results] == [("a", 1), ("b", 0), ("c", 1)]

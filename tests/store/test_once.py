@@ -60,7 +60,7 @@ def describing(company: SmallCompany, text: str, *, by: str) -> Callable[[], Wri
 
 
 def by_channel(notified: tuple[Notified, ...], channel: str) -> list[Notified]:
-    return [one for one in notified if one.scheduled.notification.channel == channel]
+    return [one for one in notified if one.scheduled.draft.channel == channel]
 
 
 async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_fires(company: SmallCompany) -> None:
@@ -69,9 +69,9 @@ async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_f
     assert mail.targets == ["ana@example.com", "ben@example.com"]
     assert hook.targets == ["http://127.0.0.1:9/hook"]
     (bell,) = by_channel(notified, "ActivityFeed")
-    assert bell.scheduled.notification.recipient_id == company.ids["cem"]
+    assert bell.scheduled.draft.recipient_id == company.ids["cem"]
     assert bell.finished is None
-    assert [one.scheduled.notification.reasons[0].sentence() for one in by_channel(notified, "Email")] == [
+    assert [one.scheduled.draft.reasons.in_order[0].sentence() for one in by_channel(notified, "Email")] == [
         "you own it through team shop (alert mail)"
     ] * 2
     assert {one.finished.step.status for one in notified if one.finished} == {MessageStatus.DELIVERED}
@@ -104,9 +104,7 @@ async def test_whoever_follows_later_is_not_notified_of_what_was_before(company:
     company.clock.advance(1)
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
     notified = await once(lambda: written, world_of(company, NotingChannel(), NotingChannel()))
-    assert [one.scheduled.notification.recipient_id for one in by_channel(notified, "ActivityFeed")] == [
-        company.ids["cem"]
-    ]
+    assert [one.scheduled.draft.recipient_id for one in by_channel(notified, "ActivityFeed")] == [company.ids["cem"]]
 
 
 async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) -> None:
@@ -119,7 +117,7 @@ async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) ->
         return company.writes.delete("table", Key.by_id(company.ids["orders"]), actor=SYSTEM, hard=True)
 
     notified = await once(delete, world_of(company, NotingChannel(), hook))
-    bells = {one.scheduled.notification.recipient_id: one for one in by_channel(notified, "ActivityFeed")}
+    bells = {one.scheduled.draft.recipient_id: one for one in by_channel(notified, "ActivityFeed")}
     assert set(bells) == {company.ids[name] for name in ("ana", "ben", "cem", "dia")}
-    (reason,) = bells[company.ids["dia"]].scheduled.notification.reasons
+    (reason,) = bells[company.ids["dia"]].scheduled.draft.reasons.in_order
     assert reason.sentence() == "you own pg.store.public.revenue, 1 hop downstream (alert gone)"

@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 from sqlalchemy import Engine
+from tests.drafts import match_results
 from tests.store.rows import finished
 from tests.store.test_gathering import MINUTE_MS, NOON_MS, Store
 
-from tocsin.model.match_result import match_results_of
 from tocsin.model.message import OutcomeReason, Retry
 from tocsin.model.notification import message_id
 from tocsin.store.outbox.sessions import Sessions
@@ -21,7 +21,7 @@ def test_the_first_goes_out_at_once_and_what_follows_within_the_interval_togethe
     store = Store(store_engine, 5)
     store.write(0, "paced")
     (first,) = store.claim(NOON_MS)
-    assert first.id == message_id(store.rows(0, "paced")[0]["id"])
+    assert first.id == message_id(store.notification(0, "paced").id)
     store.write(1, "paced", now_ms=NOON_MS + 1_000)
     store.write(2, "paced", now_ms=NOON_MS + 59_000)
     assert store.carried() == {NOON_MS: 1, NOON_MS + MINUTE_MS: 2}
@@ -42,9 +42,8 @@ def test_after_a_quiet_interval_the_next_one_is_a_first_again(store_engine: Engi
 
 def test_what_is_found_in_one_moment_is_one_message(store_engine: Engine) -> None:
     store = Store(store_engine, 50)
-    rows = [row for place in range(50) for row in store.rows(place, "paced")]
-    pairs = [(logged.offset, "paced") for logged in store.events]
-    store.notifications.add(rows, match_results_of(pairs, rows, now_ms=1))
+    scheduled = [store.notification(place, "paced") for place in range(50)]
+    store.notifications.add(scheduled, match_results(scheduled))
     (dispatch,) = store.messages.dispatches(store.claim(NOON_MS))
     assert [one.log_offset for one in dispatch.entries] == [logged.offset for logged in store.events]
 
@@ -116,7 +115,7 @@ def test_whoever_dies_and_whenever_everything_is_sent_once(store_engine: Engine)
 def test_two_writers_that_find_nothing_sent_lose_nothing(postgres_engine: Engine) -> None:
     store = Store(postgres_engine, 4)
     with store.notifications.storing([]) as under_way:
-        under_way.add(store.rows(0, "paced"))
+        under_way.add([store.notification(0, "paced")])
         store.write(1, "paced")  # neither sees the message of the other: both go out at once
     store.write(2, "paced")
     assert len(store.send(NOON_MS + MINUTE_MS)) == 3

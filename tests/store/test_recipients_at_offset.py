@@ -28,8 +28,8 @@ def recipients(company: SmallCompany, logged: LoggedEvent) -> Notified:
     alerts = [one for one in Subscriptions(company.engine).list_enabled() if matches(plan_of(one), logged)]
     world = World(EventLog(company.engine).find, alerts, SqlDirectory(company.engine), {}, company.clock)
     return {
-        (logged.event.id, one.notification.channel, one.notification.recipient): tuple(
-            f"{reason.kind} {reason.team} {reason.hops}" for reason in one.notification.reasons
+        (logged.event.id, one.draft.channel, one.draft.key): tuple(
+            f"{reason.kind} {reason.team} {reason.hops}" for reason in one.draft.reasons.in_order
         )
         for one in notifications_for(logged, alerts, world)
     }

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.clock import Clock
@@ -21,11 +20,11 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
-from tocsin.flow.resolve.local import Recipient, destinations_of, recipients
+from tocsin.flow.resolve.local import Recipient, recipients
 from tocsin.flow.resolve.recipient_rules import recipient_rules
-from tocsin.flow.schedule.messages import Row, scheduled_notifications, timings_of
+from tocsin.flow.schedule.messages import ScheduledNotification, scheduled_notifications, timings_of
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
-from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
+from tocsin.flow.schedule.roots import RootsOfAlerts, by_root, under_roots
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.retry import wait_s
@@ -33,7 +32,7 @@ from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.message import Attempt, Entry, Message, Retry
-from tocsin.model.notification import Notification
+from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.stored import Written
 from tocsin.model.subscription import EventSubscription
 
@@ -59,27 +58,14 @@ class World:
     policies: PolicySnapshot | None = None
     earlier: Callable[[LoggedEvent], Sequence[StatusReport]] = lambda _logged: ()
     roots: Callable[[LoggedEvent, Sequence[str]], RootsOfAlerts] = lambda _logged, _alerts: MappingProxyType({})
-    preferred: Callable[[Sequence[Row]], Preferred] = lambda _rows: NO_PREFERENCES
-
-
-@dataclass(frozen=True)
-class Scheduled:
-    """One notification, where it goes, and its message: none for the inbox, whose row is all there is.
-
-    ``destination_key`` are the alert and the destination that it is sent under.
-    """
-
-    notification: Notification
-    target: str
-    message_id: str | None
-    destination_key: tuple[str, str]
+    preferred: Callable[[Sequence[NotificationDraft]], Preferred] = lambda _drafts: NO_PREFERENCES
 
 
 @dataclass(frozen=True)
 class Notified:
     """One notification, and the outcome of sending its message; None for the inbox and for what is due later."""
 
-    scheduled: Scheduled
+    scheduled: ScheduledNotification
     finished: Finished | None
 
 
@@ -105,18 +91,21 @@ def with_triggered_alerts(
     return [*matched, *(one for one in subscriptions if one.id in triggered_ids and one not in matched)]
 
 
-def notifications_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
+def notifications_for(
+    logged: LoggedEvent, matched: Sequence[EventSubscription], world: World
+) -> list[ScheduledNotification]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
     permitted = [one for one in recipients_of(logged, matched, world) if _may_be_notified(one, logged.event, world)]
     timings = timings_of(matched)
     root_alerts = by_root([one.id for one in matched], timings)
     roots = world.roots(logged, root_alerts) if root_alerts else {}
-    unscheduled = [_row(one, logged, roots) for one in permitted]
-    preferred = world.preferred(unscheduled)
-    timed = scheduled_notifications(
-        unscheduled, timings, now_ms=world.clock.now_ms(), gatherings=GATHERINGS, preferred=preferred
+    drafts = [under_roots(one.draft(head_of(logged)), roots) for one in permitted]
+    preferred = world.preferred(drafts)
+    return list(  # 5 schedule: now, at a time, or together with others
+        scheduled_notifications(
+            drafts, timings, now_ms=world.clock.now_ms(), gatherings=GATHERINGS, preferred=preferred
+        )
     )
-    return [_as_scheduled(row, logged.offset) for row in timed]  # 5 schedule: now, at a time, or together with others
 
 
 def recipients_of(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> tuple[Recipient, ...]:
@@ -135,70 +124,36 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
     return world.policies.of(recipient.user_id).may(Operation.VIEW_BASIC, event.entity_type, event.entity or {})
 
 
-def _row(recipient: Recipient, logged: LoggedEvent, roots: RootsOfAlerts) -> dict[str, Any]:
-    subscription_id, destination_id = recipient.reasons[0].destination_key
-    destination_ids = destinations_of(reason.destination_key for reason in recipient.reasons)
-    return {
-        "event_id": logged.event.id,
-        "entity_id": logged.event.entity_id,
-        "timestamp_ms": logged.event.timestamp,
-        "channel": recipient.channel,
-        "key": recipient.key,
-        "target": recipient.target,
-        "recipient_id": recipient.user_id,
-        "reasons": naming_root(recipient.reasons, roots) if roots else recipient.reasons,
-        "roots": assets_by_key(roots),
-        "subscription_id": subscription_id,
-        "destination_id": destination_id,
-        "subscription_ids": list(destination_ids),
-        "destination_ids": destination_ids,
-    }
-
-
-def _as_scheduled(row: Mapping[str, Any], log_offset: int) -> Scheduled:
-    notification = Notification(
-        id=row["id"],
-        event_id=row["event_id"],
-        log_offset=log_offset,
-        channel=row["channel"],
-        recipient=row["key"],
-        recipient_id=row["recipient_id"],
-        reasons=row["reasons"],
-        due_at_ms=row["due_at_ms"],
-        created_at_ms=row["created_at_ms"],
-    )
-    return Scheduled(notification, row["target"], row["message_id"], (row["subscription_id"], row["destination_id"]))
-
-
 async def _send(
-    outgoing: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World
+    scheduled: ScheduledNotification, event: ChangeEvent, matched: Sequence[EventSubscription], world: World
 ) -> Notified:
-    notification, started_at_ms = outgoing.notification, world.clock.now_ms()
-    if outgoing.message_id is None or notification.due_at_ms > started_at_ms:
-        return Notified(outgoing, None)
+    started_at_ms = world.clock.now_ms()
+    if scheduled.message_id is None or scheduled.slot.due_at_ms > started_at_ms:
+        return Notified(scheduled, None)
     senders = {alert.id: alert for alert in matched}
-    message = _message(outgoing, outgoing.message_id)
-    person = notification.recipient_id
-    entry = Entry(notification.id, notification.log_offset, event, notification.reasons, person)
+    message, draft = _message(scheduled, scheduled.message_id), scheduled.draft
+    reasons = draft.reasons.in_order
+    entry = Entry(scheduled.id, draft.event.offset, event, reasons, draft.recipient_id)
     dispatch = Dispatch(message, (entry,))
     destination = next(to for to in senders[message.subscription_id].destinations if to.id == message.destination_id)
     outcome = await world.channels[message.channel].send(dispatch, destination, now_ms=started_at_ms)
     attempt = Attempt(message.id, 1, started_at_ms, world.clock.now_ms() - started_at_ms, outcome)
     pause_s = wait_s(outcome, attempt.number, jitter=_MIDWAY) if isinstance(outcome, Retry) else 0.0
-    retries = max(senders[reason.subscription_id].retries for reason in notification.reasons)
-    return Notified(outgoing, Finished(message, attempt, next_step(attempt, retries=retries, wait_s=pause_s), (entry,)))
+    retries = max(senders[reason.subscription_id].retries for reason in reasons)
+    return Notified(
+        scheduled, Finished(message, attempt, next_step(attempt, retries=retries, wait_s=pause_s), (entry,))
+    )
 
 
-def _message(outgoing: Scheduled, identity: str) -> Message:
-    notification = outgoing.notification
-    subscription_id, destination_id = outgoing.destination_key
+def _message(scheduled: ScheduledNotification, identity: str) -> Message:
+    subscription_id, destination_id = scheduled.sender
     return Message(
         id=identity,
         subscription_id=subscription_id,
         destination_id=destination_id,
-        channel=notification.channel,
-        target=outgoing.target,
+        channel=scheduled.draft.channel,
+        target=scheduled.draft.target,
         attempt_count=0,
-        due_at_ms=notification.due_at_ms,
-        created_at_ms=notification.created_at_ms,
+        due_at_ms=scheduled.slot.due_at_ms,
+        created_at_ms=scheduled.created_at_ms,
     )

@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import NamedTuple
 
-import orjson
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
@@ -19,7 +16,7 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject
 from tocsin.flow.match.cascade import Cascades, with_triggered
-from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents
+from tocsin.flow.resolve.only_visible import Events, RememberedEvents
 from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, withheld
 from tocsin.jobs.resolving import (
@@ -27,12 +24,13 @@ from tocsin.jobs.resolving import (
     Rules,
     StoreAddress,
     disposing,
+    drafts_of,
     matched_events,
     opened,
-    recipient_rows,
     visible_parts,
 )
 from tocsin.model.match_result import Pair
+from tocsin.model.notification_draft import NotificationDraft, Reasons
 from tocsin.store.chunks import chunked
 
 _TEXT, _NUMBER = StringType(), LongType()
@@ -78,9 +76,9 @@ class Count:
                 matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in triggering}
                 barred = withheld(matched, self.reads, policies, events)
                 visible_events = [self._notifying(one, barred.keys()) for one in events_part] if barred else triggering
-                recipients = recipient_rows(resolve_events(visible_events, self.rules, store.directory))
-                for notifications in visible_parts(recipients, policies, events):
-                    counts.add(notifications)
+                drafts = drafts_of(resolve_events(visible_events, self.rules, store.directory))
+                for visible_drafts in visible_parts(drafts, policies, events):
+                    counts.add(visible_drafts)
         yield counts.rows()
 
     def _notifying(self, event: MatchedEvent, barred: Collection[Pair] = ()) -> MatchedEvent:
@@ -102,15 +100,14 @@ class _Counts:
         self._recipients: dict[tuple[str, str], _Recipient] = {}
         self._by_alert = Counter[str]()
 
-    def add(self, notifications: Sequence[NotificationRow]) -> None:
-        self._offsets.update(row["log_offset"] for row in notifications)
-        for row in notifications:
-            at = row["channel"], row["key"]
+    def add(self, drafts: Sequence[NotificationDraft]) -> None:
+        self._offsets.update(draft.event.offset for draft in drafts)
+        for draft in drafts:
+            at = draft.channel.value, draft.key
             if at not in self._recipients:
-                self._recipients[at] = _Recipient(row["target"], row["recipient_id"])
-            reasons = _reasons(row["reasons"])
-            self._recipients[at].add(reasons)
-            self._by_alert.update(reasons.alerts)
+                self._recipients[at] = _Recipient(draft.target, draft.recipient_id)
+            self._recipients[at].add(draft.reasons)
+            self._by_alert.update(draft.reasons.destination_ids.keys())
 
     def rows(self) -> pa.RecordBatch:
         recipients = [
@@ -132,28 +129,20 @@ class _Counts:
         return pa.RecordBatch.from_pylist(named_counts, schema=to_arrow_schema(COUNTED))
 
 
-class _Reasons(NamedTuple):
-    """How many reasons a notification has, of which kinds and alerts."""
-
-    ways: int
-    kinds: frozenset[str]
-    alerts: frozenset[str]
-
-
 @dataclass
 class _Recipient:
     target: str
     recipient_id: str | None
     notified: int = 0
     ways: int = 0
-    kinds: frozenset[str] = frozenset()
-    alerts: frozenset[str] = frozenset()
+    kinds: set[str] = field(default_factory=set)
+    alerts: set[str] = field(default_factory=set)
 
-    def add(self, reasons: _Reasons) -> None:
+    def add(self, reasons: Reasons) -> None:
         self.notified += 1
-        self.ways += reasons.ways
-        self.kinds |= reasons.kinds
-        self.alerts |= reasons.alerts
+        self.ways += len(reasons.in_order)
+        self.kinds.update(reasons.kinds)
+        self.alerts.update(reasons.destination_ids)
 
 
 @dataclass(frozen=True)
@@ -179,11 +168,3 @@ class EventsOfAsker:
         """Return the editors of each of these alerts, the asker of one that has none yet."""
         editors = self.known.editors_of(subscription_ids)
         return {alert: editors.get(alert) or (self.asker_id,) for alert in subscription_ids}
-
-
-@lru_cache(maxsize=4_096)
-def _reasons(text: str) -> _Reasons:
-    """Return what the JSON text of reasons holds."""
-    reasons = orjson.loads(text)
-    kinds, alerts = (frozenset(one[key] for one in reasons) for key in ("kind", "subscriptionId"))
-    return _Reasons(len(reasons), kinds, alerts)

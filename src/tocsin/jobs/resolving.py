@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -18,9 +19,8 @@ from functools import lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-import orjson
 import pyarrow as pa
 from pyspark.sql.types import LongType, StructField, StructType
 from sqlalchemy import Engine
@@ -29,18 +29,17 @@ from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.match.plan import RECOVERY
-from tocsin.flow.resolve.candidates import EventHead
-from tocsin.flow.resolve.local import Recipient, destinations_of
-from tocsin.flow.resolve.only_visible import Events, NotificationRow, RememberedEvents, only_visible
+from tocsin.flow.resolve.local import Recipient
+from tocsin.flow.resolve.only_visible import Events, RememberedEvents, only_visible
 from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, hidden_assets, reads_of_triggered, withheld
-from tocsin.flow.schedule.messages import Timings, scheduled_notifications
-from tocsin.flow.schedule.roots import RootsOfAlerts, assets_by_key, by_root, naming_root
+from tocsin.flow.schedule.messages import ScheduledNotification, Timings, scheduled_notifications
+from tocsin.flow.schedule.roots import RootsOfAlerts, by_root, under_roots
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchCounts, Pair
-from tocsin.model.notification import Reason
+from tocsin.model.notification_draft import EventHead, NotificationDraft
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
@@ -60,7 +59,8 @@ COUNTS = StructType([StructField(name, LongType(), nullable=False) for name in (
 """One row per task: numbers of matches and of notifications."""
 
 EVENTS_AT_ONCE = 1_000
-ROWS_AT_ONCE = 10_000
+DRAFTS_AT_ONCE = 10_000
+_NO_ROOTS: RootsOfAlerts = MappingProxyType({})
 _TURN_S = 0.0005
 _CACHE_MIB = 64
 """Rows of many recipients touch pages all over the indexes, which are written once if they fit."""
@@ -197,7 +197,7 @@ class Notify:
         first = next(parts, [])
         with suppress(_Rehearsed), resolving.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
             for notifications in chain([first], parts):
-                counts.add(notifications)
+                counts.add(notification.offset_and_alerts for notification in notifications)
                 under_way.add(notifications)
             results = counts.results(now_ms=self.now_ms, triggered=triggered, withheld=hidden)
             under_way.finish(results, work)
@@ -294,7 +294,7 @@ class Notify:
 
     def _parts(
         self, events: Sequence[MatchedEvent], resolving: Resolving, sight: _Sight
-    ) -> Iterator[list[NotificationRow]]:
+    ) -> Iterator[list[ScheduledNotification]]:
         """Yield the notifications that may be stored, a bounded number at a time."""
         young = self._young(events)
         rules, timings, *_ = self.alerts.value
@@ -303,13 +303,10 @@ class Notify:
         resolved_events = resolve_events(free, rules, resolving.directory, ahead=_prefetched) if free else iter(())
         resolved_events = naming(resolved_events, held_back) if held_back else resolved_events
         roots = resolving.roots.of(self._by_root(free), self._hidden(sight))
-        resolved_events = naming_roots(resolved_events, roots) if roots else resolved_events
-        for recipients in visible_parts(recipient_rows(resolved_events, roots), *sight):
-            preferred = resolving.preferences.among(recipients)
+        for drafts in visible_parts(drafts_of(resolved_events, roots), *sight):
+            preferred = resolving.preferences.among(drafts)
             yield list(
-                scheduled_notifications(
-                    recipients, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred
-                )
+                scheduled_notifications(drafts, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred)
             )
 
 
@@ -352,17 +349,22 @@ def matched_events(batches: Iterable[pa.RecordBatch]) -> Iterator[MatchedEvent]:
     ------
     AssertionError : the rows of an event do not follow each other
     """
-    columns = ("log_offset", *OF_EVENT, "subscription_id", "asked")
-    match_rows = (row for batch in batches for row in zip(*(batch[name].to_pylist() for name in columns), strict=True))
     seen_offsets: set[int] = set()
-    for head, many in groupby(match_rows, itemgetter(0, 1, 2, 3, 4)):
-        if head[0] in seen_offsets:
-            raise AssertionError(f"matches of event {head[0]} do not follow each other")
-        seen_offsets.add(head[0])
-        ways_by_alert: dict[str, int] = {}
-        for row in many:
-            ways_by_alert[row[5]] = ways_by_alert.get(row[5], 0) + row[6]
-        yield MatchedEvent(EventHead(*head), ways_by_alert)
+    for head, matches in groupby(chain.from_iterable(map(_matches_in, batches)), itemgetter(0)):
+        if head.offset in seen_offsets:
+            raise AssertionError(f"matches of event {head.offset} do not follow each other")
+        seen_offsets.add(head.offset)
+        ways_by_alert = Counter[str]()
+        for _, alert, ways in matches:
+            ways_by_alert[alert] += ways
+        yield MatchedEvent(head, dict(ways_by_alert))
+
+
+def _matches_in(batch: pa.RecordBatch) -> Iterator[tuple[EventHead, str, int]]:
+    """Yield the event, the alert and the answers asked of each match of a batch."""
+    columns = (batch[name].to_pylist() for name in ("log_offset", *OF_EVENT, "subscription_id", "asked"))
+    for *head, alert, ways in zip(*columns, strict=True):
+        yield EventHead(*head), alert, ways
 
 
 def _by_offset(events: Iterable[MatchedEvent]) -> dict[int, Collection[str]]:
@@ -416,51 +418,22 @@ def _naming(recipient: Recipient, incident_by_alert: Mapping[str, str]) -> Recip
     return recipient._replace(reasons=tuple(reasons))
 
 
-def naming_roots(events: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts]) -> Iterator[ResolvedEvent]:
-    """Yield the recipients; reasons of an alert that groups by lineage root name the asset that failed upstream."""
-    for event in events:
-        of_alerts = roots.get(event.head.offset)
-        if of_alerts is None:
-            yield event
-        else:
-            recipients = [each._replace(reasons=naming_root(each.reasons, of_alerts)) for each in event.recipients]
-            yield event._replace(recipients=recipients)
-
-
-def recipient_rows(
+def drafts_of(
     events: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts] = MappingProxyType({})
-) -> Iterator[dict[str, Any]]:  # Any: a column's value
-    """Yield the recipients as rows to be scheduled, one per (event, channel, key)."""
+) -> Iterator[NotificationDraft]:
+    """Yield the notifications of these events; ``roots`` holds, by offset, those of the alerts that group by them."""
     for head, recipients in events:
-        grouped = {"roots": assets_by_key(roots[head.offset])} if head.offset in roots else {}
-        for channel, key, target, user_id, reasons in recipients:
-            text, destination_ids = _reasons(reasons)
-            yield {
-                "event_id": head.event_id,
-                "log_offset": head.offset,
-                "entity_id": head.entity_id,
-                "timestamp_ms": head.timestamp_ms,
-                "channel": channel.value,
-                "key": key,
-                "target": target,
-                "recipient_id": user_id,
-                "reasons": text,
-                "subscription_id": reasons[0].subscription_id,
-                "destination_id": reasons[0].destination_id,
-                "subscription_ids": list(destination_ids),
-                "destination_ids": destination_ids,
-                **grouped,
-            }
+        roots_of_alerts = roots.get(head.offset, _NO_ROOTS)
+        for recipient in recipients:
+            yield under_roots(recipient.draft(head), roots_of_alerts)
 
 
 def visible_parts(
-    recipients: Iterator[dict[str, Any]],  # Any: a column's value
-    policies: PolicySnapshot,
-    events: Events,
-) -> Iterator[list[NotificationRow]]:
-    """Yield those of the rows that may be stored, a bounded number at a time."""
-    for recipients_part in chunked(recipients, ROWS_AT_ONCE):
-        yield only_visible(recipients_part, policies, events)
+    drafts: Iterator[NotificationDraft], policies: PolicySnapshot, events: Events
+) -> Iterator[list[NotificationDraft]]:
+    """Yield those of the notifications that may be stored, a bounded number at a time."""
+    for drafts_part in chunked(drafts, DRAFTS_AT_ONCE):
+        yield only_visible(drafts_part, policies, events)
 
 
 def _prefetched(parts: Iterator[T]) -> Iterator[T]:
@@ -487,10 +460,3 @@ def _tuned_interpreter() -> Iterator[None]:
     finally:
         sys.setswitchinterval(before_s)
         gc.enable()
-
-
-@lru_cache(maxsize=10_000)
-def _reasons(reasons: tuple[Reason, ...]) -> tuple[str, dict[str, str]]:
-    """Return reasons as JSON, and their alerts, each with its destination; the followers of one asset have the same."""
-    text = orjson.dumps([one.to_wire() for one in reasons]).decode()
-    return text, destinations_of(one.destination_key for one in reasons)

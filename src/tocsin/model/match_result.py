@@ -7,10 +7,9 @@ Next: ``store/alerts/match_results.py``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 Pair = tuple[int, str]
 """The offset of an event, and the id of an alert that it matched."""
@@ -45,10 +44,10 @@ class MatchCounts:
         self._counts: Counter[Pair] = Counter()
         self.row_count = 0
 
-    def add(self, notifications: Sequence[Mapping[str, Any]]) -> None:  # Any: a column of a notification
-        """Count notifications."""
-        self.row_count += len(notifications)
-        alike = Counter((row["log_offset"], tuple(row["subscription_ids"])) for row in notifications)
+    def add(self, notifications: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+        """Count notifications, given by the offset of their event and the alerts that share each."""
+        alike = Counter(notifications)
+        self.row_count += alike.total()
         for (offset, subscription_ids), count in alike.items():
             for subscription_id in subscription_ids:
                 self._counts[offset, subscription_id] += count
@@ -69,18 +68,6 @@ class MatchCounts:
         return counted_results + [
             MatchResult(*pair, 0, now_ms, triggered.get(pair), editor) for pair, editor in left_out
         ]
-
-
-def match_results_of(
-    pairs: Iterable[Pair],
-    notifications: Sequence[Mapping[str, Any]],
-    *,
-    now_ms: int,  # Any: columns of a notification
-) -> list[MatchResult]:
-    """Return the match result of each of ``pairs``, when ``notifications`` are all that were written for them."""
-    counts = MatchCounts(pairs)
-    counts.add(notifications)
-    return counts.results(now_ms=now_ms)
 
 
 @dataclass(frozen=True)

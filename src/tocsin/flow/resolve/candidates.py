@@ -30,6 +30,7 @@ from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind, recipient_key
+from tocsin.model.notification_draft import EventHead, head_of
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel
 
@@ -67,22 +68,6 @@ class Candidate(NamedTuple):
     reason: Reason
     stop: Stop | None = None
     mute: Mute | None = None
-
-
-class EventHead(NamedTuple):
-    """What recipient resolution needs of an event: ``offset`` in the log, ``user_id`` of whoever made the change."""
-
-    offset: int
-    event_id: str
-    entity_id: str
-    user_id: str | None
-    timestamp_ms: int
-
-
-def head_of(logged: LoggedEvent) -> EventHead:
-    """Return the head of an event."""
-    event = logged.event
-    return EventHead(logged.offset, event.id, event.entity_id, event.user_id, event.timestamp)
 
 
 @dataclass(frozen=True)

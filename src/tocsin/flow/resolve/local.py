@@ -13,6 +13,7 @@ from tocsin.flow.resolve.directory import Audience
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.change import LoggedEvent
 from tocsin.model.notification import Reason
+from tocsin.model.notification_draft import EventHead, NotificationDraft, reasons_of
 from tocsin.model.subscription import Channel
 
 
@@ -28,6 +29,11 @@ class Recipient(NamedTuple):
     target: str
     user_id: str | None
     reasons: tuple[Reason, ...]
+
+    def draft(self, event: EventHead) -> NotificationDraft:
+        """Return the notification of this recipient about an event."""
+        channel, key, target, user_id, reasons = self
+        return NotificationDraft(event, channel, key, target, user_id, reasons_of(reasons))
 
 
 def recipients(
@@ -64,14 +70,6 @@ def _together(recipient: Recipient, user_id: str | None, reason: Reason) -> Reci
         else tuple(sorted((*recipient.reasons, reason), key=reason_order))
     )
     return recipient._replace(user_id=min(user_ids, default=None), reasons=reasons)
-
-
-def destinations_of(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the alerts of these pairs of alert and destination, each with the first of its destinations."""
-    destinations: dict[str, str] = {}
-    for subscription_id, destination_id in keys:
-        destinations.setdefault(subscription_id, destination_id)
-    return destinations
 
 
 def reason_order(reason: Reason) -> tuple[str, ...]:

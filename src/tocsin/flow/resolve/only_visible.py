@@ -1,4 +1,4 @@
-"""Removal of reasons that concern an entity which the recipient may not see, and of notifications without reasons.
+"""Removal of reasons that concern an entity which the recipient may not see, and of drafts without reasons.
 
 Next: ``jobs/resolving.py``, which applies it before notifications are stored.
 """
@@ -7,22 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
-
-import orjson
+from typing import NamedTuple, Protocol
 
 from tocsin.access.decide import Permissions
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
-from tocsin.flow.resolve.local import destinations_of
 from tocsin.model.access import Operation
-from tocsin.model.entity import Document
-from tocsin.model.notification import ReasonKind
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.notification_draft import NotificationDraft, reasons_of
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import TO_PEOPLE
-
-NotificationRow = Mapping[str, Any]  # Any: a notification's column, by its name
 
 
 class Addressee(NamedTuple):
@@ -99,40 +93,38 @@ class Sight:
 
 
 def only_visible(
-    notification_rows: Iterable[NotificationRow], policies: PolicySnapshot, events: Events
-) -> list[NotificationRow]:
+    drafts: Iterable[NotificationDraft], policies: PolicySnapshot, events: Events
+) -> list[NotificationDraft]:
     """Return the notifications that may be stored, each with the reasons whose viewers may see the subjects.
 
-    Every reason is judged by itself (``viewers_of``), so that no alert takes away what another one sends. Where reasons
-    are left out, the columns that follow from them change with ``reasons``. While everybody may view everything,
-    nothing is looked up. Otherwise the cost depends on these recipients and events, not on the number of people and
-    policies.
+    Every reason is judged by itself (``viewers_of``), so that no alert takes away what another one sends. While
+    everybody may view everything, nothing is looked up. Otherwise the cost depends on these recipients and events, not
+    on the number of people and policies.
     """
-    notified = list(notification_rows)
+    drafts = list(drafts)
     if policies.are_all_open():
-        return notified
-    about = events.subjects({row["log_offset"] for row in notified})
+        return drafts
+    about = events.subjects({draft.event.offset for draft in drafts})
     restricted = {
         offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)
     }
-    judged = [row for row in notified if row["log_offset"] in restricted]
-    alert_ids = {reason["subscriptionId"] for row in judged for reason in _to_endpoints(row)}
+    judged = [draft for draft in drafts if draft.event.offset in restricted]
+    alert_ids = {reason.subscription_id for draft in judged for reason in _to_endpoints(draft)}
     editors = events.editors_of(alert_ids) if alert_ids else {}
     sight = Sight(policies, about)
 
-    def narrow(row: NotificationRow) -> NotificationRow | None:
-        if row["log_offset"] not in restricted:
-            return row
-        reasons = _reasons_in(row["reasons"])
-        visible_reasons = [
+    def narrow(draft: NotificationDraft) -> NotificationDraft | None:
+        if draft.event.offset not in restricted:
+            return draft
+        visible_reasons = tuple(
             reason
-            for reason in reasons
-            if all(sight.may_view(viewer, row["log_offset"]) for viewer in _viewers(reason, row, editors))
-        ]
-        return row if len(visible_reasons) == len(reasons) else _with(row, visible_reasons) if visible_reasons else None
+            for reason in draft.reasons.in_order
+            if all(sight.may_view(viewer, draft.event.offset) for viewer in _viewers(reason, draft, editors))
+        )
+        return _with(draft, visible_reasons) if visible_reasons else None
 
-    policies.of_many({row["recipient_id"] for row in judged if row["recipient_id"]})
-    return [left for row in notified if (left := narrow(row)) is not None]
+    policies.of_many({draft.recipient_id for draft in judged if draft.recipient_id})
+    return [narrowed for draft in drafts if (narrowed := narrow(draft)) is not None]
 
 
 def is_to_endpoint(kind: str, channel: str) -> bool:
@@ -158,35 +150,18 @@ def viewers_of(
     return (*concerned, *editors.get(subscription_id, ())) if is_to_endpoint(kind, channel) else concerned
 
 
-def _viewers(reason: Document, row: NotificationRow, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    kind, alert = reason["kind"], reason["subscriptionId"]
-    recipient = Addressee(row["recipient_id"], row["target"])
-    return viewers_of(kind, alert, recipient=recipient, channel=row["channel"], editors=editors)
+def _viewers(reason: Reason, draft: NotificationDraft, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    recipient = Addressee(draft.recipient_id, draft.target)
+    return viewers_of(reason.kind, reason.subscription_id, recipient=recipient, channel=draft.channel, editors=editors)
 
 
-def _to_endpoints(row: NotificationRow) -> Iterator[Document]:
-    return (reason for reason in _reasons_in(row["reasons"]) if is_to_endpoint(reason["kind"], row["channel"]))
+def _to_endpoints(draft: NotificationDraft) -> Iterator[Reason]:
+    return (reason for reason in draft.reasons.in_order if is_to_endpoint(reason.kind, draft.channel))
 
 
-def _is_external(reason: Document) -> bool:
-    return bool(reason["kind"] == ReasonKind.EXTERNAL.value)
-
-
-@lru_cache(maxsize=4_096)
-def _reasons_in(text: str) -> tuple[Document, ...]:
-    """Return the reasons in a JSON text; the followers of one asset all have the same text."""
-    return tuple(orjson.loads(text))
-
-
-def _with(row: NotificationRow, reasons: Sequence[Document]) -> NotificationRow:
-    is_personal = not all(_is_external(one) for one in reasons)
-    destination_ids = destinations_of((one["subscriptionId"], one["destinationId"]) for one in reasons)
-    return {
-        **row,
-        "reasons": orjson.dumps(reasons).decode(),
-        "recipient_id": row["recipient_id"] if is_personal else None,
-        "subscription_id": reasons[0]["subscriptionId"],
-        "destination_id": reasons[0]["destinationId"],
-        "subscription_ids": list(destination_ids),
-        "destination_ids": destination_ids,
-    }
+def _with(draft: NotificationDraft, reasons: tuple[Reason, ...]) -> NotificationDraft:
+    """Return a draft with only these of its reasons."""
+    if len(reasons) == len(draft.reasons.in_order):
+        return draft
+    recipient_id = draft.recipient_id if any(reason.is_personal for reason in reasons) else None
+    return draft._replace(recipient_id=recipient_id, reasons=reasons_of(reasons))

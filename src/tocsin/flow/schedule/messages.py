@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tocsin.flow.schedule.decide import (
     IMMEDIATE,
@@ -25,9 +25,9 @@ from tocsin.flow.schedule.decide import (
 )
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred, PreferredWait
 from tocsin.model.notification import gathered_message_id, message_id, notification_id
+from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import Channel, EventSubscription, Gathering
 
-Row = Mapping[str, Any]  # Any: a column's value
 Timings = Mapping[str, Timing]
 """The timings of alerts; one without an entry notifies immediately, each time in a separate message."""
 
@@ -66,6 +66,36 @@ class Slot(NamedTuple):
     subscription_id: str = ""
 
 
+class ScheduledNotification(NamedTuple):
+    """A notification with its time, as it is stored: one per (event, channel, key).
+
+    ``slots`` are those of all its alerts, ``slot`` the one in which it goes out. ``message_id`` is the message that
+    carries it, None for the inbox. Times are epoch milliseconds.
+    """
+
+    draft: NotificationDraft
+    id: str
+    slots: tuple[Slot, ...]
+    slot: Slot
+    message_id: str | None
+    created_at_ms: int
+
+    @property
+    def wait_ms(self) -> int:
+        """Return how long it is meant to wait, in milliseconds."""
+        return max(0, self.slot.due_at_ms - self.created_at_ms)
+
+    @property
+    def offset_and_alerts(self) -> tuple[int, tuple[str, ...]]:
+        """Return what it counts for: the offset of its event, and the alerts that share it."""
+        return self.draft.event.offset, tuple(self.draft.reasons.destination_ids)
+
+    @property
+    def sender(self) -> tuple[str, str]:
+        """Return the alert and the destination that it is sent under: those of its slot."""
+        return self.slot.subscription_id, self.draft.reasons.destination_ids[self.slot.subscription_id]
+
+
 class Schedule:
     """The slots of what is scheduled at one moment: decided once for a channel, a set of alerts and a time."""
 
@@ -73,18 +103,18 @@ class Schedule:
         self._timings, self._gatherings, self._preferred, self._now_ms = timings, gatherings, preferred, now_ms
         self._slots: dict[tuple[str, tuple[str, ...], int], tuple[tuple[Slot, ...], bool]] = {}
 
-    def slots(self, row: Row) -> tuple[Slot, ...]:
+    def slots(self, draft: NotificationDraft) -> tuple[Slot, ...]:
         """Return when each of the alerts that share a notification would send it alone, the leading alert first."""
-        key = (row["channel"], tuple(row["subscription_ids"]), row["timestamp_ms"])
+        key = (draft.channel, tuple(draft.reasons.destination_ids), draft.event.timestamp_ms)
         cached = self._slots.get(key)
         if cached is None:
             slots = tuple(self._of_alerts(*key))
             cached = self._slots[key] = (slots, any(slot.by_asset for slot in slots))
         slots, depend_on_asset = cached
         if depend_on_asset:
-            slots = tuple(_by_asset(slot, row) for slot in slots)
-        if self._preferred.preferences and row["recipient_id"] is not None:
-            slots = tuple(self._as_preferred(slot, row) for slot in slots)
+            slots = tuple(_by_asset(slot, draft) for slot in slots)
+        if self._preferred.preferences and draft.recipient_id is not None:
+            slots = tuple(self._as_preferred(slot, draft, draft.recipient_id) for slot in slots)
         return slots
 
     def _of_alerts(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Iterator[Slot]:
@@ -96,17 +126,16 @@ class Schedule:
             )
             yield _slot_of(decision, timing, self._now_ms)._replace(subscription_id=subscription_id)
 
-    def _as_preferred(self, slot: Slot, row: Row) -> Slot:
+    def _as_preferred(self, slot: Slot, draft: NotificationDraft, recipient_id: str) -> Slot:
         """Return when an alert would send a notification to somebody with preferences.
 
         Preferences are for mails and direct messages, and not for what is critical.
         """
-        recipient_id = row["recipient_id"]
         is_critical = self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
-        if is_critical or self._gatherings.get(row["channel"]) is not Gathering.SUMMARY:
+        if is_critical or self._gatherings.get(draft.channel) is not Gathering.SUMMARY:
             return slot
         due_at_ms = max(slot.due_at_ms, self._now_ms)
-        wait = self._preferred.wait(recipient_id, row["event_id"])
+        wait = self._preferred.wait(recipient_id, draft.event.event_id)
         preferred_ms = due_at_ms if wait is None else wait.due_at_ms(due_at_ms)
         if preferred_ms == due_at_ms:
             return slot
@@ -118,11 +147,11 @@ class Schedule:
         )
 
 
-def _by_asset(slot: Slot, row: Row) -> Slot:
+def _by_asset(slot: Slot, draft: NotificationDraft) -> Slot:
     """Return a slot whose grouping key names the asset, where it is meant per asset."""
     if not slot.by_asset:
         return slot
-    asset_id = row.get("roots", {}).get(slot.grouping_key, row["entity_id"])
+    asset_id = draft.assets_by_group.get(str(slot.grouping_key), draft.event.entity_id)
     return slot._replace(grouping_key=f"{slot.grouping_key}{_OF_ASSET}{asset_id}")
 
 
@@ -166,57 +195,30 @@ def following(slot: Slot, due_at_ms: int) -> Slot:
 
 
 def scheduled_notifications(
-    notifications: Iterable[Row],
+    drafts: Iterable[NotificationDraft],
     timings: Timings,
     *,
     now_ms: int,
     gatherings: Gatherings,
     preferred: Preferred = NO_PREFERENCES,
-) -> Iterator[dict[str, Any]]:
-    """Yield notifications with the columns that scheduling adds, one for each event, channel and key.
-
-    Reads ``event_id``, ``entity_id``, ``timestamp_ms``, ``channel``, ``key``, ``recipient_id`` and
-    ``subscription_ids``; ``roots``, if there are any, gives the asset of a group in place of ``entity_id``
-    (``flow/schedule/roots.py``); ``destination_ids``, where several alerts share it, the destination of each. Adds
-    ``id``, ``message_id`` (None for the inbox), ``slots`` of all its alerts, and of them ``slot``, ``grouping_key``,
-    ``due_at_ms``, ``wait_ms`` and ``created_at_ms``; ``subscription_id`` and ``destination_id`` are those of the slot.
-    """
+) -> Iterator[ScheduledNotification]:
+    """Yield the drafts with their times, each in the slot of the alert that sends it first."""
     schedule = Schedule(timings, gatherings, preferred, now_ms)
-    for notification in notifications:
-        slots = schedule.slots(notification)
-        identity = notification_id(notification["event_id"], notification["channel"], notification["key"])
-        timed = {**notification, "id": identity, "slots": slots, "created_at_ms": now_ms}
+    for draft in drafts:
+        slots = schedule.slots(draft)
         slot = slots[0] if len(slots) == 1 else min(slots, key=partial(slot_order, now_ms=now_ms))
-        timed |= _of_slot(timed, slot)
-        yield timed
+        identity = notification_id(draft.event.event_id, draft.channel, draft.key)
+        yield ScheduledNotification(draft, identity, slots, slot, _message_of(draft, identity, slot), now_ms)
 
 
-def in_slot(row: Row, slot: Slot) -> dict[str, Any]:
-    """Return a scheduled notification in another slot."""
-    return {**row, **_of_slot(row, slot)}
+def in_slot(notification: ScheduledNotification, slot: Slot) -> ScheduledNotification:
+    """Return a notification in another slot."""
+    return notification._replace(slot=slot, message_id=_message_of(notification.draft, notification.id, slot))
 
 
-def _of_slot(row: Row, slot: Slot) -> dict[str, Any]:
-    """Return the columns of a notification that its slot determines."""
-    return {
-        "slot": slot,
-        "message_id": _message_of(row["id"], row["channel"], row["key"], slot),
-        "grouping_key": slot.grouping_key,
-        "due_at_ms": slot.due_at_ms,
-        "wait_ms": max(0, slot.due_at_ms - row["created_at_ms"]),
-        **_sender_of(row, slot),
-    }
-
-
-def _sender_of(row: Row, slot: Slot) -> dict[str, str]:
-    """Return the alert and the destination that a shared notification is sent under: those of its slot."""
-    destination_id = row.get("destination_ids", {}).get(slot.subscription_id)
-    return {} if destination_id is None else {"subscription_id": slot.subscription_id, "destination_id": destination_id}
-
-
-def _message_of(identity: str, channel: str, key: str, slot: Slot) -> str | None:
-    if channel == Channel.ACTIVITY_FEED:
+def _message_of(draft: NotificationDraft, identity: str, slot: Slot) -> str | None:
+    if draft.channel == Channel.ACTIVITY_FEED:
         return None  # the inbox row is all there is
     if slot.grouping_key is None or slot.is_first:
         return message_id(identity)
-    return gathered_message_id(slot.grouping_key, channel, key, slot.due_at_ms)
+    return gathered_message_id(slot.grouping_key, draft.channel, draft.key, slot.due_at_ms)

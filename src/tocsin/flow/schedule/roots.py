@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tocsin.flow.schedule.decide import Timing, key_of_alert
 from tocsin.model.notification import Reason
+from tocsin.model.notification_draft import NotificationDraft, reasons_of
 from tocsin.model.subscription import GroupBy
 
 
@@ -28,6 +29,14 @@ def by_root(alerts: Collection[str], timings: Mapping[str, Timing]) -> list[str]
     """Return those of these alerts that group by lineage root."""
     timed = ((one, timings.get(one)) for one in alerts)
     return [one for one, timing in timed if timing and timing.trigger.group_by is GroupBy.LINEAGE_ROOT]
+
+
+def under_roots(draft: NotificationDraft, roots: RootsOfAlerts) -> NotificationDraft:
+    """Return a draft that alerts with a root of its event group under it, and name it as the reason."""
+    if not roots:
+        return draft
+    reasons = reasons_of(naming_root(draft.reasons.in_order, roots))
+    return draft._replace(reasons=reasons, assets_by_group=assets_by_key(roots))
 
 
 def naming_root(reasons: Sequence[Reason], roots: RootsOfAlerts) -> tuple[Reason, ...]:

@@ -13,15 +13,23 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from tocsin.flow.schedule.messages import Slot, following, in_slot, next_slot, slot_order
+from tocsin.flow.schedule.messages import (
+    ScheduledNotification,
+    Slot,
+    following,
+    in_slot,
+    next_slot,
+    slot_order,
+)
 from tocsin.model.message import MessageStatus
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting
 from tocsin.store.tables import message, paced_time
 
-Row = Mapping[str, Any]  # Any: a column of flow/schedule/messages.scheduled
 Group = tuple[str, str, str]
 """Channel, recipient and grouping key."""
+
+_Groups = Mapping[Group, Sequence[ScheduledNotification]]
 
 _LOOK_BACK_MS = 86_400_000
 """How long a message that nobody could send yet takes what follows, in real time."""
@@ -30,25 +38,25 @@ _LOOK_BACK_MS = 86_400_000
 class Gathered(NamedTuple):
     """Notifications by what carries them: messages of their own, or one that is stored and locked."""
 
-    alone: list[Row]
-    placed: list[Row]
+    alone: list[ScheduledNotification]
+    placed: list[ScheduledNotification]
 
 
-def gather(connection: Connection, notifications: Sequence[Row]) -> Gathered:
+def gather(connection: Connection, notifications: Sequence[ScheduledNotification]) -> Gathered:
     """Return notifications that are not stored yet, those with a grouping key in messages that still take them.
 
     These messages are stored, and locked until the transaction ends: no worker claims one before the notifications are
     in it.
     """
-    alone: list[Row] = []
-    waiting: list[Row] = []
-    for row in _pace(connection, notifications):
-        (alone if row["grouping_key"] is None or row["slot"].is_first else waiting).append(row)
-    placed: list[Row] = []
+    alone: list[ScheduledNotification] = []
+    waiting: list[ScheduledNotification] = []
+    for timed in _pace(connection, notifications):
+        (alone if timed.slot.grouping_key is None or timed.slot.is_first else waiting).append(timed)
+    placed: list[ScheduledNotification] = []
     while waiting:
         open_ids = _open(connection, waiting)
-        placed += [row for row in waiting if row["message_id"] in open_ids]
-        waiting = [in_slot(row, next_slot(row["slot"])) for row in waiting if row["message_id"] not in open_ids]
+        placed += [timed for timed in waiting if timed.message_id in open_ids]
+        waiting = [in_slot(timed, next_slot(timed.slot)) for timed in waiting if timed.message_id not in open_ids]
     return Gathered(alone, placed)
 
 
@@ -70,46 +78,46 @@ class _Turn(NamedTuple):
     message_id: str | None = None
 
 
-def _pace(connection: Connection, notifications: Sequence[Row]) -> list[Row]:
+def _pace(connection: Connection, notifications: Sequence[ScheduledNotification]) -> list[ScheduledNotification]:
     """Return the notifications, those of paced alerts in the slot of the alert that sends them first.
 
     When the others would have sent them is kept (``paced_time``): an alert keeps its pace whoever takes part in it.
     """
-    groups: dict[Group, list[Row]] = defaultdict(list)
-    for row in notifications:
-        for slot in row["slots"]:
+    groups: dict[Group, list[ScheduledNotification]] = defaultdict(list)
+    for notification in notifications:
+        for slot in notification.slots:
             if slot.window_ms:
-                groups[_group(row, slot)].append(row)
+                groups[_group(notification, slot)].append(notification)
     if not groups:
         return list(notifications)
     latest = _latest(connection, groups)
     planned: dict[Group, int] = {}
-    timed = [_in_first_turn(row, groups, latest, planned) for row in notifications]
+    timed = [_in_first_turn(notification, groups, latest, planned) for notification in notifications]
     _keep_planned(connection, planned)
     return timed
 
 
 def _in_first_turn(
-    row: Row, groups: Mapping[Group, Sequence[Row]], latest: Mapping[Group, _Latest], planned: dict[Group, int]
-) -> Row:
+    notification: ScheduledNotification, groups: _Groups, latest: Mapping[Group, _Latest], planned: dict[Group, int]
+) -> ScheduledNotification:
     """Return a notification in the slot of the alert that sends it first; the turns of the others are ``planned``."""
-    if not any(slot.window_ms for slot in row["slots"]):
-        return row
-    turns = [_turn(row, slot, groups, latest) for slot in row["slots"]]
-    first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=row["created_at_ms"]))
+    if not any(slot.window_ms for slot in notification.slots):
+        return notification
+    turns = [_turn(notification, slot, groups, latest) for slot in notification.slots]
+    first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=notification.created_at_ms))
     for turn in turns:
         if turn.slot.window_ms and turn is not first:
-            group = _group(row, turn.slot)
+            group = _group(notification, turn.slot)
             planned[group] = max(planned.get(group, 0), turn.slot.due_at_ms)
-    timed = in_slot(row, first.slot)
-    return timed if first.message_id is None else {**timed, "message_id": first.message_id}
+    timed = in_slot(notification, first.slot)
+    return timed if first.message_id is None else timed._replace(message_id=first.message_id)
 
 
-def _turn(row: Row, slot: Slot, groups: Mapping[Group, Sequence[Row]], latest: Mapping[Group, _Latest]) -> _Turn:
+def _turn(notification: ScheduledNotification, slot: Slot, groups: _Groups, latest: Mapping[Group, _Latest]) -> _Turn:
     """Return when an alert would send a notification, after the last message of its group."""
     if not slot.window_ms:
         return _Turn(slot)
-    group = _group(row, slot)
+    group = _group(notification, slot)
     last = latest.get(group)
     if last is None:
         is_alone = len(groups[group]) == 1
@@ -120,19 +128,19 @@ def _turn(row: Row, slot: Slot, groups: Mapping[Group, Sequence[Row]], latest: M
     return _Turn(following(slot, last.at_ms if is_ahead else last.at_ms + slot.window_ms))
 
 
-def _group(row: Row, slot: Slot) -> Group:
-    return row["channel"], row["key"], str(slot.grouping_key)
+def _group(notification: ScheduledNotification, slot: Slot) -> Group:
+    return notification.draft.channel.value, notification.draft.key, str(slot.grouping_key)
 
 
-def _latest(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> dict[Group, _Latest]:
+def _latest(connection: Connection, groups: _Groups) -> dict[Group, _Latest]:
     """Return, of the groups that have one, the message that takes more, or else the last one within the window."""
     latest_by_group: dict[Group, _Latest] = {}
     for group, latest in (*_sent_messages(connection, groups), *_planned_turns(connection, groups)):
         if group not in groups:
             continue
-        row = groups[group][0]
-        window_ms = next(slot.window_ms for slot in row["slots"] if _group(row, slot) == group)
-        if latest.open_id is not None or latest.at_ms > row["created_at_ms"] - window_ms:
+        first = groups[group][0]
+        window_ms = next(slot.window_ms for slot in first.slots if _group(first, slot) == group)
+        if latest.open_id is not None or latest.at_ms > first.created_at_ms - window_ms:
             latest_by_group[group] = max(latest_by_group.get(group, latest), latest, key=_preference)
     return latest_by_group
 
@@ -142,7 +150,7 @@ def _preference(latest: _Latest) -> tuple[bool, int]:
     return (False, latest.at_ms) if latest.open_id is None else (True, -latest.at_ms)
 
 
-def _sent_messages(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
+def _sent_messages(connection: Connection, groups: _Groups) -> Iterator[tuple[Group, _Latest]]:
     """Yield the messages of these groups within a day, and perhaps of others."""
     column = message.c
     query = select(
@@ -150,7 +158,7 @@ def _sent_messages(connection: Connection, groups: Mapping[Group, Sequence[Row]]
         *(column.status, column.lease_owner, column.attempt_count),
     )
     for chunk in chunked(sorted(groups)):
-        since_ms = min(groups[one][0]["created_at_ms"] for one in chunk) - _LOOK_BACK_MS
+        since_ms = min(groups[one][0].created_at_ms for one in chunk) - _LOOK_BACK_MS
         for row in connection.execute(query.where(*_of_groups(column, chunk), column.due_at_ms > since_ms)):
             is_open = row.status == MessageStatus.PENDING.value and row.lease_owner is None and row.attempt_count == 0
             # A message that was tried is due again later than it went out.
@@ -158,7 +166,7 @@ def _sent_messages(connection: Connection, groups: Mapping[Group, Sequence[Row]]
             yield (row.channel, row.recipient, row.grouping_key), latest
 
 
-def _planned_turns(connection: Connection, groups: Mapping[Group, Sequence[Row]]) -> Iterator[tuple[Group, _Latest]]:
+def _planned_turns(connection: Connection, groups: _Groups) -> Iterator[tuple[Group, _Latest]]:
     """Yield when these groups, and perhaps others, last had a turn that an alert used that was earlier."""
     for chunk in chunked(sorted(groups)):
         for row in connection.execute(select(paced_time).where(*_of_groups(paced_time.c, chunk))):
@@ -187,9 +195,9 @@ def _keep_planned(connection: Connection, planned: Mapping[Group, int]) -> None:
     connection.execute(paced_time.delete().where(paced_time.c.due_at_ms < oldest_ms))
 
 
-def _open(connection: Connection, notifications: Sequence[Row]) -> set[str]:
-    """Store the messages of these rows where they are new; return those that nobody has claimed, locked."""
-    new = {row["message_id"]: message_row(row) for row in notifications}
+def _open(connection: Connection, notifications: Sequence[ScheduledNotification]) -> set[str]:
+    """Store the messages of these notifications where they are new; return those that nobody has claimed, locked."""
+    new = {timed.message_id: message_row(timed) for timed in notifications if timed.message_id}
     ids = sorted(new)
     insert = inserting(connection, message).on_conflict_do_nothing()
     connection.execute(insert, [new[one] for one in ids])
@@ -201,13 +209,22 @@ def _open(connection: Connection, notifications: Sequence[Row]) -> set[str]:
     return unclaimed_ids
 
 
-def message_row(row: Row) -> dict[str, object]:
-    """Return the message of a scheduled notification as it is stored."""
-    same = ("channel", "recipient_id", "target", "subscription_id", "destination_id", "grouping_key", "due_at_ms")
+def message_row(notification: ScheduledNotification) -> dict[str, object]:
+    """Return the message of a notification as it is stored."""
+    draft, slot = notification.draft, notification.slot
+    subscription_id, destination_id = notification.sender
     return {
-        **{name: row[name] for name in (*same, "wait_ms", "created_at_ms")},
-        "id": row["message_id"],
-        "recipient": row["key"],
+        "id": notification.message_id,
+        "channel": draft.channel.value,
+        "recipient": draft.key,
+        "recipient_id": draft.recipient_id,
+        "target": draft.target,
+        "subscription_id": subscription_id,
+        "destination_id": destination_id,
+        "grouping_key": slot.grouping_key,
+        "due_at_ms": slot.due_at_ms,
+        "wait_ms": notification.wait_ms,
+        "created_at_ms": notification.created_at_ms,
+        "updated_at_ms": notification.created_at_ms,
         "status": MessageStatus.PENDING.value,
-        "updated_at_ms": row["created_at_ms"],
     }

@@ -13,15 +13,16 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, exists, or_, select
 
 from tocsin.flow.resolve.local import reason_order
+from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
+from tocsin.store.alerts.firings import Fired
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting
 from tocsin.store.outbox.gathering import message_row
 from tocsin.store.tables import OPEN_MESSAGE, message, notification
 
-Row = Mapping[str, Any]  # Any: a column of flow/schedule/messages.scheduled
 _GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _MERGE = (
     notification.update()
@@ -48,8 +49,8 @@ _REOPEN = (
 )
 
 
-def add_reasons(connection: Connection, notification_rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Add to stored notifications the reasons of ``notification_rows`` that they lack, in the caller's transaction.
+def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotification]) -> list[Fired]:
+    """Add to stored notifications the reasons of ``notifications`` that they lack, in the caller's transaction.
 
     In the inbox they are added whenever they come. A message takes them until a worker claims it; one that was given
     up is tried again for them; one that is on its way or was delivered stays as it is. A notification that is due
@@ -57,51 +58,56 @@ def add_reasons(connection: Connection, notification_rows: Sequence[Row]) -> lis
 
     Returns
     -------
-    the rows that added something, with the reasons of those alerts that the notification did not name before
+    what each that added something counts for: the alerts that the stored notification did not name before
     """
-    rows_by_id = {row["id"]: row for row in notification_rows}
-    added, changed, moved, reopened = [], [], [], []
-    stored_notifications = _lock_notifications(connection, rows_by_id)
+    new_by_id = {notification.id: notification for notification in notifications}
+    added: list[Fired] = []
+    changed, moved, reopened = [], [], []
+    stored_notifications = _lock_notifications(connection, new_by_id)
     taking, ended = _messages(connection, {one.message_id for one in stored_notifications if one.message_id})
     for stored in stored_notifications:
-        row, reasons = rows_by_id[stored.id], _parse_reasons(stored.reasons)
+        notification, reasons = new_by_id[stored.id], _parse_reasons(stored.reasons)
+        draft, due_at_ms = notification.draft, notification.slot.due_at_ms
         stored_identities = {_identity(reason) for reason in reasons}
-        new = [reason for reason in _parse_reasons(row["reasons"]) if _identity(reason) not in stored_identities]
+        new = [reason for reason in draft.reasons.in_order if _identity(reason) not in stored_identities]
         if not new or (stored.message_id and stored.message_id not in taking | ended):
             continue
-        moves = stored.message_id != row["message_id"] and row["due_at_ms"] < stored.due_at_ms
-        changed.append(_merge_parameters(stored, row, sorted([*reasons, *new], key=reason_order), moves=moves))
-        moved += [(stored.message_id, row)] if moves else []
-        reopened += [] if moves or stored.message_id not in ended else [(stored.message_id, row["due_at_ms"])]
+        moves = stored.message_id != notification.message_id and due_at_ms < stored.due_at_ms
+        all_reasons = sorted([*reasons, *new], key=reason_order)
+        changed.append(_merge_parameters(stored, notification, all_reasons, moves=moves))
+        moved += [(stored.message_id, notification)] if moves else []
+        reopened += [] if moves or stored.message_id not in ended else [(stored.message_id, due_at_ms)]
         named_alerts = {reason.subscription_id for reason in reasons}
-        added.append(
-            {**row, "reasons": _text([reason for reason in new if reason.subscription_id not in named_alerts])}
-        )
+        text = _text([reason for reason in new if reason.subscription_id not in named_alerts])
+        added.append((draft.event.offset, text, draft.channel.value, draft.recipient_id))
     if moved:
         connection.execute(
-            inserting(connection, message).on_conflict_do_nothing(), [message_row(row) for _, row in moved]
+            inserting(connection, message).on_conflict_do_nothing(),
+            [message_row(notification) for _, notification in moved],
         )
     if changed:
         connection.execute(_MERGE, changed)
     if reopened:
         connection.execute(_REOPEN, [{"sent": one, "now_ms": due_at_ms} for one, due_at_ms in reopened])
-    _drop_empty(connection, {identity for identity, _ in moved} | _own_messages(stored_notifications, rows_by_id))
+    _drop_empty(connection, {identity for identity, _ in moved} | _own_messages(stored_notifications, new_by_id))
     return added
 
 
-def _own_messages(stored: Sequence[Any], rows_by_id: Mapping[str, Row]) -> set[str]:
-    """Return the messages that were made for these rows, although their notifications are in others."""
-    pairs = ((one, rows_by_id[one.id]) for one in stored)
-    return {row["message_id"] for one, row in pairs if row["message_id"] and row["message_id"] != one.message_id}
+def _own_messages(stored: Sequence[Any], new_by_id: Mapping[str, ScheduledNotification]) -> set[str]:
+    """Return the messages that were made for new notifications, although these are in others."""
+    pairs = ((new_by_id[one.id].message_id, one.message_id) for one in stored)
+    return {own_id for own_id, stored_id in pairs if own_id and own_id != stored_id}
 
 
-def _merge_parameters(stored: Any, row: Row, reasons: Sequence[Reason], *, moves: bool) -> dict[str, object]:
+def _merge_parameters(
+    stored: Any, new: ScheduledNotification, reasons: Sequence[Reason], *, moves: bool
+) -> dict[str, object]:
     return {
         "note": stored.id,
         "all_reasons": _text(reasons),
-        "person": stored.recipient_id or row["recipient_id"],
-        "sent_in": row["message_id"] if moves else stored.message_id,
-        "due": min(row["due_at_ms"], stored.due_at_ms),
+        "person": stored.recipient_id or new.draft.recipient_id,
+        "sent_in": new.message_id if moves else stored.message_id,
+        "due": min(new.slot.due_at_ms, stored.due_at_ms),
     }
 
 

@@ -6,21 +6,21 @@ Next: ``store/outbox/messages.py`` for what is sent, ``store/outbox/inbox.py`` f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
+from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
 from tocsin.store.alerts import incidents, match_results
-from tocsin.store.alerts.firings import FiringCounts
-from tocsin.store.bulk import BulkInsert, insert_new
+from tocsin.store.alerts.firings import Fired, FiringCounts
+from tocsin.store.bulk import BulkInsert, Row, insert_new
 from tocsin.store.chunks import chunked
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
@@ -28,12 +28,12 @@ from tocsin.store.outbox.gathering import gather
 from tocsin.store.outbox.merging import add_reasons
 from tocsin.store.tables import message, notification, pipeline_progress
 
-NotificationRow = Mapping[str, Any]  # Any: a column of a notification or of its message, by name
-
-_SAME = ("id", "event_id", "log_offset", "channel", "recipient_id", "reasons", "due_at_ms", "created_at_ms")
 _NOTIFICATIONS = BulkInsert(
     notification,
-    (*_SAME, "recipient", "message_id"),
+    (
+        *("id", "event_id", "log_offset", "channel", "recipient_id", "reasons", "due_at_ms", "created_at_ms"),
+        *("recipient", "message_id"),
+    ),
     counted=("log_offset", "reasons", "channel", "recipient_id IS NOT NULL"),
 )
 _MESSAGES = BulkInsert(
@@ -43,14 +43,6 @@ _MESSAGES = BulkInsert(
         *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
     ),
 )
-_notification = itemgetter(*_SAME, "key", "message_id")
-_message = itemgetter(
-    *("message_id", "channel", "key", "recipient_id", "target", "subscription_id", "destination_id"),
-    *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "created_at_ms"),
-)
-_NEW_MESSAGE = (MessageStatus.PENDING.value, 0)
-_NEW_IN_QUEUE = (MessageStatus.QUEUED.value, 0)
-_counted = itemgetter("log_offset", "reasons", "channel", "recipient_id")
 _id = itemgetter(0)
 
 
@@ -67,23 +59,23 @@ class Storing:
         self._firings = FiringCounts([pair for pair in pairs if pair not in withheld])
         self._known: dict[int, set[str]] = {}
 
-    def add(self, notification_rows: Sequence[NotificationRow]) -> None:
+    def add(self, notifications: Sequence[ScheduledNotification]) -> None:
         """Store notifications and their messages.
 
         One that another query has written before takes the new reasons, as long as it is not sent.
         """
-        new = notification_rows
+        new = notifications
         if self.resolved:
-            new = [row for row in notification_rows if self._is_new(row)]
-        alone, stored_rows = new, list[NotificationRow]()
-        if any(slot.grouping_key is not None for row in new for slot in row["slots"]):
+            new = [one for one in notifications if self._is_new(one)]
+        alone, stored = new, list[ScheduledNotification]()
+        if any(slot.grouping_key is not None for one in new for slot in one.slots):
             unknown = self._unknown(new)
-            stored_rows = [] if len(unknown) == len(new) else _without(new, unknown)
+            stored = [] if len(unknown) == len(new) else _without(new, unknown)
             alone, placed = gather(self._connection, unknown)
             new = [*alone, *placed]
-        stored_count = self._store(new, _messages(alone))
-        if stored_rows or stored_count < len(new):
-            self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *stored_rows]))
+        stored_count = self._store(new, _message_rows(alone))
+        if stored or stored_count < len(new):
+            self._firings.add(add_reasons(self._connection, [*new, *stored]))
 
     def finish(self, results: Sequence[MatchResult], work: IncidentWork = NO_WORK) -> None:
         """Store what the matches came to: their results and firings, and the incidents that they open and resolve."""
@@ -91,34 +83,33 @@ class Storing:
         match_results.keep(self._connection, results)
         incidents.settle(self._connection, work)
 
-    def _store(self, notification_rows: Sequence[NotificationRow], messages: Sequence[tuple[Any, ...]]) -> int:
+    def _store(self, notifications: Sequence[ScheduledNotification], message_rows: Sequence[Row]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""
-        unknown = self._unknown(notification_rows)
-        notifications = sorted(map(_notification, notification_rows), key=_id)
-        work = ((_NOTIFICATIONS, notifications), (_MESSAGES, messages))
-        if (is_sqlite(self._connection) or len(unknown) == len(notification_rows)) and insert_new(
-            self._connection, work
-        ):
-            self._firings.add(map(_counted, unknown))
+        unknown = self._unknown(notifications)
+        notification_rows = sorted(map(_notification_row, notifications), key=_id)
+        work = ((_NOTIFICATIONS, notification_rows), (_MESSAGES, message_rows))
+        if (is_sqlite(self._connection) or len(unknown) == len(notifications)) and insert_new(self._connection, work):
+            self._firings.add(map(_firing_of, unknown))
             return len(unknown)
-        counts = _NOTIFICATIONS.run(self._connection, notifications)
-        _MESSAGES.run(self._connection, messages)
+        counts = _NOTIFICATIONS.run(self._connection, notification_rows)
+        _MESSAGES.run(self._connection, message_rows)
         for *fired, count in counts:
             self._firings.add([tuple(fired)], count)
         return sum(count for *_, count in counts)
 
-    def _is_new(self, row: NotificationRow) -> bool:
-        return any((row["log_offset"], alert) not in self.resolved for alert in row["subscription_ids"])
+    def _is_new(self, scheduled: ScheduledNotification) -> bool:
+        event, reasons = scheduled.draft.event, scheduled.draft.reasons
+        return any((event.offset, alert) not in self.resolved for alert in reasons.destination_ids)
 
-    def _unknown(self, notification_rows: Sequence[NotificationRow]) -> Sequence[NotificationRow]:
+    def _unknown(self, notifications: Sequence[ScheduledNotification]) -> Sequence[ScheduledNotification]:
         """Return the notifications that were not there when this transaction began."""
-        new = {row["log_offset"] for row in notification_rows}.difference(self._known)
+        new = {one.draft.event.offset for one in notifications}.difference(self._known)
         self._known |= {offset: set() for offset in new}
         for chunk in chunked(sorted(new)):
             query = select(notification.c.log_offset, notification.c.id).where(notification.c.log_offset.in_(chunk))
             for offset, identity in self._connection.execute(query):
                 self._known[offset].add(identity)
-        return [row for row in notification_rows if row["id"] not in self._known[row["log_offset"]]]
+        return [one for one in notifications if one.id not in self._known[one.draft.event.offset]]
 
 
 class Notifications:
@@ -141,7 +132,7 @@ class Notifications:
 
     def add(
         self,
-        notification_rows: Sequence[NotificationRow],
+        notifications: Sequence[ScheduledNotification],
         results: Sequence[MatchResult] = (),
         *,
         last: LogPosition = BEGINNING,
@@ -150,7 +141,7 @@ class Notifications:
         """Store notifications, their messages and the results of their matches in one transaction (``storing``)."""
         pairs = [one.pair for one in results if one.withheld_for is None]
         with self.storing(pairs, last=last) as under_way:
-            under_way.add(notification_rows)
+            under_way.add(notifications)
             under_way.finish(results, work)
 
     def processed_offset(self, query_name: str) -> int:
@@ -184,17 +175,39 @@ def _offset_of(query_name: str) -> Select[int]:
 
 
 def _without(
-    notification_rows: Sequence[NotificationRow], left_out: Sequence[NotificationRow]
-) -> list[NotificationRow]:
-    ids = {row["id"] for row in left_out}
-    return [row for row in notification_rows if row["id"] not in ids]
+    notifications: Sequence[ScheduledNotification], left_out: Sequence[ScheduledNotification]
+) -> list[ScheduledNotification]:
+    ids = {one.id for one in left_out}
+    return [one for one in notifications if one.id not in ids]
 
 
-def _messages(notification_rows: Sequence[NotificationRow]) -> list[tuple[Any, ...]]:
+def _notification_row(scheduled: ScheduledNotification) -> Row:
+    """Return the columns of ``_NOTIFICATIONS``."""
+    draft = scheduled.draft
+    event = draft.event
+    return (
+        *(scheduled.id, event.event_id, event.offset, draft.channel.value, draft.recipient_id, draft.reasons.text),
+        *(scheduled.slot.due_at_ms, scheduled.created_at_ms, draft.key, scheduled.message_id),
+    )
+
+
+def _message_rows(notifications: Sequence[ScheduledNotification]) -> list[Row]:
     """Return the messages that carry one of these alone, each once, in order: neighbours in the index."""
-    rows_by_message = {row["message_id"]: row for row in notification_rows if row["message_id"]}
-    return [_message(rows_by_message[one]) + _new(rows_by_message[one]) for one in sorted(rows_by_message)]
+    by_message = {one.message_id: one for one in notifications if one.message_id}
+    return [_message_row(by_message[identity]) for identity in sorted(by_message)]
 
 
-def _new(row: NotificationRow) -> tuple[str, int]:
-    return _NEW_IN_QUEUE if row["channel"] == Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT else _NEW_MESSAGE
+def _message_row(scheduled: ScheduledNotification) -> Row:
+    """Return the columns of ``_MESSAGES``."""
+    draft, slot, at_ms = scheduled.draft, scheduled.slot, scheduled.created_at_ms
+    is_queued = draft.channel is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
+    return (
+        *(scheduled.message_id, draft.channel.value, draft.key, draft.recipient_id, draft.target, *scheduled.sender),
+        *(slot.grouping_key, slot.due_at_ms, scheduled.wait_ms, at_ms, at_ms),
+        *((MessageStatus.QUEUED if is_queued else MessageStatus.PENDING).value, 0),
+    )
+
+
+def _firing_of(scheduled: ScheduledNotification) -> Fired:
+    draft = scheduled.draft
+    return draft.event.offset, draft.reasons.text, draft.channel.value, draft.recipient_id

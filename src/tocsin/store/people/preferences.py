@@ -6,13 +6,14 @@ Next: ``flow/schedule/preferences.py``.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, after_quiet_ms
 from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering
 from tocsin.store.chunks import chunked
@@ -47,13 +48,10 @@ class SqlPreferences:
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
             follow(connection, planned)
 
-    def among(self, notifications: Sequence[Mapping[str, Any]]) -> Preferred:  # Any: a column of a notification
-        """Return the preferences of those who get mails or direct messages.
-
-        ``notifications`` are rows as ``flow/schedule/messages.scheduled`` takes them.
-        """
-        mailed = (row for row in notifications if GATHERINGS[row["channel"]] is Gathering.SUMMARY)
-        people = {row["recipient_id"] for row in mailed} - {None}
+    def among(self, drafts: Sequence[NotificationDraft]) -> Preferred:
+        """Return the preferences of those who get mails or direct messages."""
+        mailed = (draft for draft in drafts if GATHERINGS[draft.channel] is Gathering.SUMMARY)
+        people = {draft.recipient_id for draft in mailed if draft.recipient_id}
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:
@@ -62,7 +60,7 @@ class SqlPreferences:
             preference_rows = _preference_rows(connection, people)
             preferences = {row.user_id: _preferences(row) for row in preference_rows}
             asking = {one for one, some in preferences.items() if some.categories}
-            events = {row["event_id"] for row in notifications if row["recipient_id"] in asking}
+            events = {draft.event.event_id for draft in drafts if draft.recipient_id in asking}
             versions = {row.user_id: row.updated_at_ms for row in preference_rows}
             return Preferred(preferences, versions, dict(_categories(connection, events)))
 

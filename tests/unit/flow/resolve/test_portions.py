@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import pytest
 from tests.directories import Company, company
 
-from tocsin.flow.resolve.candidates import EventHead
 from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule, recipient_rules
 from tocsin.model.notification import ReasonKind
+from tocsin.model.notification_draft import EventHead
 from tocsin.model.subscription import Channel
 
 NOW_MS = 1_760_000_000_000

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 from uuid import uuid5
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.drafts import EVENT, draft
 
-from tocsin.flow.schedule import messages
 from tocsin.flow.schedule.decide import SCHEDULED, At, Never, Now, Paced, Timing, Together, decide, timing_of
-from tocsin.flow.schedule.messages import Row, Timings, next_slot, timings_of
+from tocsin.flow.schedule.messages import (
+    ScheduledNotification,
+    Timings,
+    next_slot,
+    scheduled_notifications,
+    timings_of,
+)
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import NAMESPACE, message_id, notification_id
+from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription, Gathering, ScheduleFrequency, Trigger, TriggerType
 
 HOUR_MS = 3_600_000
@@ -25,13 +31,14 @@ DAILY = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, schedule_info=Schedul
 NOON_MS = 1_760_011_200_000 // HOUR_MS * HOUR_MS
 
 
-def row(channel: str, *alerts: str, event: str = "e", key: str = "k", event_ms: int = 10**15) -> dict[str, object]:
-    found = {"event_id": event, "entity_id": "orders", "timestamp_ms": event_ms, "channel": channel, "key": key}
-    return {**found, "subscription_ids": list(alerts)}
+def scheduled(drafts: Iterable[NotificationDraft], timings: Timings, *, now_ms: int) -> Iterator[ScheduledNotification]:
+    return scheduled_notifications(drafts, timings, now_ms=now_ms, gatherings=GATHERINGS)
 
 
-def scheduled(rows: Iterable[Row], timings: Timings, *, now_ms: int) -> Iterator[dict[str, Any]]:
-    return messages.scheduled_notifications(rows, timings, now_ms=now_ms, gatherings=GATHERINGS)
+def due(drafts: Iterable[NotificationDraft], timings: Timings, *, now_ms: int) -> list[tuple[int, str | None]]:
+    """Return when these notifications go out, and under which grouping keys."""
+    slots = (notification.slot for notification in scheduled(drafts, timings, now_ms=now_ms))
+    return [(slot.due_at_ms, slot.grouping_key) for slot in slots]
 
 
 def alert(**given: object) -> EventSubscription:
@@ -91,30 +98,34 @@ def test_a_critical_alert_gathers_nothing() -> None:
 
 def test_what_one_alert_sends_at_once_waits_for_no_other_one() -> None:
     timings = timings_of([alert(), alert(id="critical", tags=[{"tagFQN": "Priority.Critical"}])])
-    rows = [row("Email", "a"), row("Email", "a", "critical"), row("ActivityFeed", "a"), row("Webhook", "a")]
-    found = [one["grouping_key"] for one in scheduled(rows, timings, now_ms=NOON_MS)]
-    assert found == ["alert:a", None, None, None]
+    drafts = [draft("Email", "a"), draft("Email", "a", "critical"), draft("ActivityFeed", "a"), draft("Webhook", "a")]
+    keys = [key for _, key in due(drafts, timings, now_ms=NOON_MS)]
+    assert keys == ["alert:a", None, None, None]
 
 
 def test_gathering_by_asset_has_a_key_for_each() -> None:
     timings = timings_of([alert(trigger={"triggerType": "RealTime", "groupBy": "asset"})])
-    rows = [row("Email", "a"), {**row("Email", "a"), "entity_id": "revenue"}]
-    found = [one["grouping_key"] for one in scheduled(rows, timings, now_ms=NOON_MS)]
-    assert found == ["alert:a|asset:orders", "alert:a|asset:revenue"]
+    drafts = [draft("Email", "a", event=EVENT._replace(entity_id=asset)) for asset in ("orders", "revenue")]
+    keys = [key for _, key in due(drafts, timings, now_ms=NOON_MS)]
+    assert keys == ["alert:a|asset:orders", "alert:a|asset:revenue"]
 
 
 def test_what_several_alerts_notify_goes_out_at_the_earliest_of_their_times() -> None:
     triggers = {"hourly": HOURLY, "daily": DAILY}
-    rows = [row("Email", "daily", "hourly"), row("Email", "daily", "hourly", "now"), row("Email", "daily")]
-    found = [(one["due_at_ms"], one["grouping_key"]) for one in scheduled(rows, triggers, now_ms=NOON_MS + 1)]
+    drafts = [draft("Email", "daily", "hourly"), draft("Email", "daily", "hourly", "now"), draft("Email", "daily")]
     midnight_ms = (NOON_MS // (24 * HOUR_MS) + 1) * 24 * HOUR_MS
-    assert found == [(NOON_MS + HOUR_MS, SCHEDULED), (NOON_MS + 1, None), (midnight_ms, SCHEDULED)]
+    assert due(drafts, triggers, now_ms=NOON_MS + 1) == [
+        (NOON_MS + HOUR_MS, SCHEDULED),
+        (NOON_MS + 1, None),
+        (midnight_ms, SCHEDULED),
+    ]
 
 
 def test_messages_gather_per_recipient_channel_and_time() -> None:
     def sent_in(channel: str = "Email", *, event: str = "e", key: str = "k", now_ms: int = NOON_MS) -> object:
-        (one,) = scheduled([row(channel, "a", event=event, key=key)], {"a": HOURLY}, now_ms=now_ms)
-        return one["message_id"]
+        unscheduled = draft(channel, "a", event=EVENT._replace(event_id=event), key=key)
+        (notification,) = scheduled([unscheduled], {"a": HOURLY}, now_ms=now_ms)
+        return notification.message_id
 
     assert sent_in() == sent_in(event="f") == sent_in(now_ms=NOON_MS + HOUR_MS - 1)
     assert len({sent_in(), sent_in(key="l"), sent_in(now_ms=NOON_MS + HOUR_MS)}) == 3
@@ -123,16 +134,17 @@ def test_messages_gather_per_recipient_channel_and_time() -> None:
 
 
 def test_what_comes_too_late_gets_the_next_time() -> None:
-    (one,) = scheduled([row("Email", "a")], {"a": HOURLY}, now_ms=NOON_MS)
-    assert next_slot(one["slot"]).due_at_ms == NOON_MS + 2 * HOUR_MS
+    (notification,) = scheduled([draft("Email", "a")], {"a": HOURLY}, now_ms=NOON_MS)
+    assert next_slot(notification.slot).due_at_ms == NOON_MS + 2 * HOUR_MS
 
 
 def test_what_the_pipeline_reads_after_its_due_time_is_caught_up_once() -> None:
     """Fault scenario 12."""
 
     def placed(*alerts: str, event_ms: int, now_ms: int = NOON_MS + 1) -> tuple[object, object]:
-        (one,) = scheduled([row("Email", *alerts, event_ms=event_ms)], {"a": HOURLY}, now_ms=now_ms)
-        return one["due_at_ms"], one["message_id"]
+        unscheduled = draft("Email", *alerts, event=EVENT._replace(timestamp_ms=event_ms))
+        (notification,) = scheduled([unscheduled], {"a": HOURLY}, now_ms=now_ms)
+        return notification.slot.due_at_ms, notification.message_id
 
     caught_up = placed("a", event_ms=NOON_MS - 5 * HOUR_MS)
     assert caught_up == placed("a", event_ms=NOON_MS - 1)  # several missed times are one message
@@ -145,7 +157,10 @@ def test_what_the_pipeline_reads_after_its_due_time_is_caught_up_once() -> None:
 
 @given(event=st.text(), channel=st.sampled_from(["Email", "Webhook"]), key=st.text())
 def test_ids_are_uuids_of_their_causes(event: str, channel: str, key: str) -> None:
-    (one,) = scheduled([row(channel, "a", event=event, key=key)], {}, now_ms=5)
-    assert one["id"] == str(uuid5(NAMESPACE, f"notification|{event}|{channel}|{key}"))
-    assert one["message_id"] == str(uuid5(NAMESPACE, f"delivery|{one['id']}"))
-    assert (one["due_at_ms"], one["wait_ms"], one["created_at_ms"], one["grouping_key"]) == (5, 0, 5, None)
+    unscheduled = draft(channel, "a", event=EVENT._replace(event_id=event), key=key)
+    (notification,) = scheduled([unscheduled], {}, now_ms=5)
+    assert notification.id == str(uuid5(NAMESPACE, f"notification|{event}|{channel}|{key}"))
+    assert notification.message_id == str(uuid5(NAMESPACE, f"delivery|{notification.id}"))
+    slot = notification.slot
+    assert (slot.due_at_ms, slot.grouping_key) == (5, None)
+    assert (notification.wait_ms, notification.created_at_ms) == (0, 5)

@@ -12,11 +12,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.drafts import EVENT, draft
 
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
 from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Frequency, Preferences, QuietHours
 from tocsin.model.subscription import Trigger
 
@@ -30,19 +32,21 @@ def at(text: str) -> int:
     return round(datetime.fromisoformat(text).replace(tzinfo=BERLIN).timestamp() * 1000)
 
 
-def row(channel: str = "Email", recipient: str | None = "ana") -> dict[str, object]:
-    same = {"event_id": "e", "entity_id": "orders", "timestamp_ms": 0, "key": "ana@example.com"}
-    return {**same, "channel": channel, "recipient_id": recipient, "subscription_ids": ["alert"]}
+def draft_for(recipient_id: str | None = "ana", channel: str = "Email") -> NotificationDraft:
+    event = EVENT._replace(timestamp_ms=0)
+    return draft(channel, "alert", event=event, key="ana@example.com", recipient_id=recipient_id)
 
 
 def due(
-    one: dict[str, object], preferences: Preferences, now_ms: int, *, is_critical: bool = False
+    unscheduled: NotificationDraft, preferences: Preferences, now_ms: int, *, is_critical: bool = False
 ) -> tuple[int, bool]:
     """Return when a notification is due, and whether it waits with others."""
     timings = {"alert": Timing(Trigger(), is_critical=is_critical)}
     preferred = Preferred({"ana": preferences}, {"ana": 7}, {"e": ("description",)})
-    (found,) = scheduled_notifications([one], timings, now_ms=now_ms, gatherings=GATHERINGS, preferred=preferred)
-    return found["due_at_ms"], found["grouping_key"] == "preferences:7"
+    (scheduled,) = scheduled_notifications(
+        [unscheduled], timings, now_ms=now_ms, gatherings=GATHERINGS, preferred=preferred
+    )
+    return scheduled.slot.due_at_ms, scheduled.slot.grouping_key == "preferences:7"
 
 
 @pytest.mark.parametrize(
@@ -58,15 +62,16 @@ def due(
 )
 def test_quiet_hours_end_at_their_time_past_midnight_and_across_daylight_saving(now: str, expected: str) -> None:
     """Fault scenario 37."""
-    assert due(row(), NIGHT, at(now)) == (at(expected), now != expected)
+    assert due(draft_for(), NIGHT, at(now)) == (at(expected), now != expected)
 
 
 def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
     """Fault scenario 37."""
     night = at("2026-11-25T23:00")
-    for one, is_critical in ((row("ActivityFeed"), False), (row("Webhook", None), False), (row(), True)):
-        assert due(one, NIGHT, night, is_critical=is_critical)[0] == night
-    assert due(row("Email", None), NIGHT, night)[0] == night
+    in_app, hook = draft_for(channel="ActivityFeed"), draft_for(None, "Webhook")
+    for unscheduled, is_critical in ((in_app, False), (hook, False), (draft_for(), True)):
+        assert due(unscheduled, NIGHT, night, is_critical=is_critical)[0] == night
+    assert due(draft_for(None), NIGHT, night)[0] == night
 
 
 @pytest.mark.parametrize(
@@ -85,22 +90,22 @@ def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
 )
 def test_changes_wait_for_the_digest_of_their_category(preferences: dict[str, object], expected: str) -> None:
     asked = Preferences(timezone="Europe/Berlin", **preferences)
-    assert due(row(), asked, at("2026-11-25T12:00"))[0] == at(expected)
+    assert due(draft_for(), asked, at("2026-11-25T12:00"))[0] == at(expected)
 
 
 def test_what_comes_after_a_digest_that_lies_in_quiet_hours_waits_for_the_next_digest() -> None:
     asked = Preferences(
         timezone="Europe/Berlin", frequency=Frequency.DAILY, digest_at="21:00", quiet_hours=NIGHT.quiet_hours
     )
-    assert due(row(), asked, at("2026-11-25T23:00"))[0] == at("2026-11-27T08:00")
+    assert due(draft_for(), asked, at("2026-11-25T23:00"))[0] == at("2026-11-27T08:00")
 
 
 def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_at_once() -> None:
     preferred = Preferred({"ana": NIGHT}, {"ana": 7}, {})
-    (found,) = scheduled_notifications(
-        [row()], {}, now_ms=at("2026-11-25T23:00"), gatherings=GATHERINGS, preferred=preferred
+    (scheduled,) = scheduled_notifications(
+        [draft_for()], {}, now_ms=at("2026-11-25T23:00"), gatherings=GATHERINGS, preferred=preferred
     )
-    assert next_slot(found["slot"]).due_at_ms == at("2026-11-26T08:00:01")
+    assert next_slot(scheduled.slot).due_at_ms == at("2026-11-26T08:00:01")
 
 
 def test_of_several_categories_the_soonest_counts() -> None:

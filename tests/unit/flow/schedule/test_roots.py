@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import pytest
+from tests.drafts import EVENT, draft, reason
 
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import scheduled_notifications, without_asset
-from tocsin.flow.schedule.roots import Root, assets_by_key, by_root, naming_root
+from tocsin.flow.schedule.roots import Root, RootsOfAlerts, by_root, naming_root, under_roots
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.subscription import GroupBy, Trigger
 
 TIMINGS = {one.value: Timing(Trigger(group_by=one), 60_000) for one in GroupBy}
 ROOT = GroupBy.LINEAGE_ROOT.value
+REVENUE = EVENT._replace(entity_id="revenue", timestamp_ms=1)
 
 
-def reason(alert: str) -> Reason:
-    return Reason(kind=ReasonKind.OWNER, subscription_id=alert, subscription_name=alert, destination_id="d")
+def owner_reason(alert: str) -> Reason:
+    return reason(alert, ReasonKind.OWNER)
 
 
-def key(*alerts: str, **more: object) -> object:
-    row = {"event_id": "e", "entity_id": "revenue", "timestamp_ms": 1, "channel": "Email", "key": "k"}
-    row |= {"subscription_ids": list(alerts), **more}
-    (one,) = scheduled_notifications([row], TIMINGS, now_ms=1, gatherings=GATHERINGS)
-    return one["grouping_key"]
+def key(alert: str, roots: RootsOfAlerts = MappingProxyType({})) -> str | None:
+    """Return the grouping key of a notification of an alert."""
+    grouped = under_roots(draft("Email", alert, event=REVENUE), roots)
+    (notification,) = scheduled_notifications([grouped], TIMINGS, now_ms=1, gatherings=GATHERINGS)
+    return notification.slot.grouping_key
 
 
 @pytest.mark.parametrize(
@@ -36,7 +40,7 @@ def key(*alerts: str, **more: object) -> object:
     ],
 )
 def test_the_root_takes_the_asset_s_place_in_the_key_of_alerts_that_ask_for_it(alert: str, expected: object) -> None:
-    assert key(alert, roots=assets_by_key({ROOT: Root("orders", "pg.orders")})) == expected
+    assert key(alert, {ROOT: Root("orders", "pg.orders")}) == expected
 
 
 def test_without_a_root_the_asset_is_the_group() -> None:
@@ -49,9 +53,9 @@ def test_only_alerts_that_ask_for_it_group_by_root() -> None:
 
 
 def test_reasons_of_these_alerts_name_the_root_upstream() -> None:
-    named, other = naming_root([reason(ROOT), reason("asset")], {ROOT: Root("id", "pg.orders")})
+    named, other = naming_root([owner_reason(ROOT), owner_reason("asset")], {ROOT: Root("id", "pg.orders")})
     assert named.sentence() == f"you own it (alert {ROOT}; pg.orders failed first)"
-    assert other == reason("asset")
+    assert other == owner_reason("asset")
     hidden = named.model_copy(update={"downstream_of": ""})
     assert hidden.sentence() == f"you own it (alert {ROOT}; an asset upstream failed first)"
-    assert naming_root([reason(ROOT)], {ROOT: Root("id")}) == (reason(ROOT),)
+    assert naming_root([owner_reason(ROOT)], {ROOT: Root("id")}) == (owner_reason(ROOT),)

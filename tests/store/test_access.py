@@ -459,7 +459,7 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     small.table("free")
     offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}
-    owned, named = reason("a", ReasonKind.OWNER), reason(small.alert("bert"))
+    owned, by_address = reason("a", ReasonKind.OWNER), reason(small.alert("bert"))
     drafts = [
         draft(
             "Email", why, event=EVENT._replace(offset=offsets[f"pg.shop.public.{name}"]), key=who, recipient_id=user_id
@@ -468,7 +468,7 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
         for who, user_id, why in (
             ("anna", small.ids["anna"], owned),
             ("bert", small.ids["bert"], owned),
-            ("hook of bert", None, named),
+            ("hook of bert", None, by_address),
         )
     ]
     tills, free = (offsets[f"pg.shop.public.{name}"] for name in ("tills", "free"))
@@ -488,10 +488,11 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     offset = small.company.log.readable_end()
     alert = small.alert("bert")
-    owned, named = reason("a", ReasonKind.OWNER), reason(alert)
+    owned, by_address = reason("a", ReasonKind.OWNER), reason(alert)
     event = EVENT._replace(offset=offset)
     to_anna, to_bert = (
-        draft("Email", owned, named, event=event, key=name, recipient_id=small.ids[name]) for name in ("anna", "bert")
+        draft("Email", owned, by_address, event=event, key=name, recipient_id=small.ids[name])
+        for name in ("anna", "bert")
     )
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
     (visible,) = only_visible([to_anna, to_bert], permission_cache.now(), events)
@@ -502,7 +503,7 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
     )
     small.company.writes.delete("user", Key.by_id(small.ids["anna"]), actor=SYSTEM)
     assert only_visible([to_anna, to_bert], permission_cache.now(), events) == [
-        to_anna._replace(recipient_id=None, reasons=reasons_of((named,))),
+        to_anna._replace(recipient_id=None, reasons=reasons_of((by_address,))),
         to_bert,
     ]
 

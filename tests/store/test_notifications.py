@@ -22,7 +22,7 @@ from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import message, notification
 
 
-def notified(number: int, *alerts: str, leaves: bool) -> ScheduledNotification:
+def notification_to(number: int, *alerts: str, leaves: bool) -> ScheduledNotification:
     """Return a notification of the event at offset 1, by mail or in-app."""
     return at_once(draft("Email" if leaves else "ActivityFeed", *(alerts or ("s",)), key=f"k{number}"))
 
@@ -34,7 +34,7 @@ def count(engine: Engine, table: object) -> int:
 
 def test_rows_written_again_change_nothing(store_engine: Engine) -> None:
     notes = Notifications(store_engine)
-    first, second, third = (notified(number, leaves=number != 2) for number in (1, 2, 3))
+    first, second, third = (notification_to(number, leaves=number != 2) for number in (1, 2, 3))
     notes.add([first, second])
     with store_engine.begin() as connection:
         connection.execute(message.update().values(status="delivered"))
@@ -49,10 +49,10 @@ def test_rows_written_again_change_nothing(store_engine: Engine) -> None:
 
 
 def test_a_batch_is_stored_whole_or_not_at_all(store_engine: Engine) -> None:
-    whole, other = notified(1, leaves=True), notified(2, leaves=True)
-    broken = other._replace(draft=other.draft._replace(target=None))  # type: ignore[arg-type]
+    valid, second = notification_to(1, leaves=True), notification_to(2, leaves=True)
+    broken = second._replace(draft=second.draft._replace(target=None))  # type: ignore[arg-type]
     try:
-        Notifications(store_engine).add([whole, broken])
+        Notifications(store_engine).add([valid, broken])
     except Exception as error:  # noqa: BLE001  whatever the driver calls it
         assert "target" in str(error)
     assert count(store_engine, notification) == 0
@@ -60,7 +60,7 @@ def test_a_batch_is_stored_whole_or_not_at_all(store_engine: Engine) -> None:
 
 def test_two_that_store_the_same_at_once_store_and_count_it_once(postgres_engine: Engine) -> None:
     notes = Notifications(postgres_engine)
-    notifications = [notified(number, "a", leaves=True) for number in range(3)]
+    notifications = [notification_to(number, "a", leaves=True) for number in range(3)]
     result = [MatchResult(1, "a", 3, 5)]
     blocked = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
     with ThreadPoolExecutor(1) as second, postgres_engine.connect() as looking:
@@ -94,23 +94,23 @@ def test_what_was_read_of_another_log_is_neither_reported_nor_counted(store_engi
         LogPosition(end.offset + 9, "x"),
     ):
         with pytest.raises(LogDiverged):
-            notes.add([notified(1, leaves=True)], [MatchResult(1, "a", 1, 5)], last=foreign)
+            notes.add([notification_to(1, leaves=True)], [MatchResult(1, "a", 1, 5)], last=foreign)
         with pytest.raises(LogDiverged):
             notes.advance("q", foreign.offset, now_ms=1, event_id=foreign.event_id)
     assert (count(store_engine, notification), count(store_engine, match_result), log.progress("q")) == (0, 0, 0)
-    notes.add([notified(1, leaves=True)], last=end)
+    notes.add([notification_to(1, leaves=True)], last=end)
     notes.advance("q", end.offset, now_ms=1, event_id=end.event_id)
     assert (count(store_engine, notification), log.progress("q")) == (1, end.offset)
 
 
 def test_what_has_been_notified_is_not_notified_again(store_engine: Engine) -> None:
     notes = Notifications(store_engine)
-    first = notified(1, "a", leaves=False)
+    first = notification_to(1, "a", leaves=False)
     notes.add([first], [MatchResult(1, "a", 1, 5), MatchResult(1, "b", 0, 5)])
-    again = notified(2, "a", "b", leaves=False)  # somebody who has come since
+    again = notification_to(2, "a", "b", leaves=False)  # somebody who has come since
     notes.add([first, again], [MatchResult(1, "a", 2, 9), MatchResult(1, "b", 1, 9)])
     assert count(store_engine, notification) == 1
-    other = notified(3, "a", "c", leaves=False)
+    other = notification_to(3, "a", "c", leaves=False)
     notes.add([other], [MatchResult(1, "a", 1, 9), MatchResult(1, "c", 1, 9)])
     assert count(store_engine, notification) == 2
     with store_engine.connect() as connection:

@@ -110,7 +110,7 @@ def everything(engine: Engine) -> list[list[tuple[object, ...]]]:
 
 @pytest.fixture
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolving, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(resolving, "DRAFTS_AT_ONCE", 7)
     real = portions.resolve_events
     monkeypatch.setattr(resolving, "resolve_events", partial(real, people_at_once=10))
 

@@ -71,11 +71,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for fixture in {"spark", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(fixture))
+        if _is_on_both_stores_with_spark(item):
+            item.add_marker(pytest.mark.soak)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if not SOAK:
         left_out = [item for item in items if item.get_closest_marker("soak")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def _is_on_both_stores_with_spark(item: pytest.Item) -> bool:
+    """Return whether it repeats a test of Spark on SQLite, which all acceptance tests of the pipeline use as well."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    return (
+        "spark" in getattr(item, "fixturenames", ())
+        and params.get("store_url") in ("sqlite", "sqlite_url")
+        and binaries() is not None
+    )
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

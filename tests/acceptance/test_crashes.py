@@ -22,9 +22,6 @@ from tocsin.store.tables import message
 KILLS = 4 * POINTS if SOAK else ("before-commit", "after-write")
 """By default the two points between which rows may be written and not counted, or counted and not written."""
 
-STREAK_KILLS = POINTS if SOAK else ("after-checkpoint",)
-"""The other points are the same for every query."""
-
 REPORTS = ("Failed",) * 6 + ("Successful",) * 4 + ("Failed",) * 2
 
 
@@ -66,7 +63,7 @@ def test_kills_at_each_point_lose_and_repeat_nothing(engine: Engine, tmp_path: P
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have_been(
     engine: Engine, tmp_path: Path
@@ -77,7 +74,7 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
     mail = [{"category": "Owners", "type": "Email"}]
     company.alert("row", mail, "matchStatusInARow({'Failed','Successful'}, {2, 3, 4, 5, 6})")
     company.alert("change", mail, "firstFailure() || resolved() || noSuccessFor('2m')")
-    points = (*STREAK_KILLS, "nowhere")
+    points = (*POINTS, "nowhere")
     share = len(REPORTS) // len(points)
     for number, point in enumerate(points):
         for status in REPORTS[number * share : (number + 1) * share]:

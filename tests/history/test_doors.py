@@ -23,7 +23,6 @@ from sqlalchemy import Engine
 from tests.history.requests import Deletion, Puts, custom_properties, first_requests, requests
 from tests.history.test_histories import _FOLDER
 from tests.serving import KEY, running_server
-from tests.soak import SOAK
 
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import SystemClock
@@ -152,12 +151,11 @@ Through = tuple[list[Json], dict[str, list[Json]], float]
 def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
     """A long history, its events by entity when sent one by one, and the duration: the reference for other paths."""
     lines = _lines("bqetl_main/states.jsonl.gz")
-    lines = lines if SOAK else lines[: len(lines) // 16]
     path = tmp_path_factory.mktemp("doors") / "reference.db"
     return lines, *_through(_writes, _copied(sqlite_template, path), lines)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.xdist_group("long history")
 @pytest.mark.parametrize("name", list(_DOORS)[1:])

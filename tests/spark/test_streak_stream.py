@@ -132,7 +132,7 @@ def test_a_restart_goes_on_and_a_lost_checkpoint_comes_to_the_same(
     assert {(row["verdict"], row["length"], row["failures"]) for row in found.values()} == {("failed", 2, 2)}
 
 
-@pytest.mark.parametrize("cut", ["offsets/1", "state/0/*/2.changelog"])
+@pytest.mark.parametrize("cut", [pytest.param("offsets/1", marks=pytest.mark.soak), "state/0/*/2.changelog"])
 def test_a_cut_checkpoint_is_made_anew_from_the_log_and_reports_nothing_again(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path, cut: str
 ) -> None:

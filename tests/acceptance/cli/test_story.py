@@ -104,6 +104,7 @@ def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[S
     made.client.close()
 
 
+@pytest.mark.soak
 def test_each_is_notified_once_whatever_is_killed(
     house: StorySetup,
     up: tuple[subprocess.Popen[str], Printed],

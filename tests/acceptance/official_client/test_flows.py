@@ -172,7 +172,12 @@ def test_a_strict_reader_knows_every_key_of_an_event(flow: Flow) -> None:
     assert {"entityCreated", "entityUpdated", "entitySoftDeleted"} <= set(types)
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda folder: folder.name, indirect=True)
+@pytest.mark.parametrize(
+    "environment",
+    [*(pytest.param(folder, marks=pytest.mark.soak) for folder in ENVIRONMENTS[:-1]), ENVIRONMENTS[-1]],
+    ids=lambda folder: folder.name,
+    indirect=True,
+)
 def test_every_check_of_what_the_client_gets_back_passes(sqlite_engine: Engine, flow: Flow) -> None:
     with following_index(sqlite_engine):
         results = flow("checks")

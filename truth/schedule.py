@@ -1,6 +1,6 @@
 """Second model of when notifications are due: preferences on a clock, schedules, and what is one message.
 
-Written from ``docs/delivery.md``. Nothing is sent during a replay, so a message that gathers takes all that follows.
+Written from ``docs/schedules.md``. Nothing is sent during a replay, so a message that gathers takes all that follows.
 Next: ``truth/compare.py``.
 """
 

@@ -141,7 +141,7 @@ class RemoveUser:
 
 @dataclass(frozen=True)
 class Prefer:
-    """Set the notification preferences of somebody (``docs/delivery.md``)."""
+    """Set the notification preferences of somebody (``docs/schedules.md``)."""
 
     user: str
     preferences: Json

@@ -1,4 +1,4 @@
-"""Tests that docs/delivery.md lists the channels as the table has them."""
+"""Tests that docs/channels.md lists the channels as the table has them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tocsin.flow.send.channels.table import CHANNELS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "delivery.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "channels.md"
 
 
 def test_the_page_lists_every_channel_and_whom_it_can_address() -> None:

@@ -18,7 +18,7 @@ WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 def printed_verification() -> Callable[[bytes, dict[str, str], str], bool]:
     """Return the function that the documents print."""
-    page = (Path(__file__).parents[6] / "docs" / "delivery.md").read_text()
+    page = (Path(__file__).parents[6] / "docs" / "webhooks.md").read_text()
     snippet: dict[str, Any] = {}
     exec(page.partition("```python\n")[2].partition("```")[0], snippet)
     is_genuine: Callable[[bytes, dict[str, str], str], bool] = snippet["is_genuine"]

@@ -60,15 +60,15 @@ def main(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=to_standard_error,
     )
-    rows: list[Measurement] = []
+    measurements: list[Measurement] = []
     try:
         for name in only or list(Name):
             with progress_bar(name) as report:
-                rows += _benchmark(name)(scale, report)
+                measurements += _benchmark(name)(scale, report)
     finally:  # what was measured is worth seeing even if the next benchmark failed
-        _show(rows, as_json=as_json)
+        _show(measurements, as_json=as_json)
     if write:
-        write_page(rows)
+        write_page(measurements)
 
 
 def _benchmark(name: Name) -> Benchmark:
@@ -76,11 +76,11 @@ def _benchmark(name: Name) -> Benchmark:
     return measure
 
 
-def _show(rows: list[Measurement], *, as_json: bool) -> None:
+def _show(measurements: list[Measurement], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps([row.as_json() for row in rows], indent=2))
+        print(json.dumps([row.as_json() for row in measurements], indent=2))
     else:
-        Console(width=None if sys.stdout.isatty() else 150).print(table_of(rows))
+        Console(width=None if sys.stdout.isatty() else 150).print(table_of(measurements))
 
 
 if __name__ == "__main__":

@@ -97,14 +97,15 @@ def _request(family: Family, number: int) -> Document:
         "{tag}": TAGS[number % len(TAGS)],
         "{tier}": TIERS[number % len(TIERS)],
     }
-    rules = [{"effect": "include", "condition": _filled(family.condition, values)}]
-    destinations = [_filled(one, values) for one in family.destinations]
+    rules = [{"effect": "include", "condition": _fill_in(family.condition, values)}]
+    destinations = [_fill_in(destination, values) for destination in family.destinations]
     return {
         "name": f"{family.name} {number}",
         "alertType": "Notification",
         "filteringRules": {"resources": list(family.resources), "rules": rules},
         "destinations": [
-            {"id": destination_id(f"{family.name} {number} {at}"), **one} for at, one in enumerate(destinations)
+            {"id": destination_id(f"{family.name} {number} {at}"), **destination}
+            for at, destination in enumerate(destinations)
         ],
     }
 
@@ -114,15 +115,15 @@ def destination_id(name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
 
 
-def _filled(template: Any, values: dict[str, str]) -> Any:  # Any: a JSON value, filled in wherever it is text
+def _fill_in(template: Any, values: dict[str, str]) -> Any:  # Any: a JSON value, filled in wherever it is text
     match template:
         case str():
             for mark, value in values.items():
                 template = template.replace(mark, value)
             return template
         case dict():
-            return {key: _filled(value, values) for key, value in template.items()}
+            return {key: _fill_in(value, values) for key, value in template.items()}
         case list():
-            return [_filled(value, values) for value in template]
+            return [_fill_in(value, values) for value in template]
         case _:
             return template

@@ -21,7 +21,7 @@ from tests.postgres import binaries, running_cluster
 from uuid_utils import uuid7
 
 from bench.measured import Measurement, Report
-from bench.running import Served, opened, serving, settings_in
+from bench.running import Served, open_store, serving, settings_in
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.entity import Document
@@ -64,13 +64,13 @@ _EVENT_COLUMNS = (
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure PUT and PATCH on SQLite with full and normal syncs, and on PostgreSQL if its programs are here."""
     duration_s = max(SHORTEST_S, DURATION_S * scale)
-    rows: list[Measurement] = []
+    measurements: list[Measurement] = []
     with ExitStack() as stack:
         stores = list(_stores(stack))
         for number, (name, settings) in enumerate(stores):
             report(number, len(stores))
-            rows += _measured(name, settings, duration_s)
-    return rows
+            measurements += _measure_store(name, settings, duration_s)
+    return measurements
 
 
 def _stores(stack: ExitStack) -> Iterator[tuple[str, Settings]]:
@@ -85,32 +85,32 @@ def _stores(stack: ExitStack) -> Iterator[tuple[str, Settings]]:
         yield "PostgreSQL", settings_in(folder(), database_url=cluster.url("bench"))
 
 
-def _measured(store: str, settings: Settings, duration_s: float) -> list[Measurement]:
-    with opened(settings) as (engine, password):
-        tables = _found(engine)
+def _measure_store(store: str, settings: Settings, duration_s: float) -> list[Measurement]:
+    with open_store(settings) as (engine, password):
+        tables = _create_tables(engine)
         with serving(settings, password) as served:
             puts = asyncio.run(load(served, tables, put, duration_s))
             patches = asyncio.run(load(served, tables, _patch, duration_s))
         floor = bare_writes(engine, duration_s / 2)
-    named = ((_PUT, puts), ("PATCH of a description", patches))
+    named_counts = ((_PUT, puts), ("PATCH of a description", patches))
     return [
         Measurement(
             "api", f"{name}, {store}", count / duration_s, "writes/s", floor, count, aim=_AIMS.get((name, store), "")
         )
-        for name, count in named
+        for name, count in named_counts
     ]
 
 
-def _found(engine: Engine) -> list[str]:
+def _create_tables(engine: Engine) -> list[str]:
     """Make the tables that change; return their ids."""
     writes = Writes(SqlCatalogue(engine), SystemClock())
     writes.create("databaseService", {"name": "pg", "serviceType": "Postgres"}, actor=SYSTEM)
     writes.create("database", {"name": "store", "service": "pg"}, actor=SYSTEM)
     writes.create("databaseSchema", {"name": "public", "database": "pg.store"}, actor=SYSTEM)
-    made = (
+    creations = (
         writes.create("table", _table(number, 0), actor=SYSTEM) for number in range(CLIENT_COUNT * TABLES_PER_CLIENT)
     )
-    return [written.document["id"] for written in made]
+    return [written.document["id"] for written in creations]
 
 
 def _table(number: int, turn: int) -> Document:
@@ -135,15 +135,15 @@ async def load(served: Served, tables: list[str], ask: Ask, duration_s: float) -
     async with aiohttp.ClientSession(connector=connector, headers=served.headers) as session:
 
         async def write_until(end_s: float, client: int) -> int:
-            own = itertools.cycle(range(client, len(tables), CLIENT_COUNT))
-            for done in itertools.count():
-                number = next(own)
+            own_numbers = itertools.cycle(range(client, len(tables), CLIENT_COUNT))
+            for done_count in itertools.count():
+                number = next(own_numbers)
                 method, path, body, headers = ask(number, next(turns), tables[number])
                 async with session.request(method, f"{served.url}/api/v1{path}", json=body, headers=headers) as answer:
                     answer.raise_for_status()
                     await answer.read()
                 if time.perf_counter() > end_s:
-                    return done
+                    return done_count
             raise AssertionError("unreachable")
 
         async def run(for_s: float) -> int:

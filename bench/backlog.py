@@ -18,7 +18,7 @@ from sqlalchemy import Engine, func, select
 
 from bench.estate import Size, build_estate
 from bench.measured import Measurement, Report, scaled
-from bench.running import opened, settings_in, until
+from bench.running import open_store, settings_in, until
 from bench.traffic import append_events
 from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
@@ -43,7 +43,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     count = scaled(EVENT_COUNT, scale, least=500)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, _password):
+        with open_store(settings) as (engine, _password):
             build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
             offsets = append_events(engine, count, lambda _done, _total: None)
             parts = build(settings)
@@ -107,9 +107,9 @@ def _notify_all(parts: MatchStreamParts, engine: Engine, report: Report) -> floa
     def notified(query: StreamingQuery) -> bool:
         if not query.isActive:
             query.awaitTermination()  # raises what ended it
-        done = log.progress(QUERY_NAME)
-        report(done, end)
-        return done == end
+        progress = log.progress(QUERY_NAME)
+        report(progress, end)
+        return progress == end
 
     started_s = time.perf_counter()
     with streaming(parts) as query:

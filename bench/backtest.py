@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from bench.backlog import size_at
 from bench.estate import build_estate
 from bench.measured import Measurement, Report, in_alternation, scaled
-from bench.running import opened, settings_in
+from bench.running import open_store, settings_in
 from bench.traffic import append_events
 from tocsin.flow.eventlog.lake import ALWAYS, Segment
 from tocsin.jobs import lake
@@ -44,15 +44,15 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     count = scaled(EVENT_COUNT // COPIES, scale, least=500)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, _password), lake.open_lake(settings, engine) as parts:
+        with open_store(settings) as (engine, _password), lake.open_lake(settings, engine) as parts:
             build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
             append_events(engine, count, report)
             first = next(iter(ALERTS.items()))
             rounds = min(ROUND_COUNT, scaled(ROUND_COUNT, 10 * scale, least=1))
-            measured = partial(_backtested, parts, engine, report, rounds)
-            rows = [measured(first, of="the log alone"), _into_the_lake(parts)]
+            measured = partial(_measure_backtest, parts, engine, report, rounds)
+            measurements = [measured(first, source="the log alone"), _into_the_lake(parts)]
             _multiply(parts, days=scaled(DAYS, scale, least=5))
-            return rows + [measured(one, of="the lake") for one in ALERTS.items()]
+            return measurements + [measured(one, source="the lake") for one in ALERTS.items()]
 
 
 def _into_the_lake(parts: LakeParts) -> Measurement:
@@ -63,31 +63,37 @@ def _into_the_lake(parts: LakeParts) -> Measurement:
     )
 
 
-def _backtested(
-    parts: LakeParts, engine: Engine, report: Report, rounds: int, alert: tuple[str, tuple[str, str, str]], *, of: str
+def _measure_backtest(
+    parts: LakeParts,
+    engine: Engine,
+    report: Report,
+    rounds: int,
+    alert: tuple[str, tuple[str, str, str]],
+    *,
+    source: str,
 ) -> Measurement:
     """Measure one alert over all there is, in turns with a bare scan of the same."""
     extent, total = parts.happened(ALWAYS)
-    made, admin = build(parts, engine), People(engine).by_name("admin")
+    backtest_parts, admin = build(parts, engine), People(engine).by_name("admin")
     if admin is None:
         raise AssertionError("there is no administrator")
-    name, meant = alert
-    asked = Backtest("b", admin.id, 0, _alert(*meant), None, None, BacktestState.WAITING)
+    name, definition = alert
+    request = Backtest("b", admin.id, 0, _alert(*definition), None, None, BacktestState.WAITING)
     results: list[Document] = []
 
     def run() -> float:
         began_s = time.perf_counter()
-        results.append(backtest(asked, made, report))
+        results.append(backtest(request, backtest_parts, report))
         return time.perf_counter() - began_s
 
-    found = in_alternation(
+    rounds_taken = in_alternation(
         run,
         lambda: _scan(history(parts.session, parts.place, extent)),
         rounds=rounds,
         warm_ups=min(WARM_UP_COUNT, rounds - 1),
     )
     counts = f"{results[-1]['matched']:,} match, {results[-1]['notified']:,} notified"
-    return found.rate("backtest", f"{of}; {name}: {counts}", "events/s", total)
+    return rounds_taken.rate("backtest", f"{source}; {name}: {counts}", "events/s", total)
 
 
 def _multiply(parts: LakeParts, *, days: int) -> None:
@@ -105,8 +111,8 @@ def _multiply(parts: LakeParts, *, days: int) -> None:
         segment_id = parts.lake.stage(after, through, now_ms=1)
         write_segment(dated_events(moved), folder_of(parts.place.root, segment_id))
         count = sum(one.event_count for one in first.segments)
-        kept = Segment(segment_id, after, through, count, 0, 2**53)
-        if not parts.lake.keep(kept, now_ms=1):
+        segment = Segment(segment_id, after, through, count, 0, 2**53)
+        if not parts.lake.keep(segment, now_ms=1):
             raise AssertionError("the lake was grown by somebody else")
 
 

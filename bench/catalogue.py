@@ -23,7 +23,7 @@ from uuid_utils import uuid4, uuid7
 
 from bench.api import CLIENT_COUNT, Call, bare_writes, load
 from bench.measured import Measurement, Report, p95, scaled
-from bench.running import Served, opened, serving, settings_in
+from bench.running import Served, open_store, serving, settings_in
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.model.entity import Document
@@ -56,21 +56,21 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure at every size that the scale allows; the smallest one always."""
     sizes = [size for size in SIZES if size <= SIZES[-1] * scale] or [scaled(SIZES[-1], scale, least=ROWS_PER_REQUEST)]
     duration_s = max(SHORTEST_S, DURATION_S * scale)
-    rows: list[Measurement] = []
+    measurements: list[Measurement] = []
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, password), serving(settings, password) as served:
-            _found(engine)
+        with open_store(settings) as (engine, password), serving(settings, password) as served:
+            _create_schema(engine)
             filled = 0
             for size in sizes:
                 rate = _fill(served, filled, size, lambda done: report(done, sizes[-1]))
                 filled = size
-                rows += [_bulk(engine, size, rate), *_writes(engine, served, size, duration_s)]
-                rows.append(_lists(engine, served, size))
-    return rows
+                measurements += [_bulk(engine, size, rate), *_writes(engine, served, size, duration_s)]
+                measurements.append(_lists(engine, served, size))
+    return measurements
 
 
-def _found(engine: Engine) -> None:
+def _create_schema(engine: Engine) -> None:
     writes = Writes(SqlCatalogue(engine), SystemClock())
     writes.create("databaseService", {"name": "pg", "serviceType": "Postgres"}, actor=SYSTEM)
     writes.create("database", {"name": "store", "service": "pg"}, actor=SYSTEM)
@@ -87,12 +87,12 @@ def _fill(served: Served, first: int, size: int, report: Any) -> float:  # Any: 
     taken_s: list[float] = []
     with served.client() as client:
         for start in range(first, size, ROWS_PER_REQUEST):
-            rows = [_table(number) for number in range(start, min(start + ROWS_PER_REQUEST, size))]
-            body = orjson.dumps(rows)
+            requests = [_table(number) for number in range(start, min(start + ROWS_PER_REQUEST, size))]
+            body = orjson.dumps(requests)
             started_s = time.perf_counter()
             answer = client.put("/tables/bulk?async=false", content=body).raise_for_status().json()
-            taken_s.append((time.perf_counter() - started_s) / len(rows))
-            if answer["numberOfRowsPassed"] != len(rows):
+            taken_s.append((time.perf_counter() - started_s) / len(requests))
+            if answer["numberOfRowsPassed"] != len(requests):
                 raise RuntimeError(f"rows failed: {answer['failedRequest'][:3]}")
             report(start)
     last = taken_s[-MEASURED_REQUESTS:]
@@ -163,22 +163,22 @@ def _bare_bulk(engine: Engine) -> float:
 
 
 def _create(connection: sqlite3.Connection, models: dict[str, dict[str, Any]]) -> None:  # Any: column values
-    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _COLUMNS}
+    rows_by_table: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _COLUMNS}
     for _ in range(ROWS_PER_REQUEST):
-        own = {"id": str(uuid7()), "entity_type": _FLOOR, "fqn": f"floor.{uuid4()}"}
-        entity_id = own["id"]
-        given = {
-            "entity": own,
+        entity = {"id": str(uuid7()), "entity_type": _FLOOR, "fqn": f"floor.{uuid4()}"}
+        entity_id = entity["id"]
+        values_by_table = {
+            "entity": entity,
             "entity_version": {"entity_id": entity_id},
             "change_event": {"id": str(uuid7()), "entity_type": _FLOOR, "entity_id": entity_id},
         }
-        for table, values in given.items():
-            rows[table].append(tuple((models[table] | values).values()))
+        for table, values in values_by_table.items():
+            rows_by_table[table].append(tuple((models[table] | values).values()))
     connection.execute("BEGIN IMMEDIATE")
     for table, columns in _COLUMNS.items():
         names = columns.split()
         marks = ", ".join("?" * len(names))
-        connection.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows[table])
+        connection.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows_by_table[table])
     connection.execute("COMMIT")
 
 

@@ -73,10 +73,10 @@ def main(
 ) -> None:
     """Measure this tree and another commit in turns, and say what differs."""
     choice = [word for name in only or () for word in ("--only", name)]
-    with _checked_out(ref) as other, progress_bar("rounds") as report:
-        if (other / _PINS).read_text() != (_ROOT / _PINS).read_text():
+    with _check_out(ref) as other_tree, progress_bar("rounds") as report:
+        if (other_tree / _PINS).read_text() != (_ROOT / _PINS).read_text():
             print(f"{ref} pins other libraries; both trees are measured with those of this tree.", file=sys.stderr)
-        comparisons = compare(_measured_in_turns(other, [*choice, "--scale", str(scale)], rounds, report))
+        comparisons = compare(_measured_in_turns(other_tree, [*choice, "--scale", str(scale)], rounds, report))
     if as_json:
         print(json.dumps([_as_json(comparison) for comparison in comparisons], indent=2))
     else:
@@ -86,44 +86,44 @@ def main(
 def compare(rounds: Sequence[tuple[Mapping[Row, float], Mapping[Row, float]]]) -> list[Comparison]:
     """Return a comparison for each row that all rounds of both trees have; a figure of 0 has no ratio."""
     figures: dict[Row, list[tuple[float, float]]] = defaultdict(list)
-    for here, there in rounds:
-        for row, figure in here.items():
-            if figure and there.get(row):
-                figures[row].append((figure, there[row]))
-    whole = {row: pairs for row, pairs in figures.items() if len(pairs) == len(rounds)}
-    return [Comparison(row, *zip(*pairs, strict=True)) for row, pairs in whole.items()]
+    for own_figures, other_figures in rounds:
+        for row, figure in own_figures.items():
+            if figure and other_figures.get(row):
+                figures[row].append((figure, other_figures[row]))
+    pairs_by_row = {row: pairs for row, pairs in figures.items() if len(pairs) == len(rounds)}
+    return [Comparison(row, *zip(*pairs, strict=True)) for row, pairs in pairs_by_row.items()]
 
 
 def _measured_in_turns(
-    other: Path, options: Sequence[str], rounds: int, report: ReportProgress
+    other_tree: Path, options: Sequence[str], rounds: int, report: ReportProgress
 ) -> list[tuple[dict[Row, float], dict[Row, float]]]:
     """Measure both trees ``rounds`` times; each round begins with the tree that the last one ended with."""
     results = []
     for at in range(rounds):
-        order = (_ROOT, other) if at % 2 == 0 else (other, _ROOT)
+        order = (_ROOT, other_tree) if at % 2 == 0 else (other_tree, _ROOT)
         measured = {}
         for step, tree in enumerate(order):
             measured[tree] = _measure(tree, options)
             report(2 * at + step + 1, 2 * rounds)
-        results.append((measured[_ROOT], measured[other]))
+        results.append((measured[_ROOT], measured[other_tree]))
     return results
 
 
 def _measure(tree: Path, options: Sequence[str]) -> dict[Row, float]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tree / "src"), str(tree)))}
     command = [sys.executable, "-m", "bench", *options, "--json"]
-    done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        raise typer.Exit(done.returncode)  # it has said why
-    return {Row(row["benchmark"], row["name"], row["unit"]): row["figure"] for row in json.loads(done.stdout)}
+    process = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True)
+    if process.returncode:
+        raise typer.Exit(process.returncode)  # it has said why
+    return {Row(row["benchmark"], row["name"], row["unit"]): row["figure"] for row in json.loads(process.stdout)}
 
 
 @contextmanager
-def _checked_out(ref: str) -> Iterator[Path]:
+def _check_out(ref: str) -> Iterator[Path]:
     """Check the commit out into a folder of its own until the block ends."""
     git = ("git", "-C", str(_ROOT))
-    known = subprocess.run([*git, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"], capture_output=True)
-    if known.returncode:
+    lookup = subprocess.run([*git, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"], capture_output=True)
+    if lookup.returncode:
         raise typer.BadParameter(f"git knows no commit {ref}", param_hint="REF")
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"

@@ -16,7 +16,7 @@ import orjson
 from sqlalchemy import Engine, select
 
 from bench.measured import Measurement, Report, scaled
-from bench.running import opened, serving, settings_in
+from bench.running import open_store, serving, settings_in
 from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import SystemClock
 from tocsin.model.entity import Document
@@ -41,33 +41,37 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     count, few = scaled(WRITE_COUNT, scale, least=TURNS * 50), scaled(DOOR_COUNT, scale, least=TURNS * 10)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, password):
-            _found(engine)
-            rows = [_door("PUT one by one, Writes", _one_by_one(engine), "w", few)]
+        with open_store(settings) as (engine, password):
+            _create_schema(engine)
+            measurements = [_measure_requests("PUT one by one, Writes", _one_by_one(engine), "w", few)]
             with serving(settings, password) as served, httpx.Client(headers=served.headers, timeout=60) as client:
-                rows.append(_door("PUT one by one, HTTP", _over_http(client, served.url), "h", few))
-                rows.append(_door("PUT in bulk, HTTP", _in_bulk_over_http(client, served.url), "b", few))
-            rows.append(_door("PUT in bulk", _in_bulk(engine), "t", count, report))
-            rows += _proof(engine)
-    return rows
+                measurements.append(_measure_requests("PUT one by one, HTTP", _over_http(client, served.url), "h", few))
+                measurements.append(
+                    _measure_requests("PUT in bulk, HTTP", _in_bulk_over_http(client, served.url), "b", few)
+                )
+            measurements.append(_measure_requests("PUT in bulk", _in_bulk(engine), "t", count, report))
+            measurements += _proof(engine)
+    return measurements
 
 
-def _found(engine: Engine) -> None:
+def _create_schema(engine: Engine) -> None:
     writes = Writes(SqlCatalogue(engine), SystemClock())
     writes.create("databaseService", {"name": "pg", "serviceType": "Postgres"}, actor=SYSTEM)
     writes.create("database", {"name": "store", "service": "pg"}, actor=SYSTEM)
     writes.create("databaseSchema", {"name": "public", "database": "pg.store"}, actor=SYSTEM)
 
 
-def _door(name: str, send: Send, stem: str, count: int, report: Report = lambda _done, _all: None) -> Measurement:
+def _measure_requests(
+    name: str, send: Send, stem: str, count: int, report: Report = lambda _done, _all: None
+) -> Measurement:
     """Send ``count`` writes by one path: a few tables created, then each changed repeatedly."""
-    started_s, done = time.perf_counter(), 0
+    started_s, done_count = time.perf_counter(), 0
     for requests in _requests(stem, count):
         send(requests)
-        done += len(requests)
-        report(done, count)
+        done_count += len(requests)
+        report(done_count, count)
     took_s = time.perf_counter() - started_s
-    return Measurement("consistency", name, done / took_s, "events/s", None, done)
+    return Measurement("consistency", name, done_count / took_s, "events/s", None, done_count)
 
 
 def _requests(stem: str, count: int) -> Iterator[list[Document]]:
@@ -128,7 +132,7 @@ def _check(outcome: object) -> None:
 
 def _proof(engine: Engine) -> list[Measurement]:
     """Check the store, with and without rebuilding, against reading and parsing the same documents once."""
-    floor, rows = _parsed_per_s(engine), []
+    floor, measurements = _parsed_per_s(engine), []
     for name, deep in (("fsck", False), ("fsck --deep", True)):
         started_s = time.perf_counter()
         inspection = inspect(engine, deep=deep)
@@ -136,17 +140,19 @@ def _proof(engine: Engine) -> list[Measurement]:
         if inspection.counts:
             raise AssertionError(f"the store is not sound: {inspection.findings[:3]}")
         count = inspection.row_counts["change_event"]
-        rows.append(Measurement("consistency", f"{name}, whole store", count / took_s, "events/s", floor, count))
-        rows.append(Measurement("consistency", f"{name}, time", took_s, "s", None, count))
-    return rows
+        measurements.append(
+            Measurement("consistency", f"{name}, whole store", count / took_s, "events/s", floor, count)
+        )
+        measurements.append(Measurement("consistency", f"{name}, time", took_s, "s", None, count))
+    return measurements
 
 
 def _parsed_per_s(engine: Engine) -> float:
     started_s, count = time.perf_counter(), 0
     with reading(engine) as connection:
         for table in (change_event, entity_version):
-            rows = connection.execution_options(yield_per=5_000).execute(select(table.c.document))
-            for (text,) in rows:
+            documents = connection.execution_options(yield_per=5_000).execute(select(table.c.document))
+            for (text,) in documents:
                 orjson.loads(text)
                 count += table is change_event
     return count / (time.perf_counter() - started_s)

@@ -45,7 +45,7 @@ def queries(count: int) -> list[dict[str, str]]:
 def _document(rng: Random, number: int) -> Document:
     words = [_word(rng) for _ in range(rng.randrange(2, 4))]
     name = f"{'_'.join(words)}_{number}" if rng.random() < 0.8 else "".join(map(str.title, words)) + str(number)
-    service = f"service_{_skewed(rng, SERVICE_COUNT)}"
+    service = f"service_{_skewed_number(rng, SERVICE_COUNT)}"
     tags = [
         {"tagFQN": tag} for tag in (rng.choice(_TIERS), rng.choice((None, None, "PII.Sensitive", "PII.None"))) if tag
     ]
@@ -59,8 +59,8 @@ def _document(rng: Random, number: int) -> Document:
         "deleted": rng.random() < 0.02,
         "service": {"name": service},
         "serviceType": "Postgres",
-        "owners": [{"id": f"o{(owner := _skewed(rng, OWNER_COUNT))}", "name": f"person_{owner}"}],
-        "domains": [{"id": "d", "name": f"domain_{_skewed(rng, DOMAIN_COUNT)}"}],
+        "owners": [{"id": f"o{(owner := _skewed_number(rng, OWNER_COUNT))}", "name": f"person_{owner}"}],
+        "domains": [{"id": "d", "name": f"domain_{_skewed_number(rng, DOMAIN_COUNT)}"}],
         "tags": tags,
         "columns": [{"name": one, "description": _word(rng) if rng.random() < 0.3 else ""} for one in names],
         "usageSummary": {"weeklyStats": {"count": int(rng.paretovariate(1.0))}},
@@ -68,15 +68,15 @@ def _document(rng: Random, number: int) -> Document:
 
 
 def _word(rng: Random) -> str:
-    return WORDS[_skewed(rng, len(WORDS))] if rng.random() < 0.7 else rng.choice(_RARE)
+    return WORDS[_skewed_number(rng, len(WORDS))] if rng.random() < 0.7 else rng.choice(_RARE)
 
 
-def _skewed(rng: Random, count: int) -> int:
+def _skewed_number(rng: Random, count: int) -> int:
     return int(count * rng.random() ** 2)
 
 
-def _parameters(**given: Any) -> dict[str, str]:
-    return {key: str(value) for key, value in given.items()}
+def _parameters(**values: Any) -> dict[str, str]:
+    return {key: str(value) for key, value in values.items()}
 
 
 _KINDS: tuple[Callable[[Random], dict[str, str]], ...] = (
@@ -85,8 +85,8 @@ _KINDS: tuple[Callable[[Random], dict[str, str]], ...] = (
     lambda rng: _parameters(q=f"{_word(rng)} {_word(rng)}"),
     lambda rng: _parameters(q=f"{_word(rng)[:4]}*"),
     lambda rng: _parameters(q=f"{_word(rng)} type:table tag:PII.Sensitive"),
-    lambda rng: _parameters(q=f"owner:person_{_skewed(rng, OWNER_COUNT)}", index="table_search_index"),
-    lambda rng: _parameters(q=f"{_word(rng)} service:service_{_skewed(rng, SERVICE_COUNT)} tier:Tier.Tier1"),
+    lambda rng: _parameters(q=f"owner:person_{_skewed_number(rng, OWNER_COUNT)}", index="table_search_index"),
+    lambda rng: _parameters(q=f"{_word(rng)} service:service_{_skewed_number(rng, SERVICE_COUNT)} tier:Tier.Tier1"),
     lambda rng: _parameters(q=f'"{_word(rng)} {_word(rng)}"'),
     lambda rng: _parameters(q=f"fullyQualifiedName:*.{_word(rng)}.{_word(rng)}.*"),
     lambda rng: _parameters(q="*", sort_field="fullyQualifiedName", sort_order="asc"),

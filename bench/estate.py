@@ -100,25 +100,27 @@ def add_follows(engine: Engine, count: int, *, seed: int, strangers: int = 0) ->
     _insert(engine, [{"entity_id": asset, "user_id": user, **columns} for asset, user in sorted(pairs)])
 
 
-def _insert(engine: Engine, rows: list[dict[str, Any]]) -> None:  # Any: column values
+def _insert(engine: Engine, follows: list[dict[str, Any]]) -> None:  # Any: column values
     with writing(engine) as connection:
-        for start in range(0, len(rows), _ROWS_PER_STATEMENT):
-            connection.execute(insert(follow), rows[start : start + _ROWS_PER_STATEMENT])
+        for start in range(0, len(follows), _ROWS_PER_STATEMENT):
+            connection.execute(insert(follow), follows[start : start + _ROWS_PER_STATEMENT])
 
 
 def _copy_assets(connection: Connection) -> None:
     """Add the copies of every asset: their rows in the catalogue, and who owns them."""
     owners = connection.execute(select(ownership)).mappings().all()
     for row in connection.execute(select(entity).where(entity.c.entity_type.in_(COPIED_TYPES))).mappings().all():
-        stem, own = stem_of(row["fqn"]), [owner for owner in owners if owner["entity_id"] == row["id"]]
+        stem, owners_of_row = stem_of(row["fqn"]), [owner for owner in owners if owner["entity_id"] == row["id"]]
         numbers = range(1, COPY_COUNT)
-        connection.execute(insert(entity), [_copied(dict(row), stem, number) for number in numbers])
-        copies = [dict(owner) | {"entity_id": copy_id(row["id"], number)} for number in numbers for owner in own]
+        connection.execute(insert(entity), [_copy_row(dict(row), stem, number) for number in numbers])
+        copies = [
+            dict(owner) | {"entity_id": copy_id(row["id"], number)} for number in numbers for owner in owners_of_row
+        ]
         if copies:
             connection.execute(insert(ownership), copies)
 
 
-def _copied(row: dict[str, Any], stem: str, number: int) -> dict[str, Any]:  # Any: column values
+def _copy_row(row: dict[str, Any], stem: str, number: int) -> dict[str, Any]:  # Any: column values
     texts = {key: copy_text(row[key], row["id"], stem, number) for key in ("id", "fqn", "name", "document")}
     return row | texts
 
@@ -150,8 +152,8 @@ class _EstateBuilder:
     def _create_people(self) -> None:
         for number in range(PERSON_COUNT):
             name = f"person{number:03}"
-            made = self._put("user", {"name": name, "email": f"{name}@example.com"})
-            self._people.append(Actor(id=made["id"], name=name))
+            user = self._put("user", {"name": name, "email": f"{name}@example.com"})
+            self._people.append(Actor(id=user["id"], name=name))
         for number in range(TEAM_COUNT):
             members = self._rng.sample(self._people, _TEAM_SIZE)
             self._put("team", {"name": f"team{number:02}", "users": [{"id": m.id, "type": "user"} for m in members]})
@@ -196,8 +198,8 @@ class _EstateBuilder:
         ):
             self._writes.patch("table", Key.by_name(fqn), [operation], actor=self._rng.choice(self._people))
         if number % 20 == 0:
-            gone = self._writes.delete("table", Key.by_name(fqn), actor=person, recursive=True)
-            self._writes.restore("table", gone.document["id"], actor=person)
+            deleted = self._writes.delete("table", Key.by_name(fqn), actor=person, recursive=True)
+            self._writes.restore("table", deleted.document["id"], actor=person)
 
     def _create_test(self, table: str, number: int) -> None:
         request = {

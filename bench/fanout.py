@@ -19,7 +19,7 @@ from sqlalchemy import Engine, delete, func, insert, select
 from bench.backlog import size_at
 from bench.estate import build_estate
 from bench.measured import Measurement, Report, scaled
-from bench.running import family, opened, peak_mib, settings_in
+from bench.running import family, open_store, peak_mib, settings_in
 from bench.traffic import Row, Template, append, templates
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import MatchStreamParts, build, notify, warm_up
@@ -39,7 +39,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     counts = [scaled(count, scale, least=500) for count in FOLLOWER_COUNTS]
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         settings = settings_in(Path(name))
-        engine, _password = stack.enter_context(opened(settings))
+        engine, _password = stack.enter_context(open_store(settings))
         build_estate(engine, size_at(scale), follows=10)
         parts = build(settings)
         stack.callback(parts.session.stop)
@@ -48,18 +48,18 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         warm_up(parts)
         for _ in range(_WARM_UP_COUNT):  # of a copy that nobody follows
             _notify(parts, engine, quiet.copied(1, SystemClock().now_ms()))
-        found = []
+        measurements = []
         for at, (count, aim, event) in enumerate(zip(counts, _AIMS, followed, strict=True)):
             report(at, len(counts))
-            found.append(_fan_out(parts, engine, event, count, aim))
-        return [*found, *_memory(counts[-1])]
+            measurements.append(_fan_out(parts, engine, event, count, aim))
+        return [*measurements, *_memory(counts[-1])]
 
 
 def _fan_out(parts: MatchStreamParts, engine: Engine, template: Template, count: int, aim: str) -> Measurement:
     _add_followers(engine, count, template.row["entity_id"])
     event = template.copied(0, SystemClock().now_ms())
     notified_s = _notify(parts, engine, event)
-    stored = _stored(engine, event["id"], count)
+    stored = _count_stored(engine, event["id"], count)
     floor_s = _again(engine, event["id"])
     name = f"one event to {count:,} followers' stored notifications"
     return Measurement("fanout", name, notified_s, "s", floor_s, stored, aim)
@@ -80,9 +80,9 @@ def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
     ids = [f"00000000-0000-4000-9000-{number:012}" for number in range(count)]
     with writing(engine) as connection:
         for start in range(0, count, _ROWS_PER_STATEMENT):
-            some = ids[start : start + _ROWS_PER_STATEMENT]
-            people = [{"user_id": one, "name": f"f{one[-7:]}", "email": f"f{one[-7:]}@example.com"} for one in some]
-            follows = [{"entity_id": entity_id, "user_id": one, "entity_type": "table"} for one in some]
+            user_ids = ids[start : start + _ROWS_PER_STATEMENT]
+            people = [{"user_id": one, "name": f"f{one[-7:]}", "email": f"f{one[-7:]}@example.com"} for one in user_ids]
+            follows = [{"entity_id": entity_id, "user_id": one, "entity_type": "table"} for one in user_ids]
             connection.execute(inserting(connection, person).on_conflict_do_nothing(), people)
             connection.execute(insert(follow), follows)
 
@@ -97,28 +97,28 @@ def _notify(parts: MatchStreamParts, engine: Engine, row: Row) -> float:
     return time.perf_counter() - started_s
 
 
-def _stored(engine: Engine, event_id: str, count: int) -> int:
+def _count_stored(engine: Engine, event_id: str, count: int) -> int:
     """Return how many notifications the event gave; raise if a follower has none."""
     of_event = notification.c.event_id == event_id
     with reading(engine) as connection:
-        rows = int(connection.scalar(select(func.count()).where(of_event)) or 0)
+        notification_count = int(connection.scalar(select(func.count()).where(of_event)) or 0)
         query = select(func.count(func.distinct(notification.c.recipient_id))).where(of_event)
         notified = int(
             connection.scalar(query.where(notification.c.recipient_id.like("00000000-0000-4000-9000-%"))) or 0
         )
     if notified != count:
         raise AssertionError(f"{notified} of {count} followers were notified")
-    return rows
+    return notification_count
 
 
 def _again(engine: Engine, event_id: str) -> float:
     """Return how long the same notifications take to be written with one bare statement."""
     of_event = notification.c.event_id == event_id
     with reading(engine) as connection:
-        rows = [dict(row) for row in connection.execute(select(notification).where(of_event)).mappings()]
+        notifications = [dict(row) for row in connection.execute(select(notification).where(of_event)).mappings()]
     with writing(engine) as connection:
         connection.execute(delete(notification).where(of_event))
     started_s = time.perf_counter()
     with writing(engine) as connection:
-        connection.execute(insert(notification), rows)
+        connection.execute(insert(notification), notifications)
     return time.perf_counter() - started_s

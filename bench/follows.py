@@ -23,7 +23,7 @@ from sqlalchemy import Engine, event
 from bench.backlog import FOLLOW_COUNT, size_at
 from bench.estate import add_follows, build_estate
 from bench.measured import Measurement, Report, p50, scaled
-from bench.running import opened as store_opened
+from bench.running import open_store as store_opened
 from bench.running import settings_in
 from bench.traffic import append, happenings, templates
 from tocsin.clock import SystemClock
@@ -74,12 +74,12 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     rounds = scaled(ROUND_COUNT, scale, least=3)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         folder = Path(name)
-        few, many = _built(folder, scale)
+        few, many = _build_stores(folder, scale)
         parts = build(settings_in(folder))
         stack.callback(parts.session.stop)
         alerts = parts.alerts.read()
         stores = [
-            stack.enter_context(_counted(path, Here(SharedAlerts(alerts.recipient_rules, alerts.timings))))
+            stack.enter_context(_counting_store(path, Here(SharedAlerts(alerts.recipient_rules, alerts.timings))))
             for path in (few, many)
         ]
         batches = list(_batches([one.engine for one in stores], WARM_UP_COUNT + rounds))
@@ -106,21 +106,21 @@ def _rows(few: Store, many: Store, *, rounds: int) -> list[Measurement]:
     ]
 
 
-def _built(folder: Path, scale: float) -> tuple[Path, Path]:
+def _build_stores(folder: Path, scale: float) -> tuple[Path, Path]:
     """Make two stores that differ only in follow rows; return their files."""
     few, many = folder / "tocsin.db", folder / "many.db"
     with store_opened(settings_in(folder)) as (engine, _password):
         build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
     shutil.copyfile(few, many)  # the last connection took the write-ahead log with it
     engine = open_engine(f"sqlite:///{many}", synchronous="NORMAL")
-    more = scaled(MANY_FOLLOWS, scale, least=5_000)
-    add_follows(engine, more, seed=13, strangers=scaled(STRANGER_COUNT, scale, least=500))
+    follow_count = scaled(MANY_FOLLOWS, scale, least=5_000)
+    add_follows(engine, follow_count, seed=13, strangers=scaled(STRANGER_COUNT, scale, least=500))
     engine.dispose()
     return few, many
 
 
 @contextmanager
-def _counted(path: Path, rules: Here) -> Iterator[Store]:
+def _counting_store(path: Path, rules: Here) -> Iterator[Store]:
     """Yield the store with an engine that counts statements and steps."""
     address = StoreAddress(f"sqlite:///{path}")
     engine = opened(address).engine
@@ -148,9 +148,9 @@ def _count(engine: Engine, store: Store) -> None:
 
 def _batches(engines: Sequence[Engine], count: int) -> Iterator[pa.Table]:
     """Yield micro-batches of events that happen now, as the log source would deliver them; all stores log them."""
-    rows = happenings(templates(engines[0]), seed=17)
+    happened = happenings(templates(engines[0]), seed=17)
     for _ in range(count):
-        some = list(islice(rows, EVENT_COUNT))
-        offsets, *_others = [append(engine, some) for engine in engines]
-        logged = [(offset, row["document"], row["derived"]) for offset, row in zip(offsets, some, strict=True)]
+        events = list(islice(happened, EVENT_COUNT))
+        offsets, *_others = [append(engine, events) for engine in engines]
+        logged = [(offset, row["document"], row["derived"]) for offset, row in zip(offsets, events, strict=True)]
         yield pa.Table.from_batches([to_arrow(logged)])

@@ -10,9 +10,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.latency import found
+from bench.latency import create_place
 from bench.measured import Measurement, Report, p50, p95, scaled
-from bench.running import opened, running, settings_in, tocsin_command
+from bench.running import open_store, running, settings_in, tocsin_command
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import QUERY_NAME
@@ -34,8 +34,8 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     event_count, turns = scaled(EVENT_COUNT, scale, least=10), scaled(QUERY_COUNT, scale, least=2)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, _):
-            found(engine, settings)
+        with open_store(settings) as (engine, _):
+            create_place(engine, settings)
             _create_tables(Writes(SqlCatalogue(engine), SystemClock()), event_count)
             with running(tocsin_command("pipeline"), settings, "pipeline") as pipeline:
                 pipeline.until(lambda: EventLog(engine).lag(QUERY_NAME) == 0, every_s=0.1)

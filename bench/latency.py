@@ -19,7 +19,7 @@ import httpx
 from sqlalchemy import Engine, func, select
 
 from bench.measured import Measurement, Report, p50, p95, scaled
-from bench.running import Served, opened, serving, settings_in, until
+from bench.running import Served, open_store, serving, settings_in, until
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import QUERY_NAME
@@ -60,9 +60,9 @@ class ArrivalWatcher(threading.Thread):
 
     def __init__(self, engine: Engine, follower_id: str) -> None:
         super().__init__(name="lookout", daemon=True)
-        mine = (notification.c.recipient_id == follower_id, notification.c.channel == "ActivityFeed")
+        of_follower = (notification.c.recipient_id == follower_id, notification.c.channel == "ActivityFeed")
         self._log = select(func.max(change_event.c.log_offset))
-        self._inbox = select(func.max(notification.c.log_offset)).where(*mine)
+        self._inbox = select(func.max(notification.c.log_offset)).where(*of_follower)
         self._engine = engine
         self._stopping = threading.Event()
         self.log = self.inbox = (0, 0.0)
@@ -88,31 +88,31 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     counts = (scaled(WARM_UP_COUNT, scale, least=2), scaled(EVENT_COUNT, scale, least=3))
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, password):
-            place = found(engine, settings)
+        with open_store(settings) as (engine, password):
+            place = create_place(engine, settings)
             with serving(settings, password, ("up", "--no-sample")) as served:
                 served.running.until(lambda: EventLog(engine).lag(QUERY_NAME) == 0, every_s=0.1)
                 before = _inbox_count(served, place)
                 with _looking(engine, place) as lookout:
-                    seen = _changes(served, place, lookout, sum(counts), report)
-                shown = _inbox_count(served, place) - before
-    if shown != len(seen):
-        raise AssertionError(f"the API shows {shown} notifications of {len(seen)} changes")
-    return _rows(seen[counts[0] :])
+                    changes = _changes(served, place, lookout, sum(counts), report)
+                shown_count = _inbox_count(served, place) - before
+    if shown_count != len(changes):
+        raise AssertionError(f"the API shows {shown_count} notifications of {len(changes)} changes")
+    return _rows(changes[counts[0] :])
 
 
-def _rows(seen: list[Seen]) -> list[Measurement]:
-    logged = [max(one.logged_s, 0.0) * 1000 for one in seen]
-    planned = [one.planned_s * 1000 for one in seen]
-    shown = [one.shown_s * 1000 for one in seen]
+def _rows(changes: list[Seen]) -> list[Measurement]:
+    logged = [max(one.logged_s, 0.0) * 1000 for one in changes]
+    planned = [one.planned_s * 1000 for one in changes]
+    shown_ms = [one.shown_s * 1000 for one in changes]
     return [
-        Measurement("latency", "commit to inbox, p50", p50(shown), "ms", p50(logged), len(seen), aim="200"),
-        Measurement("latency", "commit to inbox, p95", p95(shown), "ms", p95(logged), len(seen), aim="350"),
-        Measurement("latency", "of it until its micro-batch is planned, p50", p50(planned), "ms", None, len(seen)),
+        Measurement("latency", "commit to inbox, p50", p50(shown_ms), "ms", p50(logged), len(changes), aim="200"),
+        Measurement("latency", "commit to inbox, p95", p95(shown_ms), "ms", p95(logged), len(changes), aim="350"),
+        Measurement("latency", "of it until its micro-batch is planned, p50", p50(planned), "ms", None, len(changes)),
     ]
 
 
-def found(engine: Engine, settings: Settings) -> Place:
+def create_place(engine: Engine, settings: Settings) -> Place:
     """Make the table and the person who follows it."""
     writes = Writes(SqlCatalogue(engine), SystemClock())
 
@@ -142,12 +142,12 @@ def _looking(engine: Engine, place: Place) -> Iterator[ArrivalWatcher]:
 def _changes(served: Served, place: Place, lookout: ArrivalWatcher, count: int, report: Report) -> list[Seen]:
     rng = Random(3)
     with served.client() as client:
-        seen = []
+        changes = []
         for number in range(count):
             report(number, count)
             time.sleep(rng.uniform(SHORTEST_PAUSE_S, LONGEST_PAUSE_S))
-            seen.append(_change(client, place, lookout, f"text {number}"))
-    return seen
+            changes.append(_change(client, place, lookout, f"text {number}"))
+    return changes
 
 
 def _change(client: httpx.Client, place: Place, lookout: ArrivalWatcher, text: str) -> Seen:

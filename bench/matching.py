@@ -26,11 +26,11 @@ from pyspark.sql.types import ArrayType
 
 from bench.backlog import size_at
 from bench.estate import build_estate
-from bench.matching_alerts import changed, plans, plans_on_paths
+from bench.matching_alerts import plans, plans_on_paths, rewrite_condition
 from bench.matching_events import logged_events, write_events
 from bench.measured import Measurement, Report, Rounds, in_alternation, scaled
-from bench.running import opened, settings_in
-from bench.upstream import polled
+from bench.running import open_store, settings_in
+from bench.upstream import poll_all
 from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match import local
 from tocsin.flow.match.plan import Plan
@@ -72,52 +72,54 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         settings = settings_in(folder)
         session = session_of(settings)
         stack.callback(session.stop)
-        with opened(settings) as (engine, _password):
+        with open_store(settings) as (engine, _password):
             build_estate(engine, size_at(scale), follows=10)
             events = session.read.parquet(write_events(session, engine, count, folder))
-        known = {n: plans(min(n, scaled(n, 10 * scale, least=10))) for n in ALERT_COUNTS}
+        plans_by_count = {n: plans(min(n, scaled(n, 10 * scale, least=10))) for n in ALERT_COUNTS}
         rounds = min(ROUND_COUNT, scaled(ROUND_COUNT, 10 * scale, least=2))
-        work = Workload(events, count, known, rounds)
-        rows: list[Measurement] = []
+        work = Workload(events, count, plans_by_count, rounds)
+        measurements: list[Measurement] = []
         steps = (_in_bulk, _on_paths, _upstream, _in_batches, _of_a_wide_table, _changes)
         for number, step in enumerate(steps):
             report(number, len(steps))
-            rows += step(work)
-        return rows
+            measurements += step(work)
+        return measurements
 
 
 def _in_bulk(work: Workload) -> list[Measurement]:
     """Measure events a second of matching, in turns with a bare scan, once the compiler has settled."""
-    sample = _sampled(work)
+    sample = _sample_of(work)
     return [_bulk(work, sample, alerts, f"{len(alerts):,} alerts", n) for n, alerts in work.plans.items()]
 
 
 def _on_paths(work: Workload) -> list[Measurement]:
     alerts = plans_on_paths(len(work.plans[1_000]))
-    return [_bulk(work, _sampled(work), alerts, f"{len(alerts):,} alerts on paths into the document")]
+    return [_bulk(work, _sample_of(work), alerts, f"{len(alerts):,} alerts on paths into the document")]
 
 
 def _bulk(work: Workload, sample: DataFrame, alerts: list[Plan], name: str, number: int = 0) -> Measurement:
     index, few = index_of(alerts), work.rounds < ROUND_COUNT
-    found = in_alternation(
+    rounds = in_alternation(
         lambda: _run(matches(work.events, index)),
         lambda: _scan(work.events, index),
         rounds=1 if few else BULK_ROUND_COUNT,
         warm_ups=0 if few else BULK_WARM_UP_COUNT,
     )
     _check(sample, alerts, index)
-    return found.rate(_BENCHMARK, name, "events/s", work.count, aim=_AIMS.get(number, ""))
+    return rounds.rate(_BENCHMARK, name, "events/s", work.count, aim=_AIMS.get(number, ""))
 
 
 def _upstream(work: Workload) -> list[Measurement]:
     sample = list(logged_events(work.events.limit(2_000)))
-    rows = []
+    measurements = []
     for number in (100, 1_000):
-        some = sample[: max(20, 200_000 // number)]
-        some_s = polled(some, work.plans[number])
+        polled_events = sample[: max(20, 200_000 // number)]
+        some_s = poll_all(polled_events, work.plans[number])
         name = f"{len(work.plans[number]):,} alerts, upstream's way: each by itself, all Python"
-        rows.append(Measurement(_BENCHMARK, name, len(some) / some_s, "events/s", None, len(some)))
-    return rows
+        measurements.append(
+            Measurement(_BENCHMARK, name, len(polled_events) / some_s, "events/s", None, len(polled_events))
+        )
+    return measurements
 
 
 def _in_batches(work: Workload) -> list[Measurement]:
@@ -130,13 +132,13 @@ def _in_batch(session: SparkSession, index: Index, pool: pa.Table, size: int, ro
     rng, match_s, floor_s = Random(size), [], []
     warm_ups = min(WARM_UP_COUNT, rounds)
     for _ in range(warm_ups + rounds):
-        some = pool.slice(rng.randrange(max(1, pool.num_rows - size)), size)
-        frame = session.createDataFrame(some, schema=EVENTS)
+        batch = pool.slice(rng.randrange(max(1, pool.num_rows - size)), size)
+        frame = session.createDataFrame(batch, schema=EVENTS)
         match_s.append(_arrow(matches(frame, index, columns=_TAKEN_ALONG)))
         floor_s.append(_arrow(frame.select("log_offset", *_TAKEN_ALONG)))
         gc.collect()  # Spark keeps a frame's rows for as long as Python keeps the frame
-    found = Rounds(tuple(match_s[warm_ups:]), tuple(floor_s[warm_ups:]))
-    return found.time(_BENCHMARK, f"micro-batch of {size:,}, 1,000 alerts, p50")
+    results = Rounds(tuple(match_s[warm_ups:]), tuple(floor_s[warm_ups:]))
+    return results.time(_BENCHMARK, f"micro-batch of {size:,}, 1,000 alerts, p50")
 
 
 def _of_a_wide_table(work: Workload) -> list[Measurement]:
@@ -152,17 +154,17 @@ def _of_a_wide_table(work: Workload) -> list[Measurement]:
         frame = work.events.sparkSession.createDataFrame(wide, schema=EVENTS)
         match_s.append(_arrow(matches(frame, index, columns=_TAKEN_ALONG)))
         floor_s.append(_arrow(frame.select("log_offset", *_TAKEN_ALONG)))
-    found = Rounds(tuple(match_s[1:] or match_s), tuple(floor_s[1:] or floor_s))
-    return [found.time(_BENCHMARK, f"micro-batch of 4, {_WIDE_COLUMNS:,} columns, {len(alerts)} alerts on them, p50")]
+    results = Rounds(tuple(match_s[1:] or match_s), tuple(floor_s[1:] or floor_s))
+    return [results.time(_BENCHMARK, f"micro-batch of 4, {_WIDE_COLUMNS:,} columns, {len(alerts)} alerts on them, p50")]
 
 
 def _changes(work: Workload) -> list[Measurement]:
     """Measure what 10,000 alerts cost the driver: to index, to change one of, to keep."""
     events, alerts = work.events, work.plans[10_000]
     before = _memory_mib(events.sparkSession)
-    made_s, index = _timed(lambda: index_of(alerts))
-    one = changed(alerts[len(alerts) // 2], 5)
-    changed_s, after = _timed(lambda: index.changed((), [one]))
+    made_s, index = _time(lambda: index_of(alerts))
+    alert = rewrite_condition(alerts[len(alerts) // 2], 5)
+    changed_s, after = _time(lambda: index.changed((), [alert]))
     first = events.limit(100).toArrow()
     batch = events.sparkSession.createDataFrame(first, schema=EVENTS)
     _arrow(matches(batch, index))
@@ -176,19 +178,19 @@ def _changes(work: Workload) -> list[Measurement]:
     ]
 
 
-def _timed(what: Any) -> tuple[float, Any]:  # Any: a function and what it returns
+def _time(action: Any) -> tuple[float, Any]:  # Any: a function and what it returns
     started_s = time.perf_counter()
-    result = what()
+    result = action()
     return time.perf_counter() - started_s, result
 
 
 def _run(frame: DataFrame) -> float:
     """Return how long all rows of ``frame`` take to come about; they go nowhere."""
-    return _timed(lambda: frame.write.format("noop").mode("overwrite").save())[0]
+    return _time(lambda: frame.write.format("noop").mode("overwrite").save())[0]
 
 
 def _arrow(frame: DataFrame) -> float:
-    return _timed(frame.toArrow)[0]
+    return _time(frame.toArrow)[0]
 
 
 def _scan(events: DataFrame, index: Index) -> float:
@@ -204,7 +206,7 @@ def _length(name: str, kind: object) -> Any:  # Any: a Column
     return F.coalesce(length, F.lit(0))
 
 
-def _sampled(work: Workload) -> DataFrame:
+def _sample_of(work: Workload) -> DataFrame:
     """Return a random sample of the events, fetched once."""
     events, count = work.events, work.count
     offsets = Random(5).sample(range(1, count + 1), min(SAMPLE_COUNT, count))
@@ -214,13 +216,13 @@ def _sampled(work: Workload) -> DataFrame:
 
 def _check(sample: DataFrame, alerts: Sequence[Plan], index: Index) -> None:
     """Make sure that the events of a sample matched exactly what the Python engine says."""
-    some = sample.limit(min(SAMPLE_COUNT, max(10, CHECKED_PAIRS // len(alerts))))
-    found = [(row.log_offset, row.subscription_id) for row in matches(some, index).collect()]
-    log = list(logged_events(some))
+    checked_events = sample.limit(min(SAMPLE_COUNT, max(10, CHECKED_PAIRS // len(alerts))))
+    pairs = [(row.log_offset, row.subscription_id) for row in matches(checked_events, index).collect()]
+    log = list(logged_events(checked_events))
     expected = {(one.offset, plan.subscription_id) for one in log for plan in alerts if local.matches(plan, one)}
-    if len(found) != len(set(found)) or set(found) != expected:
-        wrong = len(set(found) ^ expected)
-        raise AssertionError(f"{len(found)} matches found, {len(expected)} expected, {wrong} differ")
+    if len(pairs) != len(set(pairs)) or set(pairs) != expected:
+        wrong = len(set(pairs) ^ expected)
+        raise AssertionError(f"{len(pairs)} matches found, {len(expected)} expected, {wrong} differ")
 
 
 def _memory_mib(session: SparkSession) -> tuple[float, float]:

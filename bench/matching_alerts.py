@@ -69,10 +69,10 @@ def plans(count: int) -> list[Plan]:
     """Return ``count`` alerts of the mix, ready to be indexed."""
     rng = Random(SEED)
     drawn = rng.choices(_FAMILIES, [weight for weight, _, _ in _FAMILIES], k=count)
-    chosen = [(resources, text) for _, resources, text in drawn]
+    families = [(resources, text) for _, resources, text in drawn]
     for at in range(0, count, _ONE_BARE_IN):
-        chosen[at] = _BARE
-    return [_plan(number, *family, rng) for number, family in enumerate(chosen)]
+        families[at] = _BARE
+    return [_plan(number, *family, rng) for number, family in enumerate(families)]
 
 
 def plans_on_paths(count: int) -> list[Plan]:
@@ -81,18 +81,18 @@ def plans_on_paths(count: int) -> list[Plan]:
     return [_plan(number, ("table",), rng.choice(_ON_PATHS), rng) for number in range(count)]
 
 
-def changed(plan: Plan, number: int) -> Plan:
+def rewrite_condition(plan: Plan, number: int) -> Plan:
     """Return the alert after somebody has rewritten its condition."""
     return _plan(int(plan.subscription_id.rpartition("-")[2]), *_FAMILIES[1][1:], Random(number))
 
 
 def _plan(number: int, resources: tuple[str, ...], text: str, rng: Random) -> Plan:
     return Plan(
-        f"00000000-0000-4000-8000-{number:012}", resources, parse_and_check(_filled(text, rng)), created_at_ms=0
+        f"00000000-0000-4000-8000-{number:012}", resources, parse_and_check(_fill_in(text, rng)), created_at_ms=0
     )
 
 
-def _filled(text: str, rng: Random) -> str:
+def _fill_in(text: str, rng: Random) -> str:
     """Return ``text`` with a value drawn for each mark; all of one alert's are of one department."""
     department = f"{rng.randrange(100):02}"
     return _MARK.sub(lambda mark: _DRAWN[mark[1]](rng, department), text)

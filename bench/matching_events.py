@@ -31,37 +31,37 @@ _NAMES = re.compile(r"\b(shop|team\d\d|person\d{3})\b")
 
 def write_events(session: SparkSession, engine: Engine, count: int, folder: Path) -> str:
     """Write ``count`` events as Parquet below ``folder``; return its path. They are the same for the same estate."""
-    marked = pa.Table.from_batches([to_arrow([_marked(n, one) for n, one in enumerate(templates(engine))])])
-    known = session.createDataFrame(marked)
+    marked = pa.Table.from_batches([to_arrow([_mark_copies(n, one) for n, one in enumerate(templates(engine))])])
+    templates_frame = session.createDataFrame(marked)
     copies = session.range(-(-count // marked.num_rows), numPartitions=FILE_COUNT).withColumnRenamed("id", "k")
     path = str(folder / "events.parquet")
     offset = f"k * {marked.num_rows} + log_offset + 1"
     columns = [f"{_column(field.name, field.dataType)} AS {field.name}" for field in EVENTS.fields[1:]]
-    crossed = copies.crossJoin(known.hint("broadcast"))
+    crossed = copies.crossJoin(templates_frame.hint("broadcast"))
     crossed.selectExpr(f"{offset} AS log_offset", *columns).where(f"log_offset <= {count}").write.parquet(path)
     return path
 
 
-def logged_events(rows: DataFrame) -> Iterator[LoggedEvent]:
+def logged_events(events: DataFrame) -> Iterator[LoggedEvent]:
     """Yield rows of ``EVENTS`` as the Python engine reads them."""
-    for row in rows.collect():
+    for row in events.collect():
         derived = {name: row[field.column] for name, field in STORED.items() if field.attribute is None}
         yield LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.event), derived)
 
 
-def _marked(number: int, template: Template) -> tuple[int, str, str]:
+def _mark_copies(number: int, template: Template) -> tuple[int, str, str]:
     """Return the row of the log with a mark wherever its copies differ."""
     return number, _names(template, template.row["document"]), _names(template, template.row["derived"])
 
 
 def _names(template: Template, value: str) -> str:
-    for own, mark in (
+    for text, mark in (
         (template.row["entity_id"], _ASSET),
         (template.row["id"], _EVENT),
         (f"{template.stem}_00", f"{template.stem}_{_COPY}"),
         ('"domains":[]', f'"domains":["domain{_DEPARTMENT}"]'),
     ):
-        value = value.replace(own, mark)
+        value = value.replace(text, mark)
     return _NAMES.sub(rf"\1d{_DEPARTMENT}", value)
 
 
@@ -69,11 +69,11 @@ def _column(name: str, kind: object) -> str:
     if name == "is_bot":
         return "k % 10 = 9"
     if isinstance(kind, ArrayType):
-        return f"transform({name}, v -> {_filled('v')})"
-    return _filled(name) if isinstance(kind, StringType) else name
+        return f"transform({name}, v -> {_fill_in('v')})"
+    return _fill_in(name) if isinstance(kind, StringType) else name
 
 
-def _filled(text: str) -> str:
+def _fill_in(text: str) -> str:
     """Return the expression for ``text`` with its marks filled in."""
     values = {
         _DEPARTMENT: f"lpad(cast(k % {DEPARTMENT_COUNT} AS string), 2, '0')",

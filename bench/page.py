@@ -22,28 +22,28 @@ _ON_PAGE = (*_COLUMNS, "measured")
 _RIGHT = frozenset({"figure", "range", "floor", "ratio", "n"})
 
 
-def table_of(rows: Sequence[Measurement]) -> Table:
+def table_of(measurements: Sequence[Measurement]) -> Table:
     """Return the table for a terminal."""
     table = Table(title=f"Tocsin on {MACHINE}", title_justify="left")
     for column in _COLUMNS:
         table.add_column(column, justify="right" if column in _RIGHT else "left", no_wrap=column != "what")
-    for row in _grouped(rows):
+    for row in _grouped_cells(measurements):
         table.add_row(*row)
     return table
 
 
-def write_page(rows: Sequence[Measurement], page: Path = PAGE) -> None:
+def write_page(measurements: Sequence[Measurement], page: Path = PAGE) -> None:
     """Put these rows between the two markers of the page, in place of those of the same benchmarks; others stay."""
-    before, begin, rest = page.read_text().partition(BEGIN)
-    known, end, after = rest.partition(END)
+    before, begin, remainder = page.read_text().partition(BEGIN)
+    table, end, after = remainder.partition(END)
     if not (begin and end):
         raise ValueError(f"{page.name} lacks its markers {BEGIN} and {END}")
-    groups = _known(known) | _dated(rows)  # a benchmark that was there already keeps its place
+    groups = _parse_table(table) | _dated_cells(measurements)  # a benchmark that was there already keeps its place
     lines = _markdown([cells for group in groups.values() for cells in group])
-    page.write_text("\n".join((f"{before}{begin}", "", _said(), "", *lines, "", f"{end}{after}")))
+    page.write_text("\n".join((f"{before}{begin}", "", _machine_text(), "", *lines, "", f"{end}{after}")))
 
 
-def _said() -> str:
+def _machine_text() -> str:
     parts = (
         f"Machine: {MACHINE}",
         f"Python {platform.python_version()}",
@@ -58,33 +58,33 @@ def _markdown(cells: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(one)} |" for one in (_ON_PAGE, rules, *cells)]
 
 
-def _dated(rows: Sequence[Measurement]) -> dict[str, list[list[str]]]:
+def _dated_cells(measurements: Sequence[Measurement]) -> dict[str, list[list[str]]]:
     """Return the cells of each benchmark's rows; the day is in the first."""
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    return _by_name([*row, today if row[0] else ""] for row in _grouped(rows))
+    return _by_name([*row, today if row[0] else ""] for row in _grouped_cells(measurements))
 
 
-def _known(table: str) -> dict[str, list[list[str]]]:
+def _parse_table(table: str) -> dict[str, list[list[str]]]:
     """Return the cells of each benchmark's rows in ``table``, as ``_markdown`` wrote it."""
     lines = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| ")]
     return _by_name([cell.strip() for cell in line] for line in lines[2:] if len(line) == len(_ON_PAGE))
 
 
-def _by_name(rows: Iterable[list[str]]) -> dict[str, list[list[str]]]:
+def _by_name(cell_rows: Iterable[list[str]]) -> dict[str, list[list[str]]]:
     groups: dict[str, list[list[str]]] = {}
     name = ""
-    for row in rows:
+    for row in cell_rows:
         name = row[0] or name
         groups.setdefault(name, []).append(row)
     return groups
 
 
-def _grouped(rows: Sequence[Measurement]) -> list[list[str]]:
+def _grouped_cells(measurements: Sequence[Measurement]) -> list[list[str]]:
     """Return the cells of each row; a benchmark's name is in its first row only."""
-    cells, named = [], ""
-    for row in rows:
-        cells.append(["" if row.benchmark == named else row.benchmark, *_cells(row)])
-        named = row.benchmark
+    cells, previous_name = [], ""
+    for row in measurements:
+        cells.append(["" if row.benchmark == previous_name else row.benchmark, *_cells(row)])
+        previous_name = row.benchmark
     return cells
 
 
@@ -97,8 +97,8 @@ def _cells(row: Measurement) -> list[str]:
 def _range(row: Measurement) -> str:
     if row.span is None:
         return ""
-    least, most = map(number, row.span)
-    return f"{least} to {most}" if row.is_settled else f"{least} to {most}: unsettled"
+    least, highest = map(number, row.span)
+    return f"{least} to {highest}" if row.is_settled else f"{least} to {highest}: unsettled"
 
 
 def number(value: float) -> str:

@@ -40,7 +40,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     floor_us = _dictionary_us(count)
     plain, narrowed = _permissions(), _permissions({**_HIDING, "condition": _CONDITION})
     document: Document = {"id": "t", "columns": _COLUMNS, "owners": [{"id": "o", "type": "user"}]}
-    rows = [
+    measurements = [
         _row("permission check per entity, no condition", _check_us(plain, document, count), floor_us, count),
         _row(
             "permission check per entity, by tag and owner", _check_us(narrowed, document, count // 20), floor_us, count
@@ -50,9 +50,9 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     tables = scaled(TABLE_COUNT, scale, least=200)
     narrowed_ms, whole_ms = _pages_ms(narrowed.scope("table", Operation.VIEW_BASIC), tables)
     name = f"list of 100 among {tables:,} tables, narrowed by tag and owner"
-    rows.append(Measurement("permissions", name, narrowed_ms, "ms (p50)", whole_ms, PAGE_COUNT))
+    measurements.append(Measurement("permissions", name, narrowed_ms, "ms (p50)", whole_ms, PAGE_COUNT))
     report(2, 2)
-    return rows
+    return measurements
 
 
 def _row(name: str, figure: float, floor: float, count: int) -> Measurement:
@@ -61,9 +61,11 @@ def _row(name: str, figure: float, floor: float, count: int) -> Measurement:
 
 def _permissions(*rules: Document) -> Permissions:
     """Return what a plain person may do, with further rules."""
-    named = [one for one in POLICIES if one["name"] in ("OrganizationPolicy", "DataConsumerPolicy")]
-    named.append({"name": "More", "rules": list(rules)})
-    policies = [policy_of({**one, "id": one["name"], "rules": checked_rules(one, RESOURCES)}) for one in named]
+    chosen_policies = [one for one in POLICIES if one["name"] in ("OrganizationPolicy", "DataConsumerPolicy")]
+    chosen_policies.append({"name": "More", "rules": list(rules)})
+    policies = [
+        policy_of({**one, "id": one["name"], "rules": checked_rules(one, RESOURCES)}) for one in chosen_policies
+    ]
     return Permissions(Subject(id="a", name="a", grants=tuple(Grant(one) for one in policies)))
 
 
@@ -72,8 +74,8 @@ def _check_us(permissions: Permissions, document: Document, count: int) -> float
 
 
 def _dictionary_us(count: int) -> float:
-    known = {("table", Operation.VIEW_BASIC): True}
-    return _each_us(lambda: known["table", Operation.VIEW_BASIC], count)
+    answers = {("table", Operation.VIEW_BASIC): True}
+    return _each_us(lambda: answers["table", Operation.VIEW_BASIC], count)
 
 
 def _each_us(ask: Callable[[], object], count: int) -> float:
@@ -113,11 +115,11 @@ def _fill(catalogue: SqlCatalogue, tables: int) -> None:
     ):
         writes.create(entity_type, request, actor=SYSTEM)
     requests: list[Document] = [
-        {"name": f"t{number}", "databaseSchema": "s.d.p", "columns": _COLUMNS, **_tagged(number)}
+        {"name": f"t{number}", "databaseSchema": "s.d.p", "columns": _COLUMNS, **_tagged_document(number)}
         for number in range(tables)
     ]
     BulkWrites(catalogue, SystemClock()).create("table", requests, actor=SYSTEM)
 
 
-def _tagged(number: int) -> Document:
+def _tagged_document(number: int) -> Document:
     return {} if number % 10 else {"tags": [{"tagFQN": "PII.Sensitive"}]}

@@ -20,9 +20,9 @@ import pyarrow as pa
 from pyspark.cloudpickle import register_pickle_by_value
 from sqlalchemy import Engine
 
-from bench.latency import Place, found
+from bench.latency import Place, create_place
 from bench.measured import Measurement, Report, scaled
-from bench.running import opened, settings_in, until
+from bench.running import open_store, settings_in, until
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
@@ -87,11 +87,11 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     warm_ups, count = scaled(WARM_UP_COUNT, scale, least=2), scaled(EVENT_COUNT, scale, least=3)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, _password):
+        with open_store(settings) as (engine, _password):
             phases = _Phases(engine, settings, Path(folder) / "notes")
-            seen = phases.run(warm_ups + count, report)[warm_ups:]
+            changes = phases.run(warm_ups + count, report)[warm_ups:]
     return [
-        Measurement("phases", name, median(one[phase] for one in seen) * 1000, "ms", None, count)
+        Measurement("phases", name, median(one[phase] for one in changes) * 1000, "ms", None, count)
         for phase, name in PHASES.items()
     ]
 
@@ -101,7 +101,7 @@ class _Phases:
 
     def __init__(self, engine: Engine, settings: Settings, notes: Path) -> None:
         self._engine, self._notes = engine, notes
-        self._place: Place = found(engine, settings)
+        self._place: Place = create_place(engine, settings)
         self._writes = Writes(SqlCatalogue(engine), SystemClock())
         self._alerts = AlertsNoting(QUERY_NAME, Subscriptions(engine))
         register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # Spark's own
@@ -115,12 +115,12 @@ class _Phases:
         warm_up(self._parts)
         with streaming(self._parts):
             until(lambda: EventLog(self._engine).lag(QUERY_NAME) == 0, within_s=_LATEST_S)
-            seen = []
+            changes = []
             for number in range(count):
                 report(number, count)
                 time.sleep(rng.uniform(SHORTEST_PAUSE_S, LONGEST_PAUSE_S))
-                seen.append(self._change(f"text {number}"))
-        return seen
+                changes.append(self._change(f"text {number}"))
+        return changes
 
     def _change(self, text: str) -> dict[str, float]:
         self._notes.write_text("")

@@ -78,14 +78,14 @@ class Served:
         return httpx.Client(base_url=f"{self.url}/api/v1", headers=self.headers, timeout=30, trust_env=False)
 
 
-def settings_in(folder: Path, **given: object) -> Settings:
+def settings_in(folder: Path, **options: object) -> Settings:
     """Return settings for processes that work in ``folder`` on a free port."""
-    here = (f"{LOOPBACK}/32",)  # where the receivers are
-    return Settings(data_dir=folder, port=any_free_port(), log_level="info", egress_allow=here, **given)  # type: ignore[arg-type]  # checked
+    loopback = (f"{LOOPBACK}/32",)  # where the receivers are
+    return Settings(data_dir=folder, port=any_free_port(), log_level="info", egress_allow=loopback, **options)  # type: ignore[arg-type]  # checked
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[tuple[Engine, str]]:
+def open_store(settings: Settings) -> Iterator[tuple[Engine, str]]:
     """Yield an engine on a new store and the administrator's password."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     try:

@@ -19,7 +19,7 @@ from tests.postgres import binaries, running_cluster
 
 from bench.corpus import corpus, queries
 from bench.measured import Measurement, Report, p50, p95
-from bench.running import Served, opened, serving, settings_in
+from bench.running import Served, open_store, serving, settings_in
 from tocsin.model.entity import Document
 from tocsin.search.parse import parse
 from tocsin.settings import Settings
@@ -40,15 +40,15 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure on SQLite, and on PostgreSQL if its programs are here, at every size that the scale allows."""
     largest = LARGEST_AT_FULL_SCALE * scale
     sizes = [size for size in SIZES if size <= largest] or [max(500, round(largest))]
-    rows: list[Measurement] = []
+    measurements: list[Measurement] = []
     with ExitStack() as stack:
         for store, settings in _stores(stack):
-            with opened(settings) as (engine, password):
+            with open_store(settings) as (engine, password):
                 for size in sizes:
                     _fill(engine, size, lambda done: report(done, sizes[-1]))
                     with serving(settings, password) as served:
-                        rows += _measured(engine, served, store, size)
-    return rows
+                        measurements += _measure_store(engine, served, store, size)
+    return measurements
 
 
 def _stores(stack: ExitStack) -> Iterator[tuple[str, Settings]]:
@@ -65,14 +65,14 @@ def _stores(stack: ExitStack) -> Iterator[tuple[str, Settings]]:
 def _fill(engine: Engine, size: int, report: Callable[[int], None]) -> None:
     """Bring the store to ``size`` entities: their rows in the catalogue, and their entries."""
     writes = SearchWrites(engine)
-    there = writes.count()
-    rows = itertools.islice(corpus(size), there, None)
-    while batch := list(itertools.islice(rows, _ROWS_PER_BATCH)):
-        report(there)
+    entry_count = writes.count()
+    entity_rows = itertools.islice(corpus(size), entry_count, None)
+    while batch := list(itertools.islice(entity_rows, _ROWS_PER_BATCH)):
+        report(entry_count)
         with writing(engine) as connection:
             connection.execute(insert(entity), [_row(entry, document) for entry, document in batch])
         writes.renew([entry for entry, _ in batch])
-        there += len(batch)
+        entry_count += len(batch)
     with engine.connect() as connection:
         if not is_sqlite(connection):
             connection.execution_options(isolation_level="AUTOCOMMIT").execute(text("VACUUM ANALYZE"))
@@ -92,29 +92,29 @@ def _row(entry: Entry, document: Document) -> dict[str, object]:
     }
 
 
-def _measured(engine: Engine, served: Served, store: str, size: int) -> list[Measurement]:
+def _measure_store(engine: Engine, served: Served, store: str, size: int) -> list[Measurement]:
     taken_ms: list[float] = []
-    asked = queries(QUERY_COUNT)
+    parameter_sets = queries(QUERY_COUNT)
     with served.client() as client:
-        for parameters in [*asked[:WARM_UP_COUNT], *asked]:
+        for parameters in [*parameter_sets[:WARM_UP_COUNT], *parameter_sets]:
             started_s = time.perf_counter()
             client.get("/search/query", params=parameters).raise_for_status()
             taken_ms.append((time.perf_counter() - started_s) * 1000)
     taken_ms = taken_ms[WARM_UP_COUNT:]
     with reading(engine) as connection:
-        floor_ms = [_bare_ms(connection, parameters["q"]) for parameters in asked]
+        floor_ms = [_bare_ms(connection, parameters["q"]) for parameters in parameter_sets]
     name = f"a query over {size:,} entities, {store}"
     return [
-        Measurement("search", f"{name}, {which}", of(taken_ms), "ms", of(floor_ms), len(taken_ms))
-        for which, of in (("p50", p50), ("p95", p95))
+        Measurement("search", f"{name}, {which}", percentile(taken_ms), "ms", percentile(floor_ms), len(taken_ms))
+        for which, percentile in (("p50", p50), ("p95", p95))
     ]
 
 
 def _bare_ms(connection: Connection, q: str) -> float:
     """Return how long the index of words takes to name ten entries that answer."""
-    found = matching(connection, parse(q).node)
-    query = select(found.number).select_from(search_words).limit(10)
-    query = query if found.words is None else query.where(found.words)
+    condition = matching(connection, parse(q).node)
+    query = select(condition.number).select_from(search_words).limit(10)
+    query = query if condition.words is None else query.where(condition.words)
     started_s = time.perf_counter()
     connection.execute(query).all()
     return (time.perf_counter() - started_s) * 1000

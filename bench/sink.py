@@ -46,18 +46,18 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure notification rows per second on each store."""
     followers = scaled(FOLLOWER_COUNT, scale, least=500)
     rounds = scaled(ROUND_COUNT, scale, least=2)
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     with ExitStack() as stack:
         for name, url, aim in _stores(stack):
-            report(len(found), 2)
+            report(len(measurements), 2)
             engine = open_engine(url, synchronous="NORMAL")
             stack.callback(engine.dispose)
             task = _Task(engine, url, followers)
             times = in_alternation(task.run, task.floor, rounds=rounds, warm_ups=WARM_UP_COUNT)
-            found.append(
+            measurements.append(
                 times.rate("sink", f"one event's recipients to stored rows, {name}", "rows/s", followers, aim=aim)
             )
-    return found
+    return measurements
 
 
 def _stores(stack: ExitStack) -> Iterator[tuple[str, str, str]]:
@@ -81,9 +81,9 @@ class _Task:
         ids = [_id(f"follower {number}") for number in range(followers)]
         with writing(engine) as connection:
             for start in range(0, followers, _ROWS_PER_STATEMENT):
-                some = ids[start : start + _ROWS_PER_STATEMENT]
-                connection.execute(insert(person), [{"user_id": one, "name": one, "email": one} for one in some])
-                follows = [{"entity_id": _ASSET, "user_id": one, "entity_type": "table"} for one in some]
+                user_ids = ids[start : start + _ROWS_PER_STATEMENT]
+                connection.execute(insert(person), [{"user_id": one, "name": one, "email": one} for one in user_ids])
+                follows = [{"entity_id": _ASSET, "user_id": one, "entity_type": "table"} for one in user_ids]
                 connection.execute(insert(follow), follows)
 
     def run(self) -> float:
@@ -108,20 +108,22 @@ class _Task:
         names = [column.name for column in notification.c]
         with reading(self._engine) as connection:
             query = select(notification).limit(self._followers)
-            known = [dict(row) for row in connection.execute(query).mappings()] or self._invented()
-        rows = [tuple({**row, "id": _id(f"{number}/{at}")}[name] for name in names) for at, row in enumerate(known)]
-        rows.sort()
+            pattern_rows = [dict(row) for row in connection.execute(query).mappings()] or self._invent_rows()
+        tuples = [
+            tuple({**row, "id": _id(f"{number}/{at}")}[name] for name in names) for at, row in enumerate(pattern_rows)
+        ]
+        tuples.sort()
         started_s = time.perf_counter()
         with writing(self._engine) as connection:
-            _bare(connection.connection.cursor(), names, rows, is_sqlite=connection.dialect.name == "sqlite")
+            _bare(connection.connection.cursor(), names, tuples, is_sqlite=connection.dialect.name == "sqlite")
         return time.perf_counter() - started_s
 
-    def _invented(self) -> list[dict[str, Any]]:  # Any: a column's value
-        one = {"event_id": _ASSET, "log_offset": 0, "channel": "ActivityFeed", "recipient": _ASSET}
+    def _invent_rows(self) -> list[dict[str, Any]]:  # Any: a column's value
+        pattern = {"event_id": _ASSET, "log_offset": 0, "channel": "ActivityFeed", "recipient": _ASSET}
         return [
             {
                 **dict.fromkeys(column.name for column in notification.c),
-                **one,
+                **pattern,
                 "recipient_id": _id(f"follower {at}"),
             }
             | {"reasons": "[]", "due_at_ms": 1, "created_at_ms": 1}
@@ -129,13 +131,13 @@ class _Task:
         ]
 
 
-def _bare(cursor: Any, names: list[str], rows: list[tuple[Any, ...]], *, is_sqlite: bool) -> None:  # Any: a driver's
+def _bare(cursor: Any, names: list[str], tuples: list[tuple[Any, ...]], *, is_sqlite: bool) -> None:  # Any: a driver's
     columns = ", ".join(names)
     if is_sqlite:
-        cursor.executemany(f"INSERT INTO notification ({columns}) VALUES ({', '.join('?' * len(names))})", rows)
+        cursor.executemany(f"INSERT INTO notification ({columns}) VALUES ({', '.join('?' * len(names))})", tuples)
         return
     with cursor.copy(f"COPY notification ({columns}) FROM STDIN") as sink:
-        for row in rows:
+        for row in tuples:
             sink.write_row(row)
 
 

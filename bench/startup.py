@@ -19,7 +19,7 @@ from pathlib import Path
 from sqlalchemy import Engine, func, select
 
 from bench.measured import Measurement, Report, p50, scaled
-from bench.running import Running, Served, answers, family, opened, peak_mib, running, serving, settings_in
+from bench.running import Running, Served, answers, family, open_store, peak_mib, running, serving, settings_in
 from bench.running import tocsin_command as ours
 from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import any_free_port
@@ -63,13 +63,13 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     turns = scaled(START_COUNT, scale, least=1)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, password):
+        with open_store(settings) as (engine, password):
             report(0, 4)
             floors = {name: [_bare_start(name, settings) for _ in range(turns)] for name in _FLOORS}
             report(1, 4)
             helps = [_run_s(ours("--help")) for _ in range(turns)], [_run_s(_NOTHING) for _ in range(turns)]
             report(2, 4)
-            loaded = _loaded(engine, settings, password, scaled(CHANGE_COUNT, scale, least=10))
+            loaded = _start_and_load(engine, settings, password, scaled(CHANGE_COUNT, scale, least=10))
             report(3, 4)
             starts = {name: [*_starts(name, engine, settings, turns - 1), loaded[name]] for name in _FLOORS}
     first = Measurement("startup", "tocsin --help", p50(helps[0]) * 1000, "ms", p50(helps[1]) * 1000, turns)
@@ -77,21 +77,21 @@ def measure(scale: float, report: Report) -> list[Measurement]:
 
 
 def _times(starts: dict[str, list[Start]], floors: dict[str, list[Start]]) -> Iterator[Measurement]:
-    for name, own in starts.items():
-        times_ms, floor_ms = ([one.ready_s * 1000 for one in some] for some in (own, floors[name]))
-        yield Measurement("startup", f"{name} ready", p50(times_ms), "ms", p50(floor_ms), len(own))
+    for name, own_starts in starts.items():
+        times_ms, floor_ms = ([one.ready_s * 1000 for one in some] for some in (own_starts, floors[name]))
+        yield Measurement("startup", f"{name} ready", p50(times_ms), "ms", p50(floor_ms), len(own_starts))
 
 
 def _peaks(loaded: dict[str, Start], floors: dict[str, list[Start]]) -> Iterator[Measurement]:
-    for name, own in loaded.items():
+    for name, start in loaded.items():
         floor = floors[name][0]
-        yield Measurement("startup", f"{name}, peak memory", own.python_mib, "MiB", floor.python_mib, 1)
-        if own.java_mib:
-            yield Measurement("startup", f"{name}'s JVM, peak memory", own.java_mib, "MiB", floor.java_mib, 1)
-        if own.worker_count:
-            which = "Python workers" if own.java_mib else "processes"
+        yield Measurement("startup", f"{name}, peak memory", start.python_mib, "MiB", floor.python_mib, 1)
+        if start.java_mib:
+            yield Measurement("startup", f"{name}'s JVM, peak memory", start.java_mib, "MiB", floor.java_mib, 1)
+        if start.worker_count:
+            which = "Python workers" if start.java_mib else "processes"
             yield Measurement(
-                "startup", f"{name}'s {which}, peak memory", own.workers_mib, "MiB", None, own.worker_count
+                "startup", f"{name}'s {which}, peak memory", start.workers_mib, "MiB", None, start.worker_count
             )
 
 
@@ -135,7 +135,7 @@ def _notifying(engine: Engine, settings: Settings) -> Iterator[tuple[Running, fl
         yield pipeline, pipeline.until(lambda: (EventLog(engine).reported_at_ms(QUERY_NAME) or 0) >= since_ms)
 
 
-def _loaded(engine: Engine, settings: Settings, password: str, count: int) -> dict[str, Start]:
+def _start_and_load(engine: Engine, settings: Settings, password: str, count: int) -> dict[str, Start]:
     """Start everything, let some changes go all the way, and return what each process came to."""
     hook_port = any_free_port()
     with ExitStack() as stack:
@@ -194,10 +194,10 @@ def _delivered_count(engine: Engine) -> int:
 
 def _now(process: Running, ready_s: float) -> Start:
     """Return what a process, its JVM and its Python workers have come to by now."""
-    own, *started = family(process.process.pid)
+    parent_id, *started = family(process.process.pid)
     java = [pid for pid in started if _name_of(pid) == "java"]
     workers = [pid for pid in started if pid not in java]
-    return Start(ready_s, peak_mib(own), sum(map(peak_mib, java)), sum(map(peak_mib, workers)), len(workers))
+    return Start(ready_s, peak_mib(parent_id), sum(map(peak_mib, java)), sum(map(peak_mib, workers)), len(workers))
 
 
 def _name_of(pid: int) -> str:

@@ -56,33 +56,33 @@ def templates(engine: Engine) -> list[Template]:
     """Return the real events of the estate's assets."""
     query = select(change_event).where(change_event.c.entity_type.in_(COPIED_TYPES))
     with reading(engine) as connection:
-        rows = connection.execute(query.order_by(change_event.c.log_offset)).mappings().all()
-    return [Template(row, stem_of(row["entity_fqn"])) for row in rows]
+        event_rows = connection.execute(query.order_by(change_event.c.log_offset)).mappings().all()
+    return [Template(row, stem_of(row["entity_fqn"])) for row in event_rows]
 
 
-def happenings(known: Sequence[Template], *, seed: int) -> Iterator[Row]:
+def happenings(event_templates: Sequence[Template], *, seed: int) -> Iterator[Row]:
     """Yield rows of the log without end."""
     rng, clock = Random(seed), SystemClock()
     while True:
-        yield rng.choice(known).copied(rng.randrange(COPY_COUNT), clock.now_ms())
+        yield rng.choice(event_templates).copied(rng.randrange(COPY_COUNT), clock.now_ms())
 
 
-def append(engine: Engine, rows: Sequence[Row]) -> range:
+def append(engine: Engine, event_rows: Sequence[Row]) -> range:
     """Append rows to the log; return their offsets."""
     with writing(engine) as connection:
         before = int(connection.scalar(select(func.max(change_event.c.log_offset))) or 0)
-        connection.execute(insert(change_event), rows)
-    return range(before + 1, before + len(rows) + 1)
+        connection.execute(insert(change_event), event_rows)
+    return range(before + 1, before + len(event_rows) + 1)
 
 
 def append_events(engine: Engine, count: int, report: Report, *, seed: int = 11) -> range:
     """Append ``count`` events to the log; return their offsets."""
-    rows, known = happenings(templates(engine), seed=seed), change_event.c
+    event_rows, columns = happenings(templates(engine), seed=seed), change_event.c
     with reading(engine) as connection:
-        before = int(connection.scalar(select(func.max(known.log_offset))) or 0)
-    for done in range(0, count, _ROWS_PER_TRANSACTION):
-        report(done, count)
+        before = int(connection.scalar(select(func.max(columns.log_offset))) or 0)
+    for done_count in range(0, count, _ROWS_PER_TRANSACTION):
+        report(done_count, count)
         with writing(engine) as connection:
-            some = list(islice(rows, min(_ROWS_PER_TRANSACTION, count - done)))
-            connection.execute(insert(change_event), some)
+            part = list(islice(event_rows, min(_ROWS_PER_TRANSACTION, count - done_count)))
+            connection.execute(insert(change_event), part)
     return range(before + 1, before + count + 1)

@@ -18,16 +18,16 @@ from tocsin.model.subscription import ALL_RESOURCES
 _ROWS_PER_POLL = 10
 
 
-def polled(log: Sequence[LoggedEvent], alerts: Sequence[Plan]) -> float:
+def poll_all(log: Sequence[LoggedEvent], alerts: Sequence[Plan]) -> float:
     """Return how long (seconds) all ``alerts`` take to work off ``log``, one after the other."""
     started_s = time.perf_counter()
     for alert in alerts:
         for start in range(0, len(log), _ROWS_PER_POLL):
-            _matched(alert, log[start : start + _ROWS_PER_POLL])
+            _matching_offsets(alert, log[start : start + _ROWS_PER_POLL])
     return time.perf_counter() - started_s
 
 
-def _matched(alert: Plan, rows: Sequence[LoggedEvent]) -> list[int]:
+def _matching_offsets(alert: Plan, events: Sequence[LoggedEvent]) -> list[int]:
     kinds = set(alert.resources)
-    about = rows if ALL_RESOURCES in kinds else [one for one in rows if one.event.entity_type in kinds]
+    about = events if ALL_RESOURCES in kinds else [one for one in events if one.event.entity_type in kinds]
     return [one.offset for one in about if local.matches(alert, one)]

@@ -32,14 +32,14 @@ _WARM_UP_COUNT = 3  # the pages that every later update of the entity frees and 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure on each store that is there."""
-    rows: list[Measurement] = []
+    measurements: list[Measurement] = []
     with ExitStack() as stack:
         for name, url in _stores(stack):
             engine = open_engine(url)
             stack.callback(engine.dispose)
             migrate(engine)
-            rows += _Large(engine, name, scale, report).measured()
-    return rows
+            measurements += _Large(engine, name, scale, report).measured()
+    return measurements
 
 
 def _stores(stack: ExitStack) -> Iterator[tuple[str, str]]:
@@ -67,11 +67,11 @@ class _Large:
         before = store_bytes(self._engine)
         took_s = self._change(self._sized, sized=True)  # and vacuumed, as autovacuum does when it comes
         grown = (store_bytes(self._engine) - before) / self._sized
-        whole = self._whole_bytes() / self._sized
+        whole_bytes = self._whole_bytes() / self._sized
         title = f"a changed word of {DOCUMENT_BYTES / 1e6:.1f} MB, {self._store}"
         aim = f"{DOCUMENT_BYTES / 10_000:.0f}"
         yield Measurement("versions", f"{title}: grows by", grown / 1000, "kB", None, self._sized, aim)
-        yield Measurement("versions", f"{title}: as whole documents", whole / 1000, "kB", None, self._sized)
+        yield Measurement("versions", f"{title}: as whole documents", whole_bytes / 1000, "kB", None, self._sized)
         yield Measurement("versions", f"{title}: read and PATCH", took_s * 1000, "ms", self._bare_ms(), self._sized)
         self._change(self._versions - len(self._numbers()))
         yield from self._reads()
@@ -90,14 +90,14 @@ class _Large:
 
     def _whole_bytes(self) -> int:
         """Return the bytes of the last versions and their events as texts."""
-        found = 0
+        byte_count = 0
         with self._engine.connect() as connection:
             for table, order in ((entity_version, "version_tenths"), (change_event, "log_offset")):
                 last = (
                     select(table.c.document_bytes).where(table.c.entity_id == self._id).order_by(table.c[order].desc())
                 )
-                found += connection.execute(select(func.sum(last.limit(self._sized).subquery().c[0]))).scalar_one()
-        return int(found)
+                byte_count += connection.execute(select(func.sum(last.limit(self._sized).subquery().c[0]))).scalar_one()
+        return int(byte_count)
 
     def _bare_ms(self) -> float:
         """Return how long the update of the entity alone takes, by bare SQL."""
@@ -111,13 +111,13 @@ class _Large:
     def _reads(self) -> Iterator[Measurement]:
         """Yield how long versions take to read: any of them, and the oldest; the present one is the floor."""
         reader, key = History(self._engine), Key.by_id(self._id)
-        there = self._numbers()
-        wanted = self._chance.sample(there, min(READ_COUNT, len(there)))
-        any_of_them = p95([_taken_ms(partial(reader.version, "table", key, one)) for one in wanted])
-        oldest = p50([_taken_ms(partial(reader.version, "table", key, there[0])) for _ in range(_ROUND_COUNT)])
+        numbers = self._numbers()
+        sample = self._chance.sample(numbers, min(READ_COUNT, len(numbers)))
+        any_of_them = p95([_taken_ms(partial(reader.version, "table", key, one)) for one in sample])
+        oldest = p50([_taken_ms(partial(reader.version, "table", key, numbers[0])) for _ in range(_ROUND_COUNT)])
         floor = p50([_taken_ms(self._read_present) for _ in range(_ROUND_COUNT)])
-        title = f"read of {len(there):,} versions, {self._store}"
-        yield Measurement("versions", f"{title}: any, p95", any_of_them, "ms", floor, len(wanted), "50")
+        title = f"read of {len(numbers):,} versions, {self._store}"
+        yield Measurement("versions", f"{title}: any, p95", any_of_them, "ms", floor, len(sample), "50")
         yield Measurement("versions", f"{title}: the oldest, p50", oldest, "ms", floor, _ROUND_COUNT, "50")
 
     def _numbers(self) -> list[str]:

@@ -16,7 +16,7 @@ from uuid import uuid4
 from sqlalchemy import Engine, insert
 
 from bench.measured import Measurement, Report, p95, scaled
-from bench.running import opened, settings_in
+from bench.running import open_store, settings_in
 from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
 from tocsin.store.engine import writing
@@ -39,7 +39,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     few = max(many // _FEWER, CLAIMED)
     with (
         tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder,
-        opened(settings_in(Path(folder))) as (engine, _password),
+        open_store(settings_in(Path(folder))) as (engine, _password),
     ):
         messages = Messages(engine)
         Sessions(engine).begin(_SESSION, lease_ms=10**9, now_ms=_NOW_MS)
@@ -47,21 +47,21 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         few_ms, few_kib = _claims(messages)
         _fill(engine, many - few, report)
         many_ms, many_kib = _claims(messages)
-    said = f"of {many:,} waiting messages"
+    suffix = f"of {many:,} waiting messages"
     return [
-        Measurement("waiting", f"claim of {CLAIMED} {said}, p95", many_ms, "ms", few_ms, CLAIM_COUNT),
-        Measurement("waiting", f"memory of a claim {said}", many_kib, "KiB", few_kib, CLAIM_COUNT),
+        Measurement("waiting", f"claim of {CLAIMED} {suffix}, p95", many_ms, "ms", few_ms, CLAIM_COUNT),
+        Measurement("waiting", f"memory of a claim {suffix}", many_kib, "KiB", few_kib, CLAIM_COUNT),
     ]
 
 
 def _fill(engine: Engine, count: int, report: Report) -> None:
     """Add due messages, in turns to each destination."""
-    rows = _rows(count)
+    message_rows = _rows(count)
     for start in range(0, count, _ROWS_PER_STATEMENT):
-        some = [row for row, _ in zip(rows, range(min(_ROWS_PER_STATEMENT, count - start)), strict=False)]
+        part = [row for row, _ in zip(message_rows, range(min(_ROWS_PER_STATEMENT, count - start)), strict=False)]
         with writing(engine) as connection:
-            connection.execute(insert(message), some)
-        report(start + len(some), count)
+            connection.execute(insert(message), part)
+        report(start + len(part), count)
 
 
 def _rows(count: int) -> Iterator[dict[str, object]]:

@@ -95,9 +95,9 @@ def pytest_name_groups(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let pytest see the groups of tests: xdist 3.8 names them in ``_nodeid``, which pytest 9.2 no longer reads."""
     if getattr(config.option, "loadgroup", False):
         for item in items:
-            named = getattr(item, "_nodeid", item.nodeid)
-            if named != item.nodeid:
-                item._id = type(item.id).parse(named)
+            node_id = getattr(item, "_nodeid", item.nodeid)
+            if node_id != item.nodeid:
+                item._id = type(item.id).parse(node_id)
 
 
 @pytest.fixture(scope="session")
@@ -108,7 +108,7 @@ def postgres() -> Iterator[Cluster]:
         pytest.skip(MISSING)
     with running_cluster(programs) as cluster:
         cluster.run(f"CREATE DATABASE {_TEMPLATE}")
-        _migrated(cluster.url(_TEMPLATE)).dispose()
+        _migrate_store(cluster.url(_TEMPLATE)).dispose()
         yield cluster
 
 
@@ -116,7 +116,7 @@ def postgres() -> Iterator[Cluster]:
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated, empty SQLite file to copy."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
-    _migrated(f"sqlite:///{path}").dispose()
+    _migrate_store(f"sqlite:///{path}").dispose()
     return path
 
 
@@ -173,22 +173,22 @@ def store_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def store_engine(store_url: str) -> Iterator[Engine]:
     """An engine on a migrated, empty store, once on SQLite and once on PostgreSQL."""
-    yield from _opened(store_url)
+    yield from _engine_on(store_url)
 
 
 @pytest.fixture
 def sqlite_engine(sqlite_url: str) -> Iterator[Engine]:
     """An engine on a migrated, empty SQLite store."""
-    yield from _opened(sqlite_url)
+    yield from _engine_on(sqlite_url)
 
 
 @pytest.fixture
 def postgres_engine(postgres_url: str) -> Iterator[Engine]:
     """An engine on a migrated, empty PostgreSQL store."""
-    yield from _opened(postgres_url)
+    yield from _engine_on(postgres_url)
 
 
-def _opened(url: str) -> Iterator[Engine]:
+def _engine_on(url: str) -> Iterator[Engine]:
     engine = open_engine(url, synchronous="NORMAL", pool_size=20)
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     yield engine
@@ -209,7 +209,7 @@ def _wait_for_connections(engine: Engine) -> None:
         time.sleep(0.02)
 
 
-def _migrated(url: str) -> Engine:
+def _migrate_store(url: str) -> Engine:
     engine = open_engine(url)
     migrate(engine)
     return engine

@@ -52,8 +52,12 @@ class Company:
         return ids[size - 1 :: size] if len(ids) > size else []
 
     def sharing(self, addresses: Collection[str]) -> set[str]:
-        known = Counter(one.email for one in self.users.values() if one.email)
-        return {one.id for one in self.users.values() if one.email and (known[one.email] > 1 or one.email in addresses)}
+        counts_by_address = Counter(one.email for one in self.users.values() if one.email)
+        return {
+            one.id
+            for one in self.users.values()
+            if one.email and (counts_by_address[one.email] > 1 or one.email in addresses)
+        }
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         for root in entity_ids:
@@ -67,8 +71,8 @@ class Company:
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         return filter(self._knows, self._stakeholders(node_ids, relation))
 
-    def _knows(self, one: Principal) -> bool:
-        return one.principal_type == "team" or self.portion.holds(one.principal_id)
+    def _knows(self, principal: Principal) -> bool:
+        return principal.principal_type == "team" or self.portion.holds(principal.principal_id)
 
     def _stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         for node in node_ids:
@@ -81,9 +85,9 @@ class Company:
                     yield Principal(relation, who, "user", node_id=node, since_offset=self.followed_at.get(who, 0))
 
     def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
-        known, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
-        named = (Principal(relation, name, kind, receiver=name) for name in names if name in known)
-        yield from filter(self._knows, named)
+        existing, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
+        principals = (Principal(relation, name, kind, receiver=name) for name in names if name in existing)
+        yield from filter(self._knows, principals)
 
     def administrators(self) -> Iterator[Principal]:
         admins = (Principal(ReasonKind.ADMIN, one.id, "user") for one in self.users.values() if one.is_admin)
@@ -91,12 +95,12 @@ class Company:
 
     def members(self, team_ids: Collection[str]) -> Iterator[Member]:
         for team in team_ids:
-            seen, waiting = {team}, [team]
+            visited, waiting = {team}, [team]
             people: set[str] = set()
             while waiting:
                 for member in self.teams.get(waiting.pop(), ()):
-                    if member in self.teams and member not in seen:
-                        seen.add(member)
+                    if member in self.teams and member not in visited:
+                        visited.add(member)
                         waiting.append(member)
                     people.update([member] if member in self.users else [])
             yield from (Member(team, f"name of {team}", user) for user in sorted(people) if self.portion.holds(user))
@@ -117,10 +121,10 @@ class Company:
 
 def company(rng: random.Random) -> Company:
     """Return a company with cycles in its lineage and its teams, bots, deleted people and shared addresses."""
-    made = Company(assets=[f"asset-{n}" for n in range(8)])
-    made.edges = {asset: rng.sample(made.assets, rng.randint(0, 3)) for asset in made.assets}
+    directory = Company(assets=[f"asset-{n}" for n in range(8)])
+    directory.edges = {asset: rng.sample(directory.assets, rng.randint(0, 3)) for asset in directory.assets}
     for number in range(10):
-        made.users[f"user-{number}"] = Person(
+        directory.users[f"user-{number}"] = Person(
             id=f"user-{number}",
             name=f"user-{number}",
             email=rng.choice([None, f"u{number}@example.com", "shared@example.com"]),
@@ -129,23 +133,27 @@ def company(rng: random.Random) -> Company:
             deleted=rng.random() < 0.1,
         )
     names = [f"team-{n}" for n in range(4)]
-    made.teams = {name: rng.sample([*made.users, *names], 4) for name in names}
-    for asset in made.assets:
-        made.owners[asset] = [(rng.choice(list(made.users)), "user"), (rng.choice(names), "team")][: rng.randint(0, 2)]
-        made.followers[asset] = rng.sample(list(made.users), rng.randint(0, 4))
-    for asset in made.assets:
+    directory.teams = {name: rng.sample([*directory.users, *names], 4) for name in names}
+    for asset in directory.assets:
+        directory.owners[asset] = [(rng.choice(list(directory.users)), "user"), (rng.choice(names), "team")][
+            : rng.randint(0, 2)
+        ]
+        directory.followers[asset] = rng.sample(list(directory.users), rng.randint(0, 4))
+    for asset in directory.assets:
         for relation in PARTS:
-            made.parts[asset, relation] = [_part(rng, made, asset, relation) for _ in range(rng.randint(0, 3))]
-    made.muted = [_mute(rng, made) for _ in range(8)]
-    made.followed_at = {user: rng.choice([0, 2]) for user in made.users}
-    return made
+            directory.parts[asset, relation] = [
+                _part(rng, directory, asset, relation) for _ in range(rng.randint(0, 3))
+            ]
+    directory.muted = [_mute(rng, directory) for _ in range(8)]
+    directory.followed_at = {user: rng.choice([0, 2]) for user in directory.users}
+    return directory
 
 
-def _mute(rng: random.Random, made: Company) -> Mute:
-    about = rng.choice([*made.assets, *(f"alert-{number}" for number in range(5))])
+def _mute(rng: random.Random, directory: Company) -> Mute:
+    about = rng.choice([*directory.assets, *(f"alert-{number}" for number in range(5))])
     return Mute(
-        who=rng.choice([*made.users, "out.side@example.com"]),
-        kind=MuteKind.ASSET if about in made.assets else MuteKind.ALERT,
+        who=rng.choice([*directory.users, "out.side@example.com"]),
+        kind=MuteKind.ASSET if about in directory.assets else MuteKind.ALERT,
         about_id=about,
         channel=rng.choice(["", "", Channel.EMAIL, Channel.ACTIVITY_FEED]),
         since_offset=rng.choice([0, 2]),
@@ -153,16 +161,16 @@ def _mute(rng: random.Random, made: Company) -> Mute:
     )
 
 
-def _part(rng: random.Random, made: Company, asset: str, relation: ReasonKind) -> Principal:
-    who, kind = rng.choice([(rng.choice(list(made.users)), "user"), (rng.choice(list(made.teams)), "team")])
+def _part(rng: random.Random, directory: Company, asset: str, relation: ReasonKind) -> Principal:
+    who, kind = rng.choice([(rng.choice(list(directory.users)), "user"), (rng.choice(list(directory.teams)), "team")])
     since = rng.choice([0, 2])
     return Principal(relation, who, kind, node_id=asset, since_offset=since, until_offset=rng.choice([since, NO_END]))
 
 
-def _alert(rng: random.Random, made: Company, number: int) -> EventSubscription:
-    destinations = tuple(_destination(rng, made, f"alert-{number}-{at}") for at in range(rng.randint(1, 4)))
-    known = [*((one, "user") for one in made.users), *((one, "team") for one in made.teams)]
-    owners = tuple(EntityReference(id=one, type=kind) for one, kind in rng.sample(known, rng.randrange(3)))
+def _alert(rng: random.Random, directory: Company, number: int) -> EventSubscription:
+    destinations = tuple(_destination(rng, directory, f"alert-{number}-{at}") for at in range(rng.randint(1, 4)))
+    principals = [*((one, "user") for one in directory.users), *((one, "team") for one in directory.teams)]
+    owners = tuple(EntityReference(id=one, type=kind) for one, kind in rng.sample(principals, rng.randrange(3)))
     return EventSubscription(
         id=f"alert-{number}",
         name=f"alert {number}",
@@ -173,12 +181,12 @@ def _alert(rng: random.Random, made: Company, number: int) -> EventSubscription:
     )
 
 
-def _destination(rng: random.Random, made: Company, identity: str) -> Destination:
+def _destination(rng: random.Random, directory: Company, identity: str) -> Destination:
     category = rng.choice(list(Category))
     channel = rng.choice([Channel.EMAIL, Channel.ACTIVITY_FEED])
     if category is Category.EXTERNAL:
         channel = rng.choice([Channel.EMAIL, Channel.WEBHOOK])
-    names = [*rng.sample(list(made.users), 2), *rng.sample(list(made.teams), 1), "nobody"]
+    names = [*rng.sample(list(directory.users), 2), *rng.sample(list(directory.teams), 1), "nobody"]
     if channel is Channel.EMAIL:
         names = (
             ["Out.Side@example.com", "shared@example.com", *names]

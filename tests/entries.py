@@ -45,9 +45,9 @@ def entry_of(entity_type: str, document: Document, *, log_offset: int = 1, is_go
         "name": names_of(name),
         "display_name": names_of(display),
         "path": _words(fqn),
-        "members": _joined(names_of(member.get(key) or "") for key in ("name", "displayName") for member in members),
+        "members": _join(names_of(member.get(key) or "") for key in ("name", "displayName") for member in members),
         "description": _words(" ".join(texts)),
-        "member_texts": _joined(_words(member.get("description") or "") for member in members),
+        "member_texts": _join(_words(member.get("description") or "") for member in members),
         "keys": " ".join(sorted(set(_keys(entity_type, document, members, tiers)))),
     }
 
@@ -78,13 +78,13 @@ def _keys(entity_type: str, document: Document, members: list[Document], tiers: 
         yield token_of("tags.tagFQN", tag)
     for tag in tiers:
         yield token_of("tier.tagFQN", tag)
-    held = {
+    values = {
         **document,
         **{key: own(document.get(key) or ()) for key in REFERENCES},
         "tags": [*member_tags, *_tags(document)],
         "tier": tiers,
     }
-    yield from (token_of(EXISTS, field) for field in ONLY_EXISTS if held.get(field))
+    yield from (token_of(EXISTS, field) for field in ONLY_EXISTS if values.get(field))
 
 
 def _reference_keys(document: Document) -> Iterator[str]:
@@ -94,8 +94,8 @@ def _reference_keys(document: Document) -> Iterator[str]:
 
 
 def _members(document: Document) -> Iterator[Document]:
-    found = (ENTITY_TYPES[name].member_lists(document) for name in sorted(SEARCHED))
-    lists = {id(members): members for of_type in found for members in of_type}
+    lists_by_type = (ENTITY_TYPES[name].member_lists(document) for name in sorted(SEARCHED))
+    lists = {id(members): members for of_type in lists_by_type for members in of_type}
     level = [one for members in lists.values() for one in members]
     while level:
         yield from level
@@ -107,13 +107,13 @@ def _tags(holder: Document) -> list[str]:
 
 
 def _at(document: Document, path: tuple[str, ...]) -> Any:
-    found: Any = document
+    value: Any = document
     for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
-def _joined(texts: Iterable[str]) -> str:
+def _join(texts: Iterable[str]) -> str:
     return " ".join(text for text in texts if text)
 
 

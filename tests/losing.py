@@ -11,9 +11,11 @@ from tocsin.store.tables import METADATA, pipeline_progress
 def lose(engine: Engine, after: int) -> None:
     """Take what comes after an offset out of the store; the next event gets the offset after that."""
     assert TABLES
-    gone = [table for table in METADATA.sorted_tables if "log_offset" in table.c and table is not pipeline_progress]
+    log_tables = [
+        table for table in METADATA.sorted_tables if "log_offset" in table.c and table is not pipeline_progress
+    ]
     with engine.begin() as connection:
-        for table in gone:
+        for table in log_tables:
             connection.execute(delete(table).where(table.c.log_offset > after))
         behind = update(pipeline_progress).where(pipeline_progress.c.log_offset > after)
         connection.execute(behind.values(log_offset=after))

@@ -56,20 +56,20 @@ class Provider:
 
     def consent(self, location: str) -> dict[str, str]:
         """Log in at the address that the browser was sent to; return what it comes back with."""
-        asked = {key: values[0] for key, values in parse_qs(urlsplit(location).query).items()}
+        parameters = {key: values[0] for key, values in parse_qs(urlsplit(location).query).items()}
         code = f"code-{len(self.codes)}"
-        self.codes[code] = asked
-        return {"code": code, "state": asked["state"]}
+        self.codes[code] = parameters
+        return {"code": code, "state": parameters["state"]}
 
     def token(self, form: dict[str, str]) -> tuple[int, Json]:
         self.posted = form
-        asked = self.codes.pop(form.get("code", ""), None)
+        request = self.codes.pop(form.get("code", ""), None)
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        if asked is None or asked["code_challenge"] != challenge or form.get("client_secret") != "hush":
+        if request is None or request["code_challenge"] != challenge or form.get("client_secret") != "hush":
             return 400, {"error": "invalid_grant"}
         now = int(time.time())
-        claims = {"iss": self.url, "aud": "tocsin", "sub": "42", "iat": now, "exp": now + 60, "nonce": asked["nonce"]}
+        claims = {"iss": self.url, "aud": "tocsin", "sub": "42", "iat": now, "exp": now + 60, "nonce": request["nonce"]}
         claims |= {"email": self.email, "email_verified": True, "name": "Alice Liddell", **self.claims}
         claims = {name: value for name, value in claims.items() if name not in self.without}
         header = {"alg": "RS256", "kid": "k1", **self.header}
@@ -122,6 +122,6 @@ def provider() -> Iterator[Provider]:
     server.server_close()
 
 
-def settings(provider: Provider, **more: Any) -> Settings:
-    known = {"oidc_issuer": provider.url, "oidc_client_id": "tocsin", "oidc_client_secret": SecretStr("hush")}
-    return Settings(log_level="warning", **{**known, **more})
+def settings(provider: Provider, **overrides: Any) -> Settings:
+    defaults = {"oidc_issuer": provider.url, "oidc_client_id": "tocsin", "oidc_client_secret": SecretStr("hush")}
+    return Settings(log_level="warning", **{**defaults, **overrides})

@@ -34,16 +34,20 @@ def _children(task: Path) -> list[int]:
 
 def command_lines(pid: int) -> Iterator[str]:
     """Yield what ``ps`` shows of each process under this one."""
-    for one in processes_under(pid):
+    for process_id in processes_under(pid):
         with contextlib.suppress(OSError):
-            yield Path(f"/proc/{one}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            yield Path(f"/proc/{process_id}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
 def listening_ports(pid: int) -> set[int]:
     """Return the TCP ports on which processes under this one listen."""
-    held = {link for one in processes_under(pid) for link in _links(Path(f"/proc/{one}/fd"))}
-    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in held}
+    socket_links = {link for one in processes_under(pid) for link in _links(Path(f"/proc/{one}/fd"))}
+    sockets = [
+        row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    return {
+        int(row[1].rpartition(":")[2], 16) for row in sockets if row[3] == "0A" and f"socket:[{row[9]}]" in socket_links
+    }
 
 
 def _links(folder: Path) -> Iterator[str]:

@@ -61,13 +61,13 @@ class Cluster:
         """Let none of its processes run until the block ends; what connects to it is taken by the kernel."""
         pid = self._pid()
         pids = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
-        for one in pids:
-            os.kill(one, signal.SIGSTOP)
+        for process_id in pids:
+            os.kill(process_id, signal.SIGSTOP)
         try:
             yield
         finally:
-            for one in pids:
-                os.kill(one, signal.SIGCONT)
+            for process_id in pids:
+                os.kill(process_id, signal.SIGCONT)
 
     def _pid(self) -> int:
         return int((self.folder / "db" / "postmaster.pid").read_text().split()[0])
@@ -86,9 +86,9 @@ class Cluster:
 
 def binaries() -> Path | None:
     """Return the folder with ``initdb`` and ``postgres``, the newest if there are several."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
-    if found:
-        return found[-1].parent
+    candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
+    if candidates:
+        return candidates[-1].parent
     on_path = shutil.which("initdb")
     return Path(on_path).resolve().parent if on_path else None
 

@@ -45,9 +45,9 @@ def use_home() -> None:
     for name in ("bin", "jars"):
         original = Path(spark.origin).with_name(name)
         if not (_HOME / name).exists():
-            made = _HOME / f"{name}-{os.getpid()}"
-            made.symlink_to(original)
-            made.rename(_HOME / name)  # at once: another process may do the same
+            link = _HOME / f"{name}-{os.getpid()}"
+            link.symlink_to(original)
+            link.rename(_HOME / name)  # at once: another process may do the same
     os.environ["SPARK_HOME"] = str(_HOME)
 
 
@@ -60,8 +60,8 @@ def make_archive() -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        wanted = _what_it_depends_on()
-        if wanted is None or (_ARCHIVE.exists() and _MADE_FOR.exists() and _MADE_FOR.read_text() == wanted):
+        dependencies = _what_it_depends_on()
+        if dependencies is None or (_ARCHIVE.exists() and _MADE_FOR.exists() and _MADE_FOR.read_text() == dependencies):
             return
         making = _FOLDER / "making.jsa"
         making.unlink(missing_ok=True)
@@ -70,15 +70,15 @@ def make_archive() -> None:
         except subprocess.TimeoutExpired:  # a busy machine: without an archive, Spark starts slowly, and works
             return
         making.rename(_ARCHIVE)
-        _MADE_FOR.write_text(wanted)
+        _MADE_FOR.write_text(dependencies)
 
 
 def _what_it_depends_on() -> str | None:
     java = java_program()
     if java is None or find_spec("pyspark") is None:
         return None
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
-    return json.dumps([said, version("pyspark"), os.environ.get("SPARK_HOME")])
+    java_version = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+    return json.dumps([java_version, version("pyspark"), os.environ.get("SPARK_HOME")])
 
 
 def _run_once(java_options: str) -> None:

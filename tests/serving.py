@@ -47,9 +47,9 @@ class _Impatient:
 uvicorn.server.asyncio = _Impatient()  # type: ignore[assignment]
 
 
-def _hash_cheaply(secret: bytes, salt: bytes, **asked: Any) -> bytes:
+def _hash_cheaply(secret: bytes, salt: bytes, **options: Any) -> bytes:
     """Hash a password as asked, but at the least cost: those of tests are no secrets, and every person has one."""
-    return hash_secret(secret, salt, **{**asked, "time_cost": 1, "memory_cost": 8, "parallelism": 1})
+    return hash_secret(secret, salt, **{**options, "time_cost": 1, "memory_cost": 8, "parallelism": 1})
 
 
 argon2._password_hasher.hash_secret = _hash_cheaply
@@ -73,9 +73,9 @@ class Served:
         """Return a client that is logged in as the administrator."""
         return self.client(self.log_in(ADMINISTRATOR["email"], self.password))
 
-    def person(self, name: str, **more: Json) -> tuple[str, httpx.Client]:
+    def person(self, name: str, **fields: Json) -> tuple[str, httpx.Client]:
         """Create somebody; return their id and a client that is logged in as them."""
-        request = {"name": name, "email": f"{name}@example.org", "password": f"{name}-password", **more}
+        request = {"name": name, "email": f"{name}@example.org", "password": f"{name}-password", **fields}
         with self.administrator() as administrator:
             created = administrator.post("/users", json=request)
         assert created.status_code == 201, created.text
@@ -91,11 +91,11 @@ class Served:
         return self.tokens[email]
 
 
-def server_settings(**more: Any) -> Settings:
+def server_settings(**overrides: Any) -> Settings:
     """Return the settings of a server whose receivers are on loopback."""
     folder = Path(tempfile.gettempdir()) / f"tocsin-{uuid4()}"  # not there: servers of tests share no data folder
-    given = {"data_dir": folder, "secrets_key": SecretStr(KEY), "egress_allow": ("127.0.0.0/8",)} | more
-    return Settings(log_level="warning", **given)
+    values = {"data_dir": folder, "secrets_key": SecretStr(KEY), "egress_allow": ("127.0.0.0/8",)} | overrides
+    return Settings(log_level="warning", **values)
 
 
 @contextmanager
@@ -137,10 +137,10 @@ def warehouse(client: httpx.Client) -> Json:
     return table(client, "orders")
 
 
-def table(client: httpx.Client, name: str, **more: Json) -> Json:
+def table(client: httpx.Client, name: str, **fields: Json) -> Json:
     """Create a table in the schema that ``warehouse`` made."""
     columns = [{"name": "id", "dataType": "BIGINT"}, {"name": "email", "dataType": "VARCHAR", "dataLength": 200}]
-    request = {"name": name, "databaseSchema": "warehouse.shop.public", "columns": columns, **more}
+    request = {"name": name, "databaseSchema": "warehouse.shop.public", "columns": columns, **fields}
     answer = client.post("/tables", json=request)
     assert answer.status_code == 201, answer.text
     return answer.json()

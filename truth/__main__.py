@@ -73,7 +73,7 @@ def main(
         started_s = time.perf_counter()
         try:
             with _place(way, keep, postgresql=postgresql, store=store) as place:
-                done = _judged(script, way, replace(place, has_clients=clients), Questions(explained))
+                done = _judge_way(script, way, replace(place, has_clients=clients), Questions(explained))
         except Failed as error:
             _CONSOLE.print(f"{way}: {error}", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(1) from error
@@ -102,14 +102,14 @@ def _place(way: Way, keep: Path | None, *, postgresql: bool, store: str | None) 
             yield Place(folder, url)
 
 
-def _judged(script: Script, way: Way, place: Place, questions: Questions) -> Judgement:
+def _judge_way(script: Script, way: Way, place: Place, questions: Questions) -> Judgement:
     tasks: dict[str, TaskID] = {}
     with _bars() as bars:
 
-        def progress(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(f"{way}: {what}", total=total)
-            bars.update(tasks[what], completed=done, total=total)
+        def progress(task: str, done_count: int, total: int) -> None:
+            if task not in tasks:
+                tasks[task] = bars.add_task(f"{way}: {task}", total=total)
+            bars.update(tasks[task], completed=done_count, total=total)
 
         return judge(script, way, place, progress, questions=questions)
 
@@ -126,17 +126,17 @@ def _table() -> Table:
     return table
 
 
-def _numbers(done: Judgement) -> list[int]:
-    counts = done.counts()
-    sizes = [len(done.events), len(done.due.notifications), len(done.stored)]
+def _numbers(judgement: Judgement) -> list[int]:
+    counts = judgement.counts()
+    sizes = [len(judgement.events), len(judgement.due.notifications), len(judgement.stored)]
     return sizes + [counts.get(kind, 0) for kind in _COUNTED]
 
 
-def _show(way: Way, found: Sequence[Difference]) -> None:
-    for one in found[:_SHOWN]:
-        _CONSOLE.print(f"{way}: {one.text()}", markup=False, highlight=False, soft_wrap=True)
-    if len(found) > _SHOWN:
-        _CONSOLE.print(f"{way}: and {len(found) - _SHOWN:,} more", highlight=False)
+def _show(way: Way, differences: Sequence[Difference]) -> None:
+    for difference in differences[:_SHOWN]:
+        _CONSOLE.print(f"{way}: {difference.text()}", markup=False, highlight=False, soft_wrap=True)
+    if len(differences) > _SHOWN:
+        _CONSOLE.print(f"{way}: and {len(differences) - _SHOWN:,} more", highlight=False)
 
 
 if __name__ == "__main__":

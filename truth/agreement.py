@@ -44,15 +44,15 @@ class Answers:
         self._path = path
         self._known: dict[str, list[Difference]] = {}
         lines = path.read_text().splitlines() if path.exists() else []
-        for question, found in map(json.loads, lines):
-            self._known[question] = [Difference(**{**one, "kind": Kind(one["kind"])}) for one in found]
+        for question, difference_documents in map(json.loads, lines):
+            self._known[question] = [Difference(**{**one, "kind": Kind(one["kind"])}) for one in difference_documents]
 
     def __contains__(self, question: str) -> bool:
         return question in self._known
 
-    def note(self, question: str, found: Iterable[Difference]) -> None:
+    def note(self, question: str, differences: Iterable[Difference]) -> None:
         """Keep the answer to a question."""
-        self._known[question] = list(found)
+        self._known[question] = list(differences)
         with self._path.open("a") as sink:
             sink.write(json.dumps([question, list(map(asdict, self._known[question]))]) + "\n")
 
@@ -84,56 +84,61 @@ class Agreement:
 
     def differences(self) -> list[Difference]:
         """Return where one of the four says something else than the stored notifications."""
-        rows, steady = _by_alert(self.stored), steady_alerts(self.script)
+        notifications_by_alert, steady = _by_alert(self.stored), steady_alerts(self.script)
         self._explain(steady)
-        asked = _some(sorted(steady - self.due.too_new), self.questions.backtested)
-        for number, alert in enumerate(asked, 1):
+        alerts = _some(sorted(steady - self.due.too_new), self.questions.backtested)
+        for number, alert in enumerate(alerts, 1):
             if f"backtest {alert}" not in self.answers:
-                self.answers.note(f"backtest {alert}", self._backtested(alert, rows[alert]))
-            self.progress("backtests", number, len(asked))
-        for question, found in (("noise", self._noise(steady, rows)), ("audit", self._audited(steady))):
+                self.answers.note(f"backtest {alert}", self._backtest(alert, notifications_by_alert[alert]))
+            self.progress("backtests", number, len(alerts))
+        for question, found in (("noise", self._noise(steady, notifications_by_alert)), ("audit", self._audit(steady))):
             if question not in self.answers:
                 self.answers.note(question, found)
         return self.answers.differences()
 
     def _explain(self, steady: frozenset[str]) -> None:
         events = _some(list(enumerate(self.replay.log.everything(), 1)), self.questions.explained)
-        left = [(number, event) for number, event in events if f"explain {event.id}" not in self.answers]
+        unanswered = [(number, event) for number, event in events if f"explain {event.id}" not in self.answers]
         stored: dict[str, Notifications] = defaultdict(dict)
         for address, reasons in self.stored.items():
             stored[address[0]][address] = reasons
-        asking = Explanations(self.replay.caller, self.names, stored, steady, self._gone())
-        for done, (event, found) in enumerate(asking.differences(left), len(events) - len(left) + 1):
-            self.answers.note(f"explain {event.id}", found)
-            self.progress("explanations", done, len(events))
+        asking = Explanations(self.replay.caller, self.names, stored, steady, self._deleted_people())
+        for done_count, (event, differences) in enumerate(
+            asking.differences(unanswered), len(events) - len(unanswered) + 1
+        ):
+            self.answers.note(f"explain {event.id}", differences)
+            self.progress("explanations", done_count, len(events))
 
-    def _gone(self) -> frozenset[str]:
+    def _deleted_people(self) -> frozenset[str]:
         """Return names, addresses and ids of people who were deleted."""
         names = [step.user for step in self.script.steps if isinstance(step, RemoveUser)]
         ids = [self.replay.caller.ids["user", one] for one in names]
         return frozenset((*names, *map(address_of, names), *ids))
 
-    def _backtested(self, alert: str, rows: Notifications) -> Iterator[Difference]:
-        caller, gone = self.replay.caller, self._gone()
-        rows = {at: reasons for at, reasons in rows.items() if at[2] not in gone}
+    def _backtest(self, alert: str, notifications: Notifications) -> Iterator[Difference]:
+        caller, deleted = self.replay.caller, self._deleted_people()
+        notifications = {at: reasons for at, reasons in notifications.items() if at[2] not in deleted}
         request = {"id": caller.ids["alert", alert], "since": _since(self.replay.log.everything(), alert)}
-        asked = caller.ask("POST", f"{_ALERTS}/backtest", json=request)
-        while asked["state"] in ("waiting", "running"):
-            asked = caller.ask("GET", f"{_ALERTS}/backtest/{asked['id']}", params={"wait": _WAIT_S})
-        if asked["state"] != "done":
-            yield Difference(Kind.BACKTEST, 0, f"{alert} {asked['state']}: {asked.get('reason')}")
+        backtest = caller.ask("POST", f"{_ALERTS}/backtest", json=request)
+        while backtest["state"] in ("waiting", "running"):
+            backtest = caller.ask("GET", f"{_ALERTS}/backtest/{backtest['id']}", params={"wait": _WAIT_S})
+        if backtest["state"] != "done":
+            yield Difference(Kind.BACKTEST, 0, f"{alert} {backtest['state']}: {backtest.get('reason')}")
             return
-        stored, answered = _counted(rows, self.due.firings.get(alert, set())), _answered(asked["result"])
-        if len(asked["result"]["recipients"]) >= _MOST_NAMED:
+        stored, answered = (
+            _counts_of_stored(notifications, self.due.firings.get(alert, set())),
+            _counts_of_result(backtest["result"]),
+        )
+        if len(backtest["result"]["recipients"]) >= _MOST_NAMED:
             stored["recipients"] = {one: stored["recipients"].get(one) for one in answered["recipients"]}
         yield from _unlike(Kind.BACKTEST, alert, stored, answered)
 
-    def _noise(self, steady: frozenset[str], rows: Rows) -> Iterator[Difference]:
+    def _noise(self, steady: frozenset[str], notifications_by_alert: Rows) -> Iterator[Difference]:
         """Compare the counts of every alert and event, and what the API sums up of them."""
         events = {event.id for event in self.replay.log.everything()}
         counted = read_firings(self.replay.engine, self.names)
         per_event = {at: one for at, one in counted.items() if at[0] in steady and at[1] in events}
-        due = self._firings(steady, rows)
+        due = self._firings(steady, notifications_by_alert)
         for alert, event_id in sorted(due.keys() | per_event.keys()):
             at = (alert, event_id)
             if due.get(at) != per_event.get(at):
@@ -146,25 +151,25 @@ class Agreement:
                 Kind.NOISE, alert, *_sums(answered, [one for at, one in counted.items() if at[0] == alert])
             )
 
-    def _firings(self, steady: frozenset[str], rows: Rows) -> dict[tuple[str, str], Firing]:
-        found = {(alert, event): Firing() for alert in steady for event in self.due.firings.get(alert, ())}
+    def _firings(self, steady: frozenset[str], notifications_by_alert: Rows) -> dict[tuple[str, str], Firing]:
+        firings = {(alert, event): Firing() for alert in steady for event in self.due.firings.get(alert, ())}
         for alert in steady:
-            for event_id, channel, recipient in rows[alert]:
+            for event_id, channel, recipient in notifications_by_alert[alert]:
                 reasons = self.stored[event_id, channel, recipient]
-                before = found.get((alert, event_id), Firing())
+                before = firings.get((alert, event_id), Firing())
                 is_person = any(one.kind != "external" for one in reasons)
                 parts = (1, int(is_person), int(channel == BELL))
-                found[alert, event_id] = Firing(*map(sum, zip(before, parts, strict=True)))
-        return found
+                firings[alert, event_id] = Firing(*map(sum, zip(before, parts, strict=True)))
+        return firings
 
-    def _audited(self, steady: frozenset[str]) -> Iterator[Difference]:
-        done = self.replay.product.run("audit", "--window-hours", _WINDOW_HOURS, "--json")
-        if done.returncode not in (0, 7):
-            yield Difference(Kind.AUDIT, 0, "did not run", found=done.stderr[-2000:])
+    def _audit(self, steady: frozenset[str]) -> Iterator[Difference]:
+        process = self.replay.product.run("audit", "--window-hours", _WINDOW_HOURS, "--json")
+        if process.returncode not in (0, 7):
+            yield Difference(Kind.AUDIT, 0, "did not run", found=process.stderr[-2000:])
             return
-        answered = json.loads(done.stdout)
-        for one in answered["findings"]:
-            yield Difference(Kind.AUDIT, 0, f"finding {one['kind']}", found=json.dumps(one))
+        answered = json.loads(process.stdout)
+        for finding in answered["findings"]:
+            yield Difference(Kind.AUDIT, 0, f"finding {finding['kind']}", found=json.dumps(finding))
         first, last = self.replay.ends[0], self.replay.ends[-1]
         if answered["after"] > first or answered["through"] < last:
             yield Difference(
@@ -188,30 +193,30 @@ def _some(everything: list[Any], count: int | None) -> list[Any]:
 
 
 def _by_alert(stored: Notifications) -> Rows:
-    found: dict[str, Notifications] = defaultdict(dict)
+    notifications_by_alert: dict[str, Notifications] = defaultdict(dict)
     for address, reasons in stored.items():
         for alert in {one.alert for one in reasons}:
-            found[alert][address] = frozenset(one for one in reasons if one.alert == alert)
-    return found
+            notifications_by_alert[alert][address] = frozenset(one for one in reasons if one.alert == alert)
+    return notifications_by_alert
 
 
 def _since(events: list[Event], alert: str) -> int:
     """Return the first millisecond from which an alert counts in this replay."""
-    made = (one.timestamp_ms for one in events if one.key == ("eventsubscription", alert))
-    return next(made, events[0].timestamp_ms - 1) + 1
+    creation_times_ms = (one.timestamp_ms for one in events if one.key == ("eventsubscription", alert))
+    return next(creation_times_ms, events[0].timestamp_ms - 1) + 1
 
 
-def _counted(rows: Notifications, fired: set[str]) -> dict[str, Any]:
+def _counts_of_stored(notifications: Notifications, fired: set[str]) -> dict[str, Any]:
     """Return the counts of a backtest as they follow from the stored notifications of its alert."""
-    channels = Counter(channel for _, channel, _ in rows)
+    channels = Counter(channel for _, channel, _ in notifications)
     recipients: dict[tuple[str, str], list[frozenset[Reason]]] = defaultdict(list)
-    for (_, channel, recipient), reasons in rows.items():
+    for (_, channel, recipient), reasons in notifications.items():
         recipients[channel, "" if channel == HOOK else recipient].append(reasons)
     return {
         "matched": len(fired),
-        "notified": len(rows),
-        "notifiedNobody": len(fired) - len({event_id for event_id, *_ in rows}),
-        "merged": sum(map(len, rows.values())) - len(rows),
+        "notified": len(notifications),
+        "notifiedNobody": len(fired) - len({event_id for event_id, *_ in notifications}),
+        "merged": sum(map(len, notifications.values())) - len(notifications),
         "channels": dict(channels),
         "recipients": {
             at: (len(many), sorted({one.kind for reasons in many for one in reasons}))
@@ -220,18 +225,19 @@ def _counted(rows: Notifications, fired: set[str]) -> dict[str, Any]:
     }
 
 
-def _answered(result: Mapping[str, Any]) -> dict[str, Any]:
+def _counts_of_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same counts of a backtest's result."""
     return {
         **{name: result[name] for name in ("matched", "notified", "notifiedNobody", "merged")},
-        "channels": {one["channel"]: one["notified"] for one in result["channels"] if one["notified"]},
+        "channels": {entry["channel"]: entry["notified"] for entry in result["channels"] if entry["notified"]},
         "recipients": {
-            (one["channel"], _named(one)): (one["notified"], sorted(one["because"])) for one in result["recipients"]
+            (entry["channel"], _name_of(entry)): (entry["notified"], sorted(entry["because"]))
+            for entry in result["recipients"]
         },
     }
 
 
-def _named(recipient: Mapping[str, Any]) -> str:
+def _name_of(recipient: Mapping[str, Any]) -> str:
     if recipient["channel"] == HOOK:
         return ""
     if "name" not in recipient:

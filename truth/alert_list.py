@@ -360,7 +360,7 @@ SHARED = "office@example.org"
 _SHARED_RULES = (_COLUMNS, Rule("fieldChanged == 'tags'", lambda f, _: f.changed("tags"), prefix="OR"))
 
 
-def _shared(cast: AlertPeople) -> Destination:
+def _shared_destination(cast: AlertPeople) -> Destination:
     """Return a destination that names the addresses of people, whom other alerts reach by themselves."""
     people = (address_of(one) for one in (cast.reader, cast.other_reader, cast.first, cast.second))
     return Destination("External", MAIL, (SHARED, *people))
@@ -372,9 +372,9 @@ def _sharing(cast: AlertPeople) -> Iterator[Alert]:
         "SharedByAdmin",
         ("table",),
         _SHARED_RULES,
-        (_shared(cast), Destination("Followers", MAIL, flags=("sendToOwners",))),
+        (_shared_destination(cast), Destination("Followers", MAIL, flags=("sendToOwners",))),
     )
-    yield Alert("SharedByReader", ("table",), _SHARED_RULES, (_shared(cast),), maker=cast.reader)
+    yield Alert("SharedByReader", ("table",), _SHARED_RULES, (_shared_destination(cast),), maker=cast.reader)
 
 
 def midway(cast: AlertPeople) -> Iterator[tuple[Alert, Alert]]:
@@ -394,6 +394,13 @@ def midway(cast: AlertPeople) -> Iterator[tuple[Alert, Alert]]:
         Alert("Dropped", ("table",), (_UPDATED,), (Destination("Followers", MAIL),)),
     )
     yield (
-        Alert("SharedEdited", ("table",), (_DELETED,), (_shared(cast),)),
-        Alert("SharedEdited", ("table",), _SHARED_RULES, (_shared(cast),), maker=cast.other_reader, editors=(ADMIN,)),
+        Alert("SharedEdited", ("table",), (_DELETED,), (_shared_destination(cast),)),
+        Alert(
+            "SharedEdited",
+            ("table",),
+            _SHARED_RULES,
+            (_shared_destination(cast),),
+            maker=cast.other_reader,
+            editors=(ADMIN,),
+        ),
     )

@@ -76,10 +76,10 @@ class Alert:
     def definition(self) -> Json:
         """Return the alert in the API's words."""
         rules = [
-            {"name": f"r{at}", "effect": one.effect, "condition": one.text, "prefixCondition": one.prefix}
-            for at, one in enumerate(self.rules)
+            {"name": f"r{at}", "effect": rule.effect, "condition": rule.text, "prefixCondition": rule.prefix}
+            for at, rule in enumerate(self.rules)
         ]
-        destinations = [_wire(one, self.destination_id(at)) for at, one in enumerate(self.destinations)]
+        destinations = [_wire(rule, self.destination_id(at)) for at, rule in enumerate(self.destinations)]
         owners = {"owners": [{"type": "user", "name": self.owner}]} if self.owner else {}
         filtering = {"resources": list(self.resources), "rules": rules}
         when: Json = {"tags": [{"tagFQN": CRITICAL}]} if self.is_critical else {}
@@ -100,16 +100,21 @@ class Alert:
         return any(all(way) for way in ways)
 
 
-def _wire(one: Destination, destination_id: str) -> Json:
-    config: Json = dict.fromkeys(one.flags, True)
-    if one.receivers:
-        config["receivers"] = list(one.receivers)
-    if one.endpoint:
-        config["endpoint"] = one.endpoint
-    found: Json = {"id": destination_id, "category": one.category, "type": one.channel, "config": config}
-    if one.depth != 0:
-        found |= {"notifyDownstream": True, "downstreamDepth": one.depth}
-    return found
+def _wire(destination: Destination, destination_id: str) -> Json:
+    config: Json = dict.fromkeys(destination.flags, True)
+    if destination.receivers:
+        config["receivers"] = list(destination.receivers)
+    if destination.endpoint:
+        config["endpoint"] = destination.endpoint
+    document: Json = {
+        "id": destination_id,
+        "category": destination.category,
+        "type": destination.channel,
+        "config": config,
+    }
+    if destination.depth != 0:
+        document |= {"notifyDownstream": True, "downstreamDepth": destination.depth}
+    return document
 
 
 def _is_about(resource: str, facts: Facts) -> bool:

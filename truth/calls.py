@@ -126,12 +126,12 @@ class Caller:
 
     def let_bot_in(self, name: str) -> None:
         """Let a bot make calls from now on."""
-        made = self.ask("PUT", f"/users/generateToken/{self.ids['user', name]}", json={"JWTTokenExpiry": "Unlimited"})
-        self._tokens[name] = made["JWTToken"]
+        token = self.ask("PUT", f"/users/generateToken/{self.ids['user', name]}", json={"JWTTokenExpiry": "Unlimited"})
+        self._tokens[name] = token["JWTToken"]
 
-    def reference(self, one: Principal) -> Json:
+    def reference(self, principal: Principal) -> Json:
         """Return a reference to a user or team."""
-        return {"type": one[0], "id": self.ids[one]}
+        return {"type": principal[0], "id": self.ids[principal]}
 
     def learn(self, key: Key) -> None:
         """Ask for the id of an entity that no step made."""
@@ -144,15 +144,15 @@ class Caller:
 
     @do.register
     def _make(self, step: Make) -> None:
-        made = self.ask("POST", f"/{COLLECTIONS[step.key[0]]}", step.actor, json=self._request(step))
-        self.ids[step.key] = made["id"]
+        entity = self.ask("POST", f"/{COLLECTIONS[step.key[0]]}", step.actor, json=self._request(step))
+        self.ids[step.key] = entity["id"]
 
     @do.register
     def _make_many(self, step: MakeMany) -> None:
         path = f"/{COLLECTIONS[step.makes[0].key[0]]}"
-        self._accepted(self.ask("POST", f"{path}/bulk", step.actor, json=[self._request(one) for one in step.makes]))
-        for one in step.makes:
-            self.learn(one.key)
+        self._accepted(self.ask("POST", f"{path}/bulk", step.actor, json=[self._request(make) for make in step.makes]))
+        for make in step.makes:
+            self.learn(make.key)
 
     @staticmethod
     def _accepted(done: Json) -> None:
@@ -184,27 +184,27 @@ class Caller:
                 return document
 
     def _with_ids(self, document: Json) -> Json:
-        found = dict(document)
+        with_ids = dict(document)
         for key in ("owners", "users", "parents"):
-            if key in found:
-                found[key] = [self.reference((one["type"], one["name"])) for one in found[key]]
-        if "users" in found:
-            found["users"] = [one["id"] for one in found["users"]]
-        if "parents" in found:
-            found["parents"] = [one["id"] for one in found["parents"]]
-        if "domains" in found:
-            found["domains"] = [one["name"] for one in found["domains"]]
-        return found
+            if key in with_ids:
+                with_ids[key] = [self.reference((one["type"], one["name"])) for one in with_ids[key]]
+        if "users" in with_ids:
+            with_ids["users"] = [one["id"] for one in with_ids["users"]]
+        if "parents" in with_ids:
+            with_ids["parents"] = [one["id"] for one in with_ids["parents"]]
+        if "domains" in with_ids:
+            with_ids["domains"] = [one["name"] for one in with_ids["domains"]]
+        return with_ids
 
     @do.register
     def _change(self, step: Change) -> None:
         collection = f"/{COLLECTIONS[step.key[0]]}"
         columns = {"columns": list(step.columns)} if step.columns else {}
-        whole = Make(step.actor, step.key, {**step.values, **columns})
+        make = Make(step.actor, step.key, {**step.values, **columns})
         if step.by == PUT:
-            self.ask("PUT", collection, step.actor, json=self._request(whole))
+            self.ask("PUT", collection, step.actor, json=self._request(make))
         elif step.by == BULK:
-            self._accepted(self.ask("PUT", f"{collection}/bulk", step.actor, json=[self._request(whole)]))
+            self._accepted(self.ask("PUT", f"{collection}/bulk", step.actor, json=[self._request(make)]))
         elif step.by == SHEET:
             self._import(step)
         else:
@@ -217,11 +217,11 @@ class Caller:
         sheet = io.StringIO()
         csv.writer(sheet).writerows([["name*", *step.values], [name, *step.values.values()]])
         path = f"/databaseSchemas/name/{schema}/import"
-        done = self.ask(
+        result = self.ask(
             "PUT", path, step.actor, content=sheet.getvalue(), params={"dryRun": "false"}, kind="text/plain"
         )
-        if done["status"] != "success":
-            raise Refused(str(done)[:500])
+        if result["status"] != "success":
+            raise Refused(str(result)[:500])
 
     def _operation(self, at: Key, key: str, value: Any) -> Json:
         if value is None and key == "columns":
@@ -307,8 +307,8 @@ class Caller:
             number, day_ms = len(self._threads), 86_400_000
             start_ms = self.started_ms + number * day_ms
             request["announcementDetails"] = {"startTime": start_ms, "endTime": start_ms + day_ms - 1}
-        made = self.ask("POST", "/feed", step.actor, json=request)
-        self._threads[step.thread] = made["id"], made.get("task", {}).get("id", 0)
+        thread = self.ask("POST", "/feed", step.actor, json=request)
+        self._threads[step.thread] = thread["id"], thread.get("task", {}).get("id", 0)
 
     @do.register
     def _post(self, step: Post) -> None:

@@ -130,8 +130,8 @@ class Clients:
         assert self._process.stdin and self._process.stdout  # noqa: S101  both are pipes
         printed = self.folder / "clients.log"
         environment = {"TOCSIN_SERVER": self.url, "TOCSIN_TOKEN": self.token}
-        asked = {"flow": "workflows", "environment": environment, "print": str(printed)}
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        command = {"flow": "workflows", "environment": environment, "print": str(printed)}
+        self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
         if self._process.stdout.readline().strip() == "0":
             self.passes += 1

@@ -59,12 +59,14 @@ class Difference:
 
 def differences(expectation: Expectation, stored: Notifications, events: Iterable[Event]) -> Iterator[Difference]:
     """Yield every difference, in the order of the log."""
-    known = {event.id: (number, about(event)) for number, event in enumerate(events, 1)}
+    events_by_id = {event.id: (number, about(event)) for number, event in enumerate(events, 1)}
     yield from (Difference(Kind.EVENT, 0, one) for one in expectation.surprises)
     due = expectation.notifications
-    for address in sorted(due.keys() | stored.keys(), key=lambda one: (known.get(one[0], (0, ""))[0], one)):
+    for address in sorted(due.keys() | stored.keys(), key=lambda one: (events_by_id.get(one[0], (0, ""))[0], one)):
         if due.get(address) != stored.get(address):
-            yield _difference(address, due.get(address), stored.get(address), *known.get(address[0], (0, "unknown")))
+            yield _difference(
+                address, due.get(address), stored.get(address), *events_by_id.get(address[0], (0, "unknown"))
+            )
 
 
 def _difference(

@@ -93,42 +93,42 @@ class Alerts:
 
 def _last_steps(steps: Sequence[Step]) -> dict[str, int]:
     """Return, for each alert, the step that created or last enabled it; of a dropped one, a step that never comes."""
-    found: dict[str, int] = {}
+    last_steps: dict[str, int] = {}
     for number, step in enumerate(steps):
         match step:
             case SetAlert(alert=name):
-                found.setdefault(name, number)
+                last_steps.setdefault(name, number)
             case SwitchAlert(alert=name, enabled=True):
-                found[name] = number
+                last_steps[name] = number
             case DropAlert(alert=name):
-                found[name] = len(steps)
-    return found
+                last_steps[name] = len(steps)
+    return last_steps
 
 
-def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: bool) -> Expectation:
+def expectation_of(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: bool) -> Expectation:
     """Return what must be stored when the events of each step are these.
 
     ``events`` holds those of the setup steps, then those of the others. ``at_the_end``: the pipeline knows the
     alerts as they are after the last step.
     """
     judging, surprises = _Judging(script, at_the_end=at_the_end), list[str]()
-    for step, made in zip((*script.setup, *script.steps), events, strict=True):
-        before, own, after = _parted(made)
+    for step, step_events in zip((*script.setup, *script.steps), events, strict=True):
+        before, own_events, after = _split_by_writer(step_events)
         judging.hear(before)
-        surprises += surprises_of(step, own, judging.world)
-        judging.follow(step, own)
+        surprises += surprises_of(step, own_events, judging.world)
+        judging.follow(step, own_events)
         judging.hear(after)
     return Expectation(judging.notifications, judging.firings, surprises, frozenset(judging.too_new))
 
 
-def _parted(made: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event], Sequence[Event]]:
+def _split_by_writer(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event], Sequence[Event]]:
     """Return what other writers made before the first event of a step, what the step made, and what others made later.
 
     All is earlier where a step makes no event: others pause for it if that matters (``truth/clients.py``).
     """
-    own = [one for one in made if one.actor != OTHER]
-    first = made.index(own[0]) if own else len(made)
-    return made[:first], own, [one for one in made[first:] if one.actor == OTHER]
+    own_events = [one for one in events if one.actor != OTHER]
+    first = events.index(own_events[0]) if own_events else len(events)
+    return events[:first], own_events, [one for one in events[first:] if one.actor == OTHER]
 
 
 class _Judging:
@@ -146,23 +146,23 @@ class _Judging:
         self._made_ms: dict[str, int] = {}
         self._number = -len(script.setup)
 
-    def follow(self, step: Step, made: Sequence[Event]) -> None:
+    def follow(self, step: Step, events: Sequence[Event]) -> None:
         """Judge the events of a step, and do what it does to the catalogue and the alerts."""
         is_before = isinstance(step, Remove) and step.is_hard
         if not is_before:
             self.world.apply(step)
-        for event in made:
+        for event in events:
             self._judge(event, step)
         if is_before:
             self.world.apply(step)
         self._alerts.follow(step)
-        if isinstance(step, SetAlert) and made:
-            self._made_ms.setdefault(step.alert, made[0].timestamp_ms)
+        if isinstance(step, SetAlert) and events:
+            self._made_ms.setdefault(step.alert, events[0].timestamp_ms)
         self._number += 1
 
-    def hear(self, made: Sequence[Event]) -> None:
+    def hear(self, events: Sequence[Event]) -> None:
         """Judge the events of another writer."""
-        for event in made:
+        for event in events:
             self.world.note(event.event_type, event.key, ends=event.ends, is_gone="lineage" in event.deleted)
             if event.status:
                 self.world.reports[event.key].append(event.status)
@@ -237,7 +237,7 @@ class Audience:
         person = way.person
         if person in self.bots | self.world.gone or person == self.facts.event.actor or not self._may_see(person):
             return False
-        about = (alert.name, self.facts.asset, self._tested, self.facts.event.key, way.node)
+        about = (alert.name, self.facts.asset, self._tested_table, self.facts.event.key, way.node)
         if any((person, one, channel) in self.world.mutes for one in about for channel in ("", destination.channel)):
             return False
         return not alert.relations or alert.matches(self.facts, self.held(alert, person))
@@ -245,24 +245,24 @@ class Audience:
     def _inside(self, alert: Alert, destination: Destination) -> Iterator[Way]:
         """Yield each way to a person whom a destination asks for."""
         depth = ALL if destination.depth is None else destination.depth
-        for kind, receiver in _asked(alert, destination):
+        for kind, receiver in _wanted_relations(alert, destination):
             goes_downstream = kind in ("owner", "follower")
             nodes = self._reach(depth) if goes_downstream else {self.facts.asset: 0}
             for node, hops in nodes.items():
                 for principal in self._principals(kind, receiver, node):
-                    yield from (Way(person, kind, team, node, hops) for person, team in self._expanded(principal))
+                    yield from (Way(person, kind, team, node, hops) for person, team in self._expand(principal))
 
     def _reach(self, depth: int) -> dict[Key, int]:
         """Return what an event concerns and what lies downstream; a test lies where its table does."""
-        start = self._tested or self.facts.asset
+        start = self._tested_table or self.facts.asset
         return {self.facts.asset: 0} | {node: hops for node, hops in self.world.reach(start, depth).items() if hops}
 
     @property
-    def _tested(self) -> Key | None:
+    def _tested_table(self) -> Key | None:
         """Return the table that is tested, if the event is of a test case."""
         return self.world.tested(self.facts.event.key) if self.facts.entity_type == "testCase" else None
 
-    def _expanded(self, principal: Principal) -> Iterator[tuple[str, str]]:
+    def _expand(self, principal: Principal) -> Iterator[tuple[str, str]]:
         kind, name = principal
         if kind == "user":
             yield name, ""
@@ -274,9 +274,9 @@ class Audience:
             case "owner":
                 return self.world.inherited(node, "owners")
             case "follower":
-                places = {node, self._tested if node == self.facts.event.key else node}
-                known = [self.world.entities[one] for one in places if one in self.world.entities]
-                return [("user", one) for one in sorted({name for one in known for name in one.followers})]
+                places = {node, self._tested_table if node == self.facts.event.key else node}
+                entities = [self.world.entities[one] for one in places if one in self.world.entities]
+                return [("user", one) for one in sorted({name for one in entities for name in one.followers})]
             case "admin":
                 return [("user", ADMIN)]
             case "user" | "team":
@@ -307,28 +307,28 @@ class Audience:
         return self._all([("team", self.world.renamed.get(team, team))])
 
     def _all(self, principals: Sequence[Principal]) -> frozenset[str]:
-        people = frozenset(one for principal in principals for one, _ in self._expanded(principal))
+        people = frozenset(one for principal in principals for one, _ in self._expand(principal))
         return people - self.bots - self.world.gone
 
     def _may_see(self, person: str) -> bool:
-        return person not in READERS or all(person in seen for seen in self._seen_by)
+        return person not in READERS or all(person in seen for seen in self._viewers)
 
     @cached_property
-    def _seen_by(self) -> list[frozenset[str]]:
+    def _viewers(self) -> list[frozenset[str]]:
         """Readers who may see each of the event's subjects, where not all may."""
         entity_type, fqn = self.facts.asset
         subject = ("table", fqn.rpartition(".")[0]) if entity_type in ("testCase", "testSuite") else self.facts.asset
-        found = []
-        for one in (subject, *self.facts.event.ends):
-            tags = self.world.tags(one)
+        viewers = []
+        for key in (subject, *self.facts.event.ends):
+            tags = self.world.tags(key)
             if HIDDEN in tags:
-                found.append(frozenset[str]())
+                viewers.append(frozenset[str]())
             elif VAULT in tags:
-                found.append(self._all(self.world.inherited(one, "owners")))
-        return found
+                viewers.append(self._all(self.world.inherited(key, "owners")))
+        return viewers
 
 
-def _asked(alert: Alert, destination: Destination) -> Iterator[tuple[str, str]]:
+def _wanted_relations(alert: Alert, destination: Destination) -> Iterator[tuple[str, str]]:
     """Yield the relations that a destination asks for, with the name of a user or team where it names one."""
     match destination.category:
         case "Owners":
@@ -345,11 +345,11 @@ def _asked(alert: Alert, destination: Destination) -> Iterator[tuple[str, str]]:
             kind = destination.category[:-1].lower()
             yield from ((kind, one) for one in destination.receivers if "@" not in one)
             if not destination.receivers and not destination.flags:
-                yield from (_selected(one) for one in alert.relations)
+                yield from (_selected_relation(one) for one in alert.relations)
     for flag in destination.flags:
         yield {"sendToOwners": "owner", "sendToFollowers": "follower", "sendToAdmins": "admin"}[flag], ""
 
 
-def _selected(relation: str) -> tuple[str, str]:
+def _selected_relation(relation: str) -> tuple[str, str]:
     kind, _, team = relation.partition(":")
     return ("team", team) if team else ({"follows": "follower", "owns": "owner"}[kind], "")

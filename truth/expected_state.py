@@ -135,11 +135,11 @@ class ExpectedState:
         around = ("table", place.rpartition(".")[0])
         return around if around in self.entities else ("table", place)
 
-    def inherited(self, key: Key, what: str) -> list[Principal]:
+    def inherited(self, key: Key, field_name: str) -> list[Principal]:
         """Return an entity's owners or domains: its own, else those of the nearest container with some."""
-        for one in (key, *self.containers(key)):
-            if found := self.document(one).get(what):
-                return [(reference["type"], reference["name"]) for reference in found]
+        for holder in (key, *self.containers(key)):
+            if references := self.document(holder).get(field_name):
+                return [(reference["type"], reference["name"]) for reference in references]
         return []
 
     def below(self, key: Key) -> list[Key]:
@@ -157,38 +157,40 @@ class ExpectedState:
 
     def reach(self, key: Key, depth: int) -> dict[Key, int]:
         """Return what lies downstream of an entity within so many hops, itself included, with its least distance."""
-        found, frontier = {key: 0}, [key]
+        hops_by_key, frontier = {key: 0}, [key]
         for hops in range(1, depth + 1):
-            frontier = [one for node in frontier for one in sorted(self.downstream.get(node, ())) if one not in found]
+            frontier = [
+                one for node in frontier for one in sorted(self.downstream.get(node, ())) if one not in hops_by_key
+            ]
             if not frontier:
                 break
-            found |= dict.fromkeys(frontier, hops)
-        return found
+            hops_by_key |= dict.fromkeys(frontier, hops)
+        return hops_by_key
 
-    def people(self, team: str, seen: frozenset[str] = frozenset()) -> set[str]:
+    def people(self, team: str, visited: frozenset[str] = frozenset()) -> set[str]:
         """Return the people of a team and of all teams below it."""
         document = self.document(("team", team))
-        found = {one["name"] for one in document.get("users", ())}
+        names = {one["name"] for one in document.get("users", ())}
         for below in self.teams_below[team]:
-            if below not in seen:
-                found |= self.people(below, seen | {team})
-        return found
+            if below not in visited:
+                names |= self.people(below, visited | {team})
+        return names
 
     def note(self, event_type: str, key: Key, *, ends: tuple[Key, ...] = (), is_gone: bool = False) -> None:
         """Take note of what another writer made: an entity, or the ends of an edge that is there or is gone."""
         if event_type == "entityCreated":
             self.entities.setdefault(key, Entity({}))
         for source, product in zip(ends[::2], ends[1::2], strict=True):
-            for relation, one, other in ((self.downstream, source, product), (self.upstream, product, source)):
-                relation[one].discard(other) if is_gone else relation[one].add(other)
+            for relation, from_key, to_key in ((self.downstream, source, product), (self.upstream, product, source)):
+                relation[from_key].discard(to_key) if is_gone else relation[from_key].add(to_key)
 
     def written(self, step: ChangeStep) -> Json:
         """Return the values that a step sets: a bot's PUT, alone or in bulk, leaves those that a person wrote last."""
-        known = self.entities.get(step.key)
-        if known is None or step.by not in (PUT, BULK) or not is_bot(step.actor):
+        entity = self.entities.get(step.key)
+        if entity is None or step.by not in (PUT, BULK) or not is_bot(step.actor):
             return step.values
-        kept = {key for key in known.of_people if known.document.get(key)}
-        return {key: value for key, value in step.values.items() if key not in kept}
+        kept_fields = {key for key in entity.of_people if entity.document.get(key)}
+        return {key: value for key, value in step.values.items() if key not in kept_fields}
 
     @singledispatchmethod
     def apply(self, step: Step) -> None:
@@ -197,8 +199,8 @@ class ExpectedState:
 
     @apply.register
     def _make(self, step: Make) -> None:
-        self.entities[step.key] = made = Entity({})
-        made.write(step.actor, step.document)
+        self.entities[step.key] = entity = Entity({})
+        entity.write(step.actor, step.document)
         if step.key[0] == "team":
             for above in step.document.get("parents", ()):
                 self.teams_below[above["name"]].append(step.key[1])
@@ -208,8 +210,8 @@ class ExpectedState:
 
     @apply.register
     def _make_many(self, step: MakeMany) -> None:
-        for one in step.makes:
-            self._make(one)
+        for make in step.makes:
+            self._make(make)
 
     @apply.register
     def _change(self, step: ChangeStep) -> None:
@@ -217,13 +219,13 @@ class ExpectedState:
 
     @apply.register
     def _remove(self, step: Remove) -> None:
-        gone = {step.key, *self.below(step.key)}
-        for key in gone:
+        removed = {step.key, *self.below(step.key)}
+        for key in removed:
             self.entities[key].is_deleted = True
             if step.is_hard:
                 self._forget(key)
         if step.is_hard:
-            self.threads = {name: one for name, one in self.threads.items() if one.about not in gone}
+            self.threads = {name: one for name, one in self.threads.items() if one.about not in removed}
 
     def _forget(self, key: Key) -> None:
         del self.entities[key]
@@ -246,11 +248,11 @@ class ExpectedState:
 
     @apply.register
     def _edge(self, step: Edge) -> None:
-        for relation, one, other in (
+        for relation, from_key, to_key in (
             (self.downstream, step.source, step.product),
             (self.upstream, step.product, step.source),
         ):
-            relation[one].add(other) if step.is_there else relation[one].discard(other)
+            relation[from_key].add(to_key) if step.is_there else relation[from_key].discard(to_key)
 
     @apply.register
     def _members(self, step: Members) -> None:
@@ -269,8 +271,8 @@ class ExpectedState:
         """Return the entities that carry a tag themselves."""
         return [
             key
-            for key, one in self.entities.items()
-            if any(label["tagFQN"] == tag for label in one.document.get("tags", ()))
+            for key, entity in self.entities.items()
+            if any(label["tagFQN"] == tag for label in entity.document.get("tags", ()))
         ]
 
     @apply.register
@@ -292,7 +294,7 @@ class ExpectedState:
         for one in self.entities.values():
             for name in ("owners", "parents"):
                 if name in one.document:
-                    one.document[name] = [_renamed(reference, old, new) for reference in one.document[name]]
+                    one.document[name] = [_rename_reference(reference, old, new) for reference in one.document[name]]
         for thread in self.threads.values():
             thread.assignees = tuple(new if one == old else one for one in thread.assignees)
             thread.mentioned = tuple(new if one == old else one for one in thread.mentioned)
@@ -307,20 +309,20 @@ class ExpectedState:
             one = self.entities[key]
             one.followers.discard(step.user)
             for name in ("owners", "users"):
-                left = [reference for reference in one.document.get(name, ()) if reference["name"] != step.user]
-                one.write(step.actor, {name: left or None})
+                remaining = [reference for reference in one.document.get(name, ()) if reference["name"] != step.user]
+                one.write(step.actor, {name: remaining or None})
         self.mutes = {one for one in self.mutes if one[0] != step.user}
 
     def naming(self, user: str) -> list[Key]:
         """Return the entities that somebody owns, follows or belongs to."""
         return [
             key
-            for key, one in self.entities.items()
-            if user in one.followers
+            for key, entity in self.entities.items()
+            if user in entity.followers
             or any(
                 reference["name"] == user and reference["type"] == "user"
                 for name in ("owners", "users")
-                for reference in one.document.get(name, ())
+                for reference in entity.document.get(name, ())
             )
         ]
 
@@ -393,9 +395,9 @@ class ExpectedState:
 
 def _labels(column: Json) -> Iterator[Json]:
     yield from column.get("tags", ())
-    for one in column.get("children", ()):
-        yield from _labels(one)
+    for child in column.get("children", ()):
+        yield from _labels(child)
 
 
-def _renamed(reference: Json, old: Key, new: Key) -> Json:
+def _rename_reference(reference: Json, old: Key, new: Key) -> Json:
     return {**reference, "name": new[1]} if (reference["type"], reference["name"]) == old else reference

@@ -48,61 +48,63 @@ class Explanations:
         """Yield, for each event and its number, where its explanation says something else than what is stored."""
         with ThreadPoolExecutor(_AT_ONCE) as asking:
             for start in range(0, len(events), _PORTION):  # so that little is waited for when this is interrupted
-                some = events[start : start + _PORTION]
+                part = events[start : start + _PORTION]
                 yield from zip(
-                    (event for _, event in some), asking.map(self._of, *zip(*some, strict=True)), strict=True
+                    (event for _, event in part), asking.map(self._of, *zip(*part, strict=True)), strict=True
                 )
 
     def _of(self, number: int, event: Event) -> list[Difference]:
         pages = self._pages(event)
         stored = self.stored.get(event.id, {})
-        found = [*self._answered(pages[0]["notified"], event, stored), *self._disagreements(pages[0])]
+        mistakes = [*self._wrong_answers(pages[0]["notified"], event, stored), *self._disagreements(pages[0])]
         listed = {one["name"]: one for page in pages for one in page["alerts"] if one["matched"]}
         for name in sorted(self.steady):
-            found += self._reached(name, listed.get(name), event, stored)
-        return [Difference(Kind.EXPLAIN, number, about(event), *one) for one in found]
+            mistakes += self._wrong_reach(name, listed.get(name), event, stored)
+        return [Difference(Kind.EXPLAIN, number, about(event), *one) for one in mistakes]
 
     def _pages(self, event: Event) -> list[Any]:
         """Return the explanation, page by page, as long as their alerts match."""
-        found: list[Any] = []
+        pages: list[Any] = []
         params = {"limit": str(_ALERTS_PER_PAGE)}
-        while not found or (params.get("after") and found[-1]["alerts"][-1]["matched"]):
-            found.append(self.caller.ask("GET", f"/events/{event.id}/explain", params=params))
-            params = {**params, "after": found[-1]["paging"].get("after")}
-        return found
+        while not pages or (params.get("after") and pages[-1]["alerts"][-1]["matched"]):
+            pages.append(self.caller.ask("GET", f"/events/{event.id}/explain", params=params))
+            params = {**params, "after": pages[-1]["paging"].get("after")}
+        return pages
 
-    def _answered(self, notified: Json, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
+    def _wrong_answers(self, notified: Json, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
         """Yield where the stored notifications are answered wrongly."""
         if notified["total"] != len(stored):
             yield "", "total", f"{len(stored)} notifications", f"{notified['total']}"
         answered: Reasons = {}
-        for one in notified["data"]:
-            reasons = frozenset(map(self.names.reason, one["reasons"]))
-            recipient = self.names.recipient(one["channel"], one["recipient"], reasons)
-            answered[event.id, one["channel"], recipient] = reasons
+        for entry in notified["data"]:
+            reasons = frozenset(map(self.names.reason, entry["reasons"]))
+            recipient = self.names.recipient(entry["channel"], entry["recipient"], reasons)
+            answered[event.id, entry["channel"], recipient] = reasons
         yield from _unlike(stored, answered, is_whole=len(stored) <= _MOST_SHOWN)
 
     def _disagreements(self, answer: Json) -> Iterator[tuple[str, ...]]:
-        for one in answer["disagreements"]:
-            if one["alert"] in self.steady and one["who"] not in self.gone:
-                yield "", one["who"], "no disagreement", f"{one['kind']}: {one['says']}"
+        for disagreement in answer["disagreements"]:
+            if disagreement["alert"] in self.steady and disagreement["who"] not in self.gone:
+                yield "", disagreement["who"], "no disagreement", f"{disagreement['kind']}: {disagreement['says']}"
 
-    def _reached(self, name: str, alert: Json | None, event: Event, stored: Notifications) -> Iterator[tuple[str, ...]]:
+    def _wrong_reach(
+        self, name: str, alert: Json | None, event: Event, stored: Notifications
+    ) -> Iterator[tuple[str, ...]]:
         """Yield where an alert is said to reach others than it did, or for other reasons."""
-        own = {
-            at: frozenset(one for one in reasons if one.alert == name)
+        own_reasons = {
+            at: frozenset(recipient for recipient in reasons if recipient.alert == name)
             for at, reasons in stored.items()
             if at[2] not in self.gone
         }
-        shown: Json = alert["reached"] if alert else {"total": 0, "data": []}
-        said: dict[Address, set[Reason]] = defaultdict(set)
-        for one in shown["data"]:
-            ways = {self.names.reason(way["reason"]) for way in one["ways"] if way["stoppedBy"] is None}
-            if one["isDue"]:
-                said[event.id, one["channel"], _recipient(one, ways)] |= ways
-        is_whole = shown["total"] <= _MOST_SHOWN or not all(one["isDue"] for one in shown["data"])
-        answered = {at: frozenset(reasons) for at, reasons in said.items()}
-        yield from _unlike({at: some for at, some in own.items() if some}, answered, is_whole=is_whole)
+        reached: Json = alert["reached"] if alert else {"total": 0, "data": []}
+        said_reasons: dict[Address, set[Reason]] = defaultdict(set)
+        for recipient in reached["data"]:
+            ways = {self.names.reason(way["reason"]) for way in recipient["ways"] if way["stoppedBy"] is None}
+            if recipient["isDue"]:
+                said_reasons[event.id, recipient["channel"], _recipient(recipient, ways)] |= ways
+        is_whole = reached["total"] <= _MOST_SHOWN or not all(recipient["isDue"] for recipient in reached["data"])
+        answered = {at: frozenset(reasons) for at, reasons in said_reasons.items()}
+        yield from _unlike({at: some for at, some in own_reasons.items() if some}, answered, is_whole=is_whole)
 
 
 def _recipient(reached: Json, ways: set[Reason]) -> str:
@@ -117,6 +119,11 @@ def _recipient(reached: Json, ways: set[Reason]) -> str:
 def _unlike(stored: Notifications, answered: Reasons, *, is_whole: bool) -> Iterator[tuple[str, ...]]:
     """Yield channel, recipient, stored and answered reasons, where they differ; of all that is answered at least."""
     for at in sorted(answered.keys() | stored.keys() if is_whole else answered.keys()):
-        known, said = stored.get(at, frozenset()), answered.get(at, frozenset())
-        if known != said:
-            yield at[1], at[2], texts(known - said) or "nothing else", texts(said - known) or "nothing else"
+        stored_reasons, said_reasons = stored.get(at, frozenset()), answered.get(at, frozenset())
+        if stored_reasons != said_reasons:
+            yield (
+                at[1],
+                at[2],
+                texts(stored_reasons - said_reasons) or "nothing else",
+                texts(said_reasons - stored_reasons) or "nothing else",
+            )

@@ -112,8 +112,8 @@ def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozen
     thread = ""
     if event.key[0] == "thread" and isinstance(step, StartThread | Post | EditPost | Reassign | EndTask):
         thread = step.thread
-    known = world.threads.get(thread)
-    asset = known.about if known else event.key
+    known_thread = world.threads.get(thread)
+    asset = known_thread.about if known_thread else event.key
     is_report = (isinstance(step, Report) and event.key == step.key) or (step is None and event.status != "")
     reports = tuple(world.reports.get(event.key, ())) if is_report else ()
     return Facts(
@@ -126,8 +126,8 @@ def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozen
         test_status=reports[-1] if reports else "",
         earlier=reports[:-1],
         thread=thread,
-        thread_type=known.kind if known else "",
-        mentions=known.mentioned if known else (),
+        thread_type=known_thread.kind if known_thread else "",
+        mentions=known_thread.mentioned if known_thread else (),
     )
 
 

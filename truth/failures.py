@@ -29,8 +29,8 @@ def incidents_of(
     for event in events:
         if event.status == "Success":
             for alert in alerts:
-                if one := is_open.pop((alert, event.entity_id), None):
-                    yield one._replace(resolved_by=event.id)
+                if incident := is_open.pop((alert, event.entity_id), None):
+                    yield incident._replace(resolved_by=event.id)
         elif event.status:
             for alert in alerts:
                 if event.id in firings.get(alert, ()):
@@ -40,8 +40,14 @@ def incidents_of(
 
 def unlike_incidents(expected: Iterable[Incident], stored: Mapping[int, Incident]) -> Iterator[Difference]:
     """Yield incidents that are missing or too many; ``stored`` are known by their numbers, which have no gaps."""
-    due, kept = set(expected), set(stored.values())
-    yield from (Difference(Kind.INCIDENT, 0, f"of {one.alert}", right=str(one)) for one in sorted(due - kept, key=str))
-    yield from (Difference(Kind.INCIDENT, 0, f"of {one.alert}", found=str(one)) for one in sorted(kept - due, key=str))
+    due, stored_incidents = set(expected), set(stored.values())
+    yield from (
+        Difference(Kind.INCIDENT, 0, f"of {one.alert}", right=str(one))
+        for one in sorted(due - stored_incidents, key=str)
+    )
+    yield from (
+        Difference(Kind.INCIDENT, 0, f"of {one.alert}", found=str(one))
+        for one in sorted(stored_incidents - due, key=str)
+    )
     if sorted(stored) != list(range(1, len(stored) + 1)):
         yield Difference(Kind.INCIDENT, 0, "numbers", right="without gaps", found=str(sorted(stored))[:200])

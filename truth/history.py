@@ -72,9 +72,9 @@ def read_history(changes: int, seed: int, folder: Path = FOLDER) -> History:
     FileNotFoundError : the shared data is not beside the repository.
     """
     lines = list(_lines(folder / "states.jsonl.gz"))
-    chosen = _chosen(lines, changes, seed)
+    groups = _choose_groups(lines, changes, seed)
     commits: dict[str, Commit] = {}
-    for line in (one for one in lines if _group(one["fullyQualifiedName"]) in chosen):
+    for line in (one for one in lines if _group(one["fullyQualifiedName"]) in groups):
         if changes == 0:
             break
         changes -= 1
@@ -88,22 +88,23 @@ def read_history(changes: int, seed: int, folder: Path = FOLDER) -> History:
 
 
 def _history(commits: list[Commit]) -> History:
-    documents = [(one.key[0], one.document) for commit in commits for one in commit.states if one.document]
-    owners = [owner for _, one in documents for owner in one.get("owners", ())]
+    documents = [(entry.key[0], entry.document) for commit in commits for entry in commit.states if entry.document]
+    owners = [owner for _, entry in documents for owner in entry.get("owners", ())]
     properties: dict[str, set[str]] = defaultdict(set)
-    for entity_type, one in documents:
-        properties[entity_type].update(one.get("extension", ()))
+    for entity_type, entry in documents:
+        properties[entity_type].update(entry.get("extension", ()))
     return History(
         commits,
-        _sorted(commit.user for commit in commits) + _sorted(_names(owners, "user") - {one.user for one in commits}),
-        _sorted(_names(owners, "team")),
-        _sorted(one["name"] for _, document in documents for one in document.get("domains", ())),
-        _sorted(one["tagFQN"] for _, document in documents for one in document.get("tags", ())),
-        {one: sorted(names) for one, names in properties.items()},
+        _sorted_names(commit.user for commit in commits)
+        + _sorted_names(_names(owners, "user") - {entry.user for entry in commits}),
+        _sorted_names(_names(owners, "team")),
+        _sorted_names(entry["name"] for _, document in documents for entry in document.get("domains", ())),
+        _sorted_names(entry["tagFQN"] for _, document in documents for entry in document.get("tags", ())),
+        {entry: sorted(names) for entry, names in properties.items()},
     )
 
 
-def _sorted(names: Iterable[str]) -> list[str]:
+def _sorted_names(names: Iterable[str]) -> list[str]:
     return sorted(set(names))
 
 
@@ -116,19 +117,19 @@ def _lines(path: Path) -> Iterator[Json]:
         yield from map(json.loads, lines)
 
 
-def _chosen(lines: list[Json], changes: int, seed: int) -> set[str]:
+def _choose_groups(lines: list[Json], changes: int, seed: int) -> set[str]:
     """Return datasets and pipelines that have at least so many states together."""
     counts: dict[str, int] = defaultdict(int)
     for line in lines:
         counts[_group(line["fullyQualifiedName"])] += 1
-    groups, chosen, found = sorted(counts), set[str](), 0
+    groups, chosen_groups, state_count = sorted(counts), set[str](), 0
     Random(seed).shuffle(groups)
     for group in groups:
-        if found >= changes:
+        if state_count >= changes:
             break
-        chosen.add(group)
-        found += counts[group]
-    return chosen
+        chosen_groups.add(group)
+        state_count += counts[group]
+    return chosen_groups
 
 
 def _group(fqn: str) -> str:
@@ -141,16 +142,16 @@ def _end(reference: Json) -> Key:
 
 
 def _document(entity: Json) -> Json:
-    found = {key: value for key, value in entity.items() if value not in (None, "", [], {})}
-    if "columns" in found:
-        found["columns"] = [_column(one) for one in found["columns"]]
-    if "tags" in found:
-        found["tags"] = [{"tagFQN": _tag(one["tagFQN"])} for one in found["tags"]]
-    if "extension" in found:
-        found["extension"] = {key: json.dumps(value) for key, value in found["extension"].items()}
-    if "startDate" in found:
-        found["startDate"] = f"{found['startDate']}T00:00:00Z"
-    return found
+    document = {key: value for key, value in entity.items() if value not in (None, "", [], {})}
+    if "columns" in document:
+        document["columns"] = [_column(one) for one in document["columns"]]
+    if "tags" in document:
+        document["tags"] = [{"tagFQN": _tag(one["tagFQN"])} for one in document["tags"]]
+    if "extension" in document:
+        document["extension"] = {key: json.dumps(value) for key, value in document["extension"].items()}
+    if "startDate" in document:
+        document["startDate"] = f"{document['startDate']}T00:00:00Z"
+    return document
 
 
 def _tag(fqn: str) -> str:
@@ -161,10 +162,14 @@ def _tag(fqn: str) -> str:
 
 def _column(column: Json) -> Json:
     """Return a column with the API's data types and its own as text."""
-    own = column["dataType"]
-    found = {**column, "dataType": "ARRAY" if own == "REPEATED" else TYPES.get(own, own), "dataTypeDisplay": own}
+    source_type = column["dataType"]
+    converted = {
+        **column,
+        "dataType": "ARRAY" if source_type == "REPEATED" else TYPES.get(source_type, source_type),
+        "dataTypeDisplay": source_type,
+    }
     if "arrayDataType" in column:
-        found["arrayDataType"] = TYPES.get(column["arrayDataType"], column["arrayDataType"])
+        converted["arrayDataType"] = TYPES.get(column["arrayDataType"], column["arrayDataType"])
     if "children" in column:
-        found["children"] = [_column(one) for one in column["children"]]
-    return found
+        converted["children"] = [_column(one) for one in column["children"]]
+    return converted

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from truth.agreement import Agreement, Answers, Questions
 from truth.alert_list import OWN_ALERTS
 from truth.compare import Difference, Kind, differences
-from truth.expected import Expectation, Notifications, expected
+from truth.expected import Expectation, Notifications, expectation_of
 from truth.facts import Event
 from truth.failures import incidents_of, unlike_incidents
 from truth.schedule import Schedule
 from truth.script import Script, preferences
 from truth.stored import Names, names_of, read_incidents, read_notifications, read_planned
-from truth.ways import Place, Progress, Replayed, Way, replayed
+from truth.ways import Place, Progress, Replayed, Way, replay_script
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,17 @@ def judge(
     questions: Questions | None,
 ) -> Judgement:
     """Replay a script one way and compare; without ``questions``, only the log and the notifications."""
-    with replayed(script, way, place, progress) as replay:
+    with replay_script(script, way, place, progress) as replay:
         names = names_of(replay.caller, script)
-        due = expected(script, replay.log.steps, at_the_end=way is Way.AT_THE_END)
+        due = expectation_of(script, replay.log.steps, at_the_end=way is Way.AT_THE_END)
         stored, events = read_notifications(replay.engine, names), replay.log.everything()
-        found = [*differences(due, stored, events), *_planned_otherwise(script, replay, due, names)]
+        differences_found = [*differences(due, stored, events), *_planned_otherwise(script, replay, due, names)]
         if questions is not None:
             answers = Answers(place.folder / "answers.jsonl")
-            found += Agreement(replay, script, due, stored, names, questions, progress, answers).differences()
-        return Judgement(events, due, stored, names, found)
+            differences_found += Agreement(
+                replay, script, due, stored, names, questions, progress, answers
+            ).differences()
+        return Judgement(events, due, stored, names, differences_found)
 
 
 def _planned_otherwise(script: Script, replay: Replayed, due: Expectation, names: Names) -> Iterator[Difference]:

@@ -44,8 +44,8 @@ def running_cluster(folder: Path) -> Iterator[str]:
         file.write_text(secrets.token_hex(16))
         if os.geteuid() == 0:
             shutil.chown(file, _ACCOUNT)
-        made = [str(binaries / "initdb"), "-D", str(folder / "db"), "-A", "scram-sha-256", f"--pwfile={file}"]
-        _call([*made, "-U", "tocsin", "-E", "UTF8"])
+        command = [str(binaries / "initdb"), "-D", str(folder / "db"), "-A", "scram-sha-256", f"--pwfile={file}"]
+        _call([*command, "-U", "tocsin", "-E", "UTF8"])
     _call([*control, "-o", options, "-l", str(folder / "log"), "start"])
     try:
         yield f"postgresql+psycopg://tocsin:{file.read_text()}@127.0.0.1:{port}/postgres"
@@ -54,10 +54,10 @@ def running_cluster(folder: Path) -> Iterator[str]:
 
 
 def _binaries() -> Path:
-    found = shutil.which("initdb") or next(map(str, sorted(Path("/").glob(_PLACES.lstrip("/")), reverse=True)), None)
-    if found is None:
+    initdb = shutil.which("initdb") or next(map(str, sorted(Path("/").glob(_PLACES.lstrip("/")), reverse=True)), None)
+    if initdb is None:
         raise Failed("PostgreSQL is not installed; on Debian: apt-get install postgresql")
-    return Path(found).parent
+    return Path(initdb).parent
 
 
 def _call(words: list[str]) -> None:

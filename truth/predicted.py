@@ -48,11 +48,11 @@ Made = tuple[str, Key]
 
 def surprises(step: Step, events: Sequence[Event], world: ExpectedState) -> Iterator[str]:
     """Yield what a step wrote and should not have, and the reverse; ``world`` is the catalogue before the step."""
-    predicted, made = Counter(events_of(step, world)), Counter((one.event_type, one.key) for one in events)
-    for one in (predicted - made).elements():
-        yield f"missing event {one} of {step}"
-    for one in (made - predicted).elements():
-        yield f"unexpected event {one} of {step}"
+    predicted, actual = Counter(events_of(step, world)), Counter((event.event_type, event.key) for event in events)
+    for event in (predicted - actual).elements():
+        yield f"missing event {event} of {step}"
+    for event in (actual - predicted).elements():
+        yield f"unexpected event {event} of {step}"
 
 
 @singledispatch
@@ -72,25 +72,25 @@ def _make(step: Make, world: ExpectedState) -> Iterator[Made]:
 
 @events_of.register
 def _make_many(step: MakeMany, world: ExpectedState) -> Iterator[Made]:
-    for one in step.makes:
-        yield from _make(one, world)
+    for make in step.makes:
+        yield from _make(make, world)
 
 
 @events_of.register
 def _change(step: Change, world: ExpectedState) -> Iterator[Made]:
-    known = world.document(step.key)
-    if any(differs(key, known.get(key), value) for key, value in world.written(step).items()):
+    document = world.document(step.key)
+    if any(differs(key, document.get(key), value) for key, value in world.written(step).items()):
         yield "entityUpdated", step.key
 
 
 @events_of.register
 def _remove(step: Remove, world: ExpectedState) -> Iterator[Made]:
-    gone = [step.key, *world.below(step.key)]
-    for key in gone:
+    removed = [step.key, *world.below(step.key)]
+    for key in removed:
         yield ("entityDeleted" if step.is_hard else "entitySoftDeleted"), key
     if step.is_hard:
-        for key in gone:
-            yield from (("entityUpdated", one) for one in world.downstream.get(key, ()) if one not in gone)
+        for key in removed:
+            yield from (("entityUpdated", one) for one in world.downstream.get(key, ()) if one not in removed)
 
 
 @events_of.register
@@ -111,8 +111,8 @@ def _edge(step: Edge, _world: ExpectedState) -> Iterator[Made]:
 
 @events_of.register
 def _members(step: Members, world: ExpectedState) -> Iterator[Made]:
-    known = {one["name"] for one in world.document(("team", step.team)).get("users", ())}
-    if known != set(step.users):
+    member_names = {one["name"] for one in world.document(("team", step.team)).get("users", ())}
+    if member_names != set(step.users):
         yield "entityUpdated", ("team", step.team)
 
 
@@ -129,8 +129,8 @@ def _move_team(step: MoveTeam, _world: ExpectedState) -> Iterator[Made]:
 @events_of.register
 def _rename_team(step: RenameTeam, world: ExpectedState) -> Iterator[Made]:
     yield "entityUpdated", ("team", step.name)
-    for key, one in world.entities.items():
-        if key[0] == "eventsubscription" and f'"{step.team}"' in json.dumps(one.document).replace("'", '"'):
+    for key, entity in world.entities.items():
+        if key[0] == "eventsubscription" and f'"{step.team}"' in json.dumps(entity.document).replace("'", '"'):
             yield "entityUpdated", key
 
 

@@ -27,15 +27,15 @@ def prepare(caller: Caller, script: Script) -> None:
         caller.learn(("type", entity_type))
         kind = {"id": caller.ask("GET", "/metadata/types/name/string")["id"], "type": "type"}
         for name in names:
-            made = {"name": name, "description": "Of the history.", "propertyType": kind}
-            caller.ask("PUT", f"/metadata/types/{caller.ids['type', entity_type]}", json=made)
+            property_request = {"name": name, "description": "Of the history.", "propertyType": kind}
+            caller.ask("PUT", f"/metadata/types/{caller.ids['type', entity_type]}", json=property_request)
 
 
 def _names(caller: Caller) -> None:
     caller.learn(("user", "admin"))
     caller.learn(("team", "Organization"))
-    for one in OWN_ALERTS:
-        caller.ids["alert", one.name] = caller.ask("GET", f"/events/subscriptions/name/{one.name}")["id"]
+    for alert in OWN_ALERTS:
+        caller.ids["alert", alert.name] = caller.ask("GET", f"/events/subscriptions/name/{alert.name}")["id"]
 
 
 def _callers(script: Script) -> set[str]:

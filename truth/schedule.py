@@ -46,56 +46,59 @@ class Schedule:
 
     def differences(self, planned: Iterable[Planned]) -> Iterator[Difference]:
         """Yield notifications that are due at another time, and messages that should be one or are too many."""
-        sent = [one for one in planned if one.channel not in (BELL, HOOK)]
+        sent = [notification for notification in planned if notification.channel not in (BELL, HOOK)]
         counts: dict[str, int] = defaultdict(int)
         together: dict[tuple[str, ...], list[Planned]] = defaultdict(list)
-        for one in sent:
-            counts[one.message_id] += 1
-            yield from self._late_or_early(one)
-            together[self._gathered_by(one)].append(one)
+        for notification in sent:
+            counts[notification.message_id] += 1
+            yield from self._late_or_early(notification)
+            together[self._gathering_key(notification)].append(notification)
         for group, members in together.items():
             if group[0] == "alone":
-                others = [one for one in members if counts[one.message_id] != 1]
-                yield from (_unlike(one, "1 in the message", str(counts[one.message_id])) for one in others)
-            elif (count := len({one.message_id for one in members})) != 1:
+                wrong_members = [notification for notification in members if counts[notification.message_id] != 1]
+                yield from (
+                    _unlike(notification, "1 in the message", str(counts[notification.message_id]))
+                    for notification in wrong_members
+                )
+            elif (count := len({notification.message_id for notification in members})) != 1:
                 yield _unlike(members[0], f"1 message with {len(members)}", f"{count} messages")
 
-    def _late_or_early(self, one: Planned) -> Iterator[Difference]:
-        first_ms, last_ms = self.due(one)
-        if not first_ms <= one.due_ms <= last_ms:
-            yield _unlike(one, f"due {_words(first_ms)} to {_words(last_ms)}", _words(one.due_ms))
+    def _late_or_early(self, planned: Planned) -> Iterator[Difference]:
+        first_ms, last_ms = self.due(planned)
+        if not first_ms <= planned.due_ms <= last_ms:
+            yield _unlike(planned, f"due {_words(first_ms)} to {_words(last_ms)}", _words(planned.due_ms))
 
-    def due(self, one: Planned) -> tuple[int, int]:
+    def due(self, planned: Planned) -> tuple[int, int]:
         """Return between which moments a notification must be due."""
-        base_ms, preferences = self._base_ms(one), self.preferences.get(one.person)
-        if self._is_critical(one):
-            return one.created_ms, one.created_ms
+        base_ms, preferences = self._base_ms(planned), self.preferences.get(planned.person)
+        if self._is_critical(planned):
+            return planned.created_ms, planned.created_ms
         if preferences is not None and (due_ms := preferred_ms(preferences, base_ms)) != base_ms:
             return due_ms, due_ms
-        if base_ms != one.created_ms:
+        if base_ms != planned.created_ms:
             return base_ms, base_ms
-        return 0, one.created_ms + _PACE_MS
+        return 0, planned.created_ms + _PACE_MS
 
-    def _base_ms(self, one: Planned) -> int:
+    def _base_ms(self, planned: Planned) -> int:
         """Return when it is due by its alerts: the soonest of their times."""
-        hours = [self.alerts[reason.alert].daily_at for reason in one.reasons]
+        hours = [self.alerts[reason.alert].daily_at for reason in planned.reasons]
         if any(hour is None for hour in hours):
-            return one.created_ms
-        return min(_scheduled_ms(hour, one) for hour in hours if hour is not None)
+            return planned.created_ms
+        return min(_scheduled_ms(hour, planned) for hour in hours if hour is not None)
 
-    def _gathered_by(self, one: Planned) -> tuple[str, ...]:
-        place = (one.channel, one.recipient)
-        first_ms, last_ms = self.due(one)
-        if self._is_critical(one):
-            return "alone", *place, one.event_id
+    def _gathering_key(self, planned: Planned) -> tuple[str, ...]:
+        place = (planned.channel, planned.recipient)
+        first_ms, last_ms = self.due(planned)
+        if self._is_critical(planned):
+            return "alone", *place, planned.event_id
         if first_ms == last_ms:
-            preferred = self.preferences.get(one.person)
-            waits = preferred is not None and preferred_ms(preferred, self._base_ms(one)) != self._base_ms(one)
-            return "waits" if waits else "scheduled", *place, str(one.due_ms)
-        return "paced", *place, one.grouping_key
+            preferred = self.preferences.get(planned.person)
+            waits = preferred is not None and preferred_ms(preferred, self._base_ms(planned)) != self._base_ms(planned)
+            return "waits" if waits else "scheduled", *place, str(planned.due_ms)
+        return "paced", *place, planned.grouping_key
 
-    def _is_critical(self, one: Planned) -> bool:
-        return any(self.alerts[reason.alert].is_critical for reason in one.reasons)
+    def _is_critical(self, planned: Planned) -> bool:
+        return any(self.alerts[reason.alert].is_critical for reason in planned.reasons)
 
 
 def preferred_ms(preferences: Json, at_ms: int) -> int:
@@ -125,12 +128,12 @@ def _after_quiet_ms(quiet: Json, zone: ZoneInfo, at_ms: int) -> int:
     return at_ms
 
 
-def _scheduled_ms(hour: int, one: Planned) -> int:
+def _scheduled_ms(hour: int, planned: Planned) -> int:
     """Return the next time of a daily alert in UTC; the last one for what happened before it and is caught up."""
     zone = ZoneInfo("UTC")
-    next_ms = _next_ms(time(hour), zone, one.created_ms, range(7))
+    next_ms = _next_ms(time(hour), zone, planned.created_ms, range(7))
     missed_ms = next_ms - 86_400_000
-    return missed_ms if one.event_ms < missed_ms else next_ms
+    return missed_ms if planned.event_ms < missed_ms else next_ms
 
 
 def _day(at_ms: int, zone: ZoneInfo) -> date:
@@ -145,5 +148,5 @@ def _words(at_ms: int) -> str:
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def _unlike(one: Planned, right: str, found: str) -> Difference:
-    return Difference(Kind.SCHEDULE, 0, f"event {one.event_id}", one.channel, one.recipient, right, found)
+def _unlike(planned: Planned, right: str, actual: str) -> Difference:
+    return Difference(Kind.SCHEDULE, 0, f"event {planned.event_id}", planned.channel, planned.recipient, right, actual)

@@ -125,16 +125,16 @@ class _Writer:
         self.campaign = CAMPAIGN
 
     def script(self) -> Script:
-        setup = tuple(self._noted(self._setup()))
+        setup = tuple(self._note_steps(self._setup()))
         definitions = {one.name: [one] for one in alerts(self.cast)}
         definitions |= {first.name: [first, second] for first, second in midway(self.cast)}
         opening: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
-        opening += self._noted(Prefer(*one) for one in preferences(self.cast).items())
-        steps = (*opening, *self._noted(self._told()))
+        opening += self._note_steps(Prefer(*one) for one in preferences(self.cast).items())
+        steps = (*opening, *self._note_steps(self._all_steps()))
         people = (*self.history.users, *READERS, BOT, *LEAVERS)
         return Script(self.history, people, (*self.writers, BOT), self.cast, setup, definitions, steps)
 
-    def _noted(self, steps: Iterator[Step]) -> Iterator[Step]:
+    def _note_steps(self, steps: Iterator[Step]) -> Iterator[Step]:
         for step in steps:
             self.world.apply(step)
             yield step
@@ -175,7 +175,7 @@ class _Writer:
             document["users"] = [{"type": "user", "name": one} for one in sorted(users)]
         return Make(ADMIN, ("team", name), document)
 
-    def _told(self) -> Iterator[Step]:
+    def _all_steps(self) -> Iterator[Step]:
         """Yield the steps of all commits, and others between them."""
         commits = self.history.commits
         fixed = {max(1, len(commits) * part // 100): part for part in (15, 25, 35, 40, 45, 50, 55, 60, 65, 70, 75, 85)}
@@ -199,7 +199,7 @@ class _Writer:
 
     def _state(self, user: str, state: State) -> Iterator[Step]:
         if state.document is None:
-            yield from self._removed(user, state.key)
+            yield from self._remove_asset(user, state.key)
             return
         if state.key not in self.world:
             yield from self._containers(state.key)
@@ -207,14 +207,14 @@ class _Writer:
         elif self.world.entities[state.key].is_deleted:
             yield Restore(user, state.key)
         if values := self._differences(state):
-            yield from self._written(user, state.key, values)
-        yield from self._joined(user, state.key)
+            yield from self._change_steps(user, state.key, values)
+        yield from self._join_edges(user, state.key)
         yield from self._after(user, state.key)
 
     def _make(self, user: str, state: State) -> Make:
-        return Make(user, state.key, self._wanted(state))
+        return Make(user, state.key, self._document_of(state))
 
-    def _wanted(self, state: State) -> Json:
+    def _document_of(self, state: State) -> Json:
         """Return a state's document, with the tags and owners that hide it from some."""
         document = dict(state.document or {})
         if state.key[0] != "table":
@@ -230,35 +230,35 @@ class _Writer:
         return document
 
     def _differences(self, state: State) -> Json:
-        wanted, known = self._wanted(state), self.world.document(state.key)
-        gone = {key: None for key in known if key not in wanted}
-        return gone | {key: value for key, value in wanted.items() if known.get(key) != value}
+        target, current = self._document_of(state), self.world.document(state.key)
+        removed = {key: None for key in current if key not in target}
+        return removed | {key: value for key, value in target.items() if current.get(key) != value}
 
-    def _written(self, user: str, key: Key, values: Json) -> Iterator[Step]:
+    def _change_steps(self, user: str, key: Key, values: Json) -> Iterator[Step]:
         """Yield the same changes, some of them by other ways than a PATCH."""
-        whole = {
+        whole_values = {
             name: value for name, value in values.items() if name in ("description", "owners", "domains") and value
         }
-        ways = [PUT, BULK] if whole else []
-        text = str(whole.get("description", ""))
+        ways = [PUT, BULK] if whole_values else []
+        text = str(whole_values.get("description", ""))
         ways += [SHEET, SHEET] if key[0] == "table" and text[:1].isalpha() and text.isprintable() else []
         if not ways or self._happens(0.4):
             yield Change(user, key, values)
             return
         by = self.random.choice(ways)
         columns = tuple(self.world.document(key).get("columns", ())) if key[0] == "table" else ()
-        written = {"description": text} if by == SHEET else whole
+        written = {"description": text} if by == SHEET else whole_values
         yield Change(user, key, written, by, columns)
-        if rest := {name: value for name, value in values.items() if name not in written}:
-            yield Change(user, key, rest)
+        if remaining := {name: value for name, value in values.items() if name not in written}:
+            yield Change(user, key, remaining)
 
     def _containers(self, key: Key) -> Iterator[Step]:
         """Yield the steps that make what an asset lies in."""
-        for one in reversed([above for above in self.world.containers(key) if above not in self.world]):
-            owners = {"owners": self._principals()} if one[0] == "databaseSchema" and self._happens(0.3) else {}
-            yield Make(ADMIN, one, owners)
+        for container in reversed([above for above in self.world.containers(key) if above not in self.world]):
+            owners = {"owners": self._principals()} if container[0] == "databaseSchema" and self._happens(0.3) else {}
+            yield Make(ADMIN, container, owners)
 
-    def _joined(self, user: str, key: Key) -> Iterator[Step]:
+    def _join_edges(self, user: str, key: Key) -> Iterator[Step]:
         """Yield the edges that waited for an asset."""
         for source, product in sorted(edge for edge in self.edges if key in edge):
             if self._are_there(source, product) and product not in self.world.downstream[source]:
@@ -267,7 +267,7 @@ class _Writer:
     def _are_there(self, *keys: Key) -> bool:
         return all(key in self.world and not self.world.entities[key].is_deleted for key in keys)
 
-    def _removed(self, user: str, key: Key) -> Iterator[Step]:
+    def _remove_asset(self, user: str, key: Key) -> Iterator[Step]:
         if not self._are_there(key):
             return
         below = len(self.world.below(key))
@@ -299,14 +299,14 @@ class _Writer:
         if followers and self._happens(0.08):
             yield Follow(ADMIN, self.random.choice(sorted(followers)), key, begins=False)
         if self._happens(0.08) and VAULT not in self.world.tags(key):
-            yield from self._written(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
+            yield from self._change_steps(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
         if key[0] == "table" and self._happens(0.05):
-            yield from self._tested(user, key)
+            yield from self._add_test(user, key)
 
     def _is_hidden(self, key: Key) -> bool:
         return bool({HIDDEN, VAULT} & self.world.tags(key))
 
-    def _tested(self, user: str, table: Key) -> Iterator[Step]:
+    def _add_test(self, user: str, table: Key) -> Iterator[Step]:
         test = ("testCase", f"{table[1]}.rows_{len(self.world.below(table))}")
         if test in self.world:
             return
@@ -325,18 +325,18 @@ class _Writer:
             team = self.random.choice(self.teams)
             yield Members(ADMIN, team, tuple(sorted(self.random.sample(self.people, self.random.randrange(1, 6)))))
         if self._happens(0.03):
-            yield from self._muted()
+            yield from self._mute_something()
         if self._happens(0.1):
             yield from self._talk()
-        if self._happens(0.1) and (tables := self._deleted()):
+        if self._happens(0.1) and (tables := self._deleted_tables()):
             yield Restore(ADMIN, self.random.choice(tables))
         if self._happens(0.03) and (schemas := self.world.live("databaseSchema")):
-            yield from self._written(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
+            yield from self._change_steps(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
 
-    def _deleted(self) -> list[Key]:
+    def _deleted_tables(self) -> list[Key]:
         return [key for key, one in self.world.entities.items() if key[0] == "table" and one.is_deleted]
 
-    def _muted(self) -> Iterator[Step]:
+    def _mute_something(self) -> Iterator[Step]:
         who = self.random.choice(self.history.users)
         tables = [one for one in self.world.live("table") if not self._is_hidden(one)]
         if tables and self._happens(0.7):
@@ -352,8 +352,10 @@ class _Writer:
         elif about:
             self.thread_count += 1
             kind = self.random.choice(("Conversation", "Task", "Announcement"))
-            mentions = tuple(self._named(2)) if kind == "Conversation" else ()
-            assignees = (("user", self.random.choice(self.writers)), *self._named(1)) if kind == "Task" else ()
+            mentions = tuple(self._some_principals(2)) if kind == "Conversation" else ()
+            assignees = (
+                (("user", self.random.choice(self.writers)), *self._some_principals(1)) if kind == "Task" else ()
+            )
             author, name = self.random.choice(self.writers), f"thread {self.thread_count}"
             yield StartThread(author, name, self.random.choice(about), kind, mentions, tuple(dict.fromkeys(assignees)))
 
@@ -364,17 +366,19 @@ class _Writer:
             text = f"Written for {name}." if self._happens(0.6) else None
             yield EndTask(assigned[0], name, text)
         elif thread.kind == "Task" and not thread.is_over and self._happens(0.4):
-            yield Reassign(thread.author, name, tuple(dict.fromkeys(self._named(2))))
+            yield Reassign(thread.author, name, tuple(dict.fromkeys(self._some_principals(2))))
         elif thread.posts and self._happens(0.4):
-            yield EditPost(self.random.choice(sorted(thread.posts)), name, tuple(self._named(2)))
+            yield EditPost(self.random.choice(sorted(thread.posts)), name, tuple(self._some_principals(2)))
         else:
-            yield Post(self.random.choice(self.writers), name, tuple(self._named(1)) if self._happens(0.4) else ())
+            yield Post(
+                self.random.choice(self.writers), name, tuple(self._some_principals(1)) if self._happens(0.4) else ()
+            )
 
-    def _named(self, most: int) -> Iterator[Principal]:
+    def _some_principals(self, maximum: int) -> Iterator[Principal]:
         """Yield some people and perhaps a team."""
         if self._happens(0.3):
             yield "team", self.random.choice(self.teams)
-        yield from (("user", one) for one in self.random.sample(self.people, self.random.randrange(1, most + 1)))
+        yield from (("user", one) for one in self.random.sample(self.people, self.random.randrange(1, maximum + 1)))
 
     def _principals(self) -> list[Json]:
         """Return owners: up to two people, or a team."""
@@ -397,7 +401,7 @@ class _Writer:
                     yield SetAlert(version.maker, version.name, version.definition())
                 yield SwitchAlert(ADMIN, "Switched", enabled=True)
             case 35 | 45 | 50 | 65 | 70:
-                yield from self._renamed_or_left(part)
+                yield from self._rename_or_remove(part)
             case 55:
                 yield Change(ADMIN, ("databaseService", "bigquery"), {"owners": self._principals()})
             case 60 | 85:
@@ -405,7 +409,7 @@ class _Writer:
             case _:
                 yield DropAlert(ADMIN, "Dropped")
 
-    def _renamed_or_left(self, part: int) -> Iterator[Step]:
+    def _rename_or_remove(self, part: int) -> Iterator[Step]:
         """Yield what happens once to names, teams and people."""
         if part == 45:
             yield RenameTeam(ADMIN, GUILD, CIRCLE)
@@ -416,9 +420,9 @@ class _Writer:
         elif part == 70:
             yield MoveTeam(ADMIN, GROUP, "Company")
         else:
-            yield from self._left(LEAVERS[part != 35], is_hard=part == 35)
+            yield from self._remove_person(LEAVERS[part != 35], is_hard=part == 35)
 
-    def _left(self, user: str, *, is_hard: bool) -> Iterator[Step]:
+    def _remove_person(self, user: str, *, is_hard: bool) -> Iterator[Step]:
         """Yield the deletion of somebody who owns and follows something by then."""
         for key in self.world.live("table")[-3:]:
             if not self._is_hidden(key):

@@ -137,12 +137,14 @@ def names_of(caller: Caller, script: Script) -> Names:
 
 def read_notifications(engine: Engine, names: Names) -> Notifications:
     """Return every stored notification, with names instead of ids."""
-    found: dict[Address, frozenset[Reason]] = {}
+    reasons_by_address: dict[Address, frozenset[Reason]] = {}
     with engine.connect() as connection:
         for row in connection.execute(_NOTIFICATIONS):
             reasons = frozenset(map(names.reason, json.loads(row.reasons)))
-            found[row.event_id, row.channel, names.recipient(row.channel, row.recipient, reasons)] = reasons
-    return found
+            reasons_by_address[row.event_id, row.channel, names.recipient(row.channel, row.recipient, reasons)] = (
+                reasons
+            )
+    return reasons_by_address
 
 
 def read_planned(engine: Engine, names: Names) -> Iterator[Planned]:

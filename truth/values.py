@@ -20,18 +20,18 @@ def is_bot(name: str) -> bool:
     return name.startswith("bot_")
 
 
-def differs(key: str, one: Json | None, other: Json | None) -> bool:
+def differs(key: str, before: Json | None, after: Json | None) -> bool:
     """Say whether the value of a key changes from one to the other."""
-    return key not in _BOOKKEEPING and bool(_sorted(key, one or None) != _sorted(key, other or None))
+    return key not in _BOOKKEEPING and bool(_sort_lists(key, before or None) != _sort_lists(key, after or None))
 
 
-def _sorted(key: str, value: Any) -> Any:  # Any: JSON
+def _sort_lists(key: str, value: Any) -> Any:  # Any: JSON
     """Return the value of a key, its lists without an order sorted."""
     if isinstance(value, dict):
-        return {name: _sorted(name, inner) for name, inner in value.items()}
+        return {name: _sort_lists(name, inner) for name, inner in value.items()}
     if not isinstance(value, list):
         return value
-    members = [_sorted("", one) for one in value]
+    members = [_sort_lists("", one) for one in value]
     return sorted(members, key=_text_of) if key in _UNORDERED else members
 
 

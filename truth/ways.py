@@ -80,7 +80,7 @@ class Replayed:
 
 
 @contextmanager
-def replayed(script: Script, way: Way, place: Place, progress: Progress) -> Iterator[Replayed]:
+def replay_script(script: Script, way: Way, place: Place, progress: Progress) -> Iterator[Replayed]:
     """Replay a script one way, unless its folder holds that replay; the product runs until the block ends.
 
     Raises
@@ -93,7 +93,7 @@ def replayed(script: Script, way: Way, place: Place, progress: Progress) -> Iter
     with _serving(place) as (product, caller, engine):
         replay = _Replay(script, way, product, caller, engine, progress)
         if note.exists():
-            ends = _noted(note, script, caller)
+            ends = _read_note(note, script, caller)
         else:
             prepare(caller, script)
             if place.has_clients:
@@ -126,13 +126,13 @@ def _serving(place: Place) -> Iterator[tuple[Product, Caller, Engine]]:
         product.stop()
 
 
-def _noted(note: Path, script: Script, caller: Caller) -> list[int]:
+def _read_note(note: Path, script: Script, caller: Caller) -> list[int]:
     """Return where the log of a noted replay ended; let the caller know its ids."""
-    known = json.loads(note.read_text())
-    if known["script"] != _digest(script):
+    note_content = json.loads(note.read_text())
+    if note_content["script"] != _digest(script):
         raise Failed(f"{note.parent} holds a replay of other changes, or of another seed")
-    caller.ids |= {(kind, name): one for kind, name, one in known["ids"]}
-    return [int(one) for one in known["ends"]]
+    caller.ids |= {(kind, name): one for kind, name, one in note_content["ids"]}
+    return [int(one) for one in note_content["ends"]]
 
 
 def _digest(script: Script) -> str:
@@ -158,7 +158,7 @@ class _Replay:
 
     def run(self) -> list[int]:
         """Make every step; return where the log ended before them and after each."""
-        ends = [log_end(self.engine), *map(self._made, self.script.setup)]
+        ends = [log_end(self.engine), *map(self._make_step, self.script.setup)]
         if self.way is not Way.AT_THE_END:
             self.product.start("pipeline")
         opening = sum(1 for _ in takewhile(lambda step: isinstance(step, SetAlert), self.script.steps))
@@ -168,23 +168,23 @@ class _Replay:
                     stack.enter_context(beside(self.clients))
                 with quiet_for(step, self.clients):
                     self._before(number, step)
-                    ends.append(self._made(step))
+                    ends.append(self._make_step(step))
                 self.progress("requests", number + 1, len(self.script.steps))
         return [*ends[:-1], log_end(self.engine)]
 
     def drain(self, last_report: int) -> None:
         """Wait until the pipeline has processed the log, and the reports in it a second time for streaks."""
         end = log_end(self.engine)
-        wanted = {"match_stream": end, "streak_stream": last_report}
+        target_offsets = {"match_stream": end, "streak_stream": last_report}
 
         def is_done() -> bool:
-            done = {one["query"]: one["logOffset"] for one in self.product.health()["pipeline"]}
-            self.progress("pipeline", done.get("match_stream", 0), end)
-            return all(done.get(query, 0) >= offset for query, offset in wanted.items())
+            offsets_by_query = {one["query"]: one["logOffset"] for one in self.product.health()["pipeline"]}
+            self.progress("pipeline", offsets_by_query.get("match_stream", 0), end)
+            return all(offsets_by_query.get(query, 0) >= offset for query, offset in target_offsets.items())
 
         self.product.until(is_done, within_s=1_800)
 
-    def _made(self, step: Step) -> int:
+    def _make_step(self, step: Step) -> int:
         self.caller.do(step)
         end = log_end(self.engine)
         if isinstance(step, Report):

@@ -52,7 +52,7 @@ def run_python(tmp_path: Path) -> RunPython:
         return subprocess.run(
             [sys.executable, str(Path(__file__).parent / script), *arguments],
             cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT / "src"), "HOME": str(tmp_path), **(environment or _inherited())},
+            env={"PYTHONPATH": str(ROOT / "src"), "HOME": str(tmp_path), **(environment or _inherited_environment())},
             capture_output=True,
             text=True,
             timeout=120,
@@ -61,5 +61,5 @@ def run_python(tmp_path: Path) -> RunPython:
     return run
 
 
-def _inherited() -> dict[str, str]:
+def _inherited_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}

@@ -23,10 +23,10 @@ def test_a_public_function_over_a_dataframe_says_what_one_row_is(sources: dict[P
 
 
 def _over_frames(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    classes = [one for one in tree.body if isinstance(one, ast.ClassDef) and not one.name.startswith("_")]
-    for one in (*tree.body, *(inner for cls in classes for inner in cls.body)):
-        if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
-            arguments = (*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs)
-            annotations = [one.returns, *(argument.annotation for argument in arguments)]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    for node in (*tree.body, *(inner for cls in classes for inner in cls.body)):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            annotations = [node.returns, *(argument.annotation for argument in arguments)]
             if any(ast.unparse(found) in ("DataFrame", "pa.Table", "pa.RecordBatch") for found in annotations if found):
-                yield one
+                yield node

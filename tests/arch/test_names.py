@@ -34,8 +34,10 @@ ALLOWED = {
 
 
 def test_no_module_class_or_function_has_a_name_that_says_nothing(sources: dict[Path, ast.Module]) -> None:
-    found = [f"{path}: {name}" for path, name in _names(sources) if _words(name) & SAY_NOTHING and name not in ALLOWED]
-    assert found == []
+    violations = [
+        f"{path}: {name}" for path, name in _names(sources) if _words(name) & SAY_NOTHING and name not in ALLOWED
+    ]
+    assert violations == []
 
 
 def test_no_class_or_module_is_called_by_a_metaphor(root: Path) -> None:

@@ -21,18 +21,18 @@ LARGEST_FILE_BYTES = 1_000_000
 
 @pytest.mark.parametrize("pattern", [REGISTRY, MACHINE_PATH], ids=["registry", "machine path"])
 def test_no_file_names(pattern: re.Pattern[str], root: Path, files: list[Path]) -> None:
-    found = [
+    matches = [
         f"{path.relative_to(root)}:{number}"
         for path in files
         for number, line in enumerate(_lines(path), start=1)
         if pattern.search(line)
     ]
-    assert found == []
+    assert matches == []
 
 
 def test_no_lock_file_and_nothing_built_is_kept(root: Path, files: list[Path]) -> None:
-    kept = [path.relative_to(root) for path in files]
-    assert [str(path) for path in kept if path.name in LOCK_FILES or set(path.parts) & MADE_BY_TOOLS] == []
+    paths = [path.relative_to(root) for path in files]
+    assert [str(path) for path in paths if path.name in LOCK_FILES or set(path.parts) & MADE_BY_TOOLS] == []
 
 
 def test_no_file_is_large(root: Path, files: list[Path]) -> None:

@@ -90,7 +90,7 @@ def _may_name_one(argument: ast.expr) -> bool:
     return not isinstance(argument, ast.Constant) or argument.value in PARSED
 
 
-def _parsed(call: ast.Call) -> list[ast.expr]:
+def _text_arguments(call: ast.Call) -> list[ast.expr]:
     """Return the arguments that may be texts; those of a function that is called by name are Columns."""
     return call.args[:1] if _name(call.func) in {"call_function", "sql"} else call.args
 
@@ -172,12 +172,12 @@ def _is_a_column(name: str) -> bool:
     return bool(returned) and all(_says_column(annotation) for annotation in returned)
 
 
-def _built(module: Module) -> list[str]:
+def _built_texts(module: Module) -> list[str]:
     return [
         f"{module.name}:{call.lineno} {ast.unparse(call)}"
         for name, call in module.calls()
         if (module.name, name) not in STATEMENTS
-        and any(_may_be_built(one, module, _around(call, module)) for one in _parsed(call))
+        and any(_may_be_built(one, module, _around(call, module)) for one in _text_arguments(call))
     ]
 
 
@@ -196,7 +196,7 @@ MODULES = _modules()
 
 
 def test_spark_is_given_no_text_to_parse_but_constants() -> None:
-    assert [call for module in MODULES for call in _built(module)] == []
+    assert [call for module in MODULES for call in _built_texts(module)] == []
     assert sum(1 for module in MODULES for _ in module.calls()) > 20
 
 
@@ -268,7 +268,7 @@ def test_a_statement_of_a_user_is_run_where_it_is_said() -> None:
 )
 def test_a_text_that_is_built_is_found_however(line: str) -> None:
     text = f"TEXT = 'a'\ndef select(frame, session, b):\n    return {line}\n"
-    assert _built(Module("spark/example.py", text)) != []
+    assert _built_texts(Module("spark/example.py", text)) != []
 
 
 @pytest.mark.parametrize(
@@ -284,4 +284,4 @@ def test_a_text_that_is_built_is_found_however(line: str) -> None:
 )
 def test_constants_and_columns_are_no_built_texts(line: str) -> None:
     text = f"TEXT = 'a'\ndef select(frame, session, b):\n    return {line}\n"
-    assert _built(Module("spark/example.py", text)) == []
+    assert _built_texts(Module("spark/example.py", text)) == []

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 from tests.backtested import RESULT
-from tests.browser.test_page import described_for, log_in
+from tests.browser.test_page import describe_for, log_in
 from tests.serving import Served, warehouse
 from tests.waiting import until
 
@@ -33,7 +33,7 @@ def alerts(served: Served, page: Page, sqlite_engine: Engine) -> Page:
         asset = warehouse(client)
     user_id, owner = served.person("owen")
     owner.close()
-    described_for(served, sqlite_engine, user_id, asset, "All orders.")
+    describe_for(served, sqlite_engine, user_id, asset, "All orders.")
     log_in(page, ADMINISTRATOR["email"], served.password)
     page.get_by_role("link", name="Alerts").click()
     return page
@@ -43,27 +43,27 @@ def alerts(served: Served, page: Page, sqlite_engine: Engine) -> Page:
 def at_work(engine: Engine, result: Document | None) -> Iterator[list[Backtest]]:
     """A pipeline that takes one backtest, says how far it is, and comes to ``result``; or waits to be cancelled."""
     ScheduledJobs(engine).record_heartbeat(JOB, now_ms=SystemClock().now_ms())
-    backtests, taken = Backtests(engine), list[Backtest]()
+    backtests, claimed = Backtests(engine), list[Backtest]()
 
     def work() -> None:
         now_ms = SystemClock().now_ms()
-        until(lambda: _claimed(backtests, taken, now_ms), within_s=20)
-        backtests.note_progress(taken[0], "p", 300, 1200, now_ms=now_ms)
+        until(lambda: _claim_one(backtests, claimed, now_ms), within_s=20)
+        backtests.note_progress(claimed[0], "p", 300, 1200, now_ms=now_ms)
         if result is None:
-            until(lambda: not backtests.note_progress(taken[0], "p", 300, 1200, now_ms=now_ms), within_s=20)
+            until(lambda: not backtests.note_progress(claimed[0], "p", 300, 1200, now_ms=now_ms), within_s=20)
         else:
-            backtests.finish(taken[0], "p", result, now_ms=now_ms)
+            backtests.finish(claimed[0], "p", result, now_ms=now_ms)
 
     worker = threading.Thread(target=work)
     worker.start()
-    yield taken
+    yield claimed
     worker.join()
 
 
-def _claimed(backtests: Backtests, taken: list[Backtest], now_ms: int) -> bool:
-    found = backtests.claim("p", now_ms=now_ms, lost_after_ms=60_000)
-    taken.extend([found] if found else [])
-    return bool(found)
+def _claim_one(backtests: Backtests, claimed: list[Backtest], now_ms: int) -> bool:
+    backtest = backtests.claim("p", now_ms=now_ms, lost_after_ms=60_000)
+    claimed.extend([backtest] if backtest else [])
+    return bool(backtest)
 
 
 def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: Page) -> None:
@@ -77,14 +77,14 @@ def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: 
 
 def test_a_backtest_is_drawn_with_the_people_it_would_have_notified(alerts: Page, sqlite_engine: Engine) -> None:
     alerts.get_by_label("Alert", exact=True).select_option(label="Described")
-    with at_work(sqlite_engine, NAMED_IN_MARKUP) as taken:
+    with at_work(sqlite_engine, NAMED_IN_MARKUP) as claimed:
         alerts.get_by_role("button", name="Backtest").click()
         answer = alerts.locator("#backtest")
         expect(answer.locator(".answer")).to_have_text(
             "30 of 1,200 events match, on 1 asset; 4 of them notify nobody; incidents hold back 3 of them. It would"
             " have sent 60 notifications to 2 recipients (Email 60); 5 duplicates merged."
         )
-    assert taken[0].alert["name"] == "Described"
+    assert claimed[0].alert["name"] == "Described"
     drawn = answer.get_by_role("img", name="Matches per day")
     expect(answer.get_by_text("Matches per day, 2026-03-01 to ")).to_contain_text("(UTC), at most 20.")
     assert drawn.locator("rect title").all_text_contents() == ["2026-03-01: 10", "2026-03-03: 20"]

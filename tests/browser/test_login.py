@@ -23,19 +23,19 @@ def company(sqlite_engine: Engine, started_store: StartedStore, provider: Provid
 
 
 def test_the_provider_leads_back_to_the_page_and_a_link_logs_nobody_in(browser: Browser, company: Served) -> None:
-    own, victim = browser.new_context(base_url=company.url), browser.new_context(base_url=company.url)
-    page = own.new_page()
+    own_context, victim = browser.new_context(base_url=company.url), browser.new_context(base_url=company.url)
+    page = own_context.new_page()
     page.goto("/api/v1/auth/login")
     expect(page.get_by_text("Alice Liddell")).to_be_visible()
     assert "login=" not in page.url
-    other = victim.new_page()
+    victim_page = victim.new_page()
     token = page.evaluate("sessionStorage.getItem('tocsin.token')")
     assert token
-    other.goto(f"/#token={token}")
-    expect(other.get_by_role("button", name="Log in")).to_be_visible()
-    other.goto("about:blank")
-    other.goto("/#login=somebody-elses-code")
-    expect(other.get_by_text("start again")).to_be_visible()
-    assert other.evaluate("sessionStorage.getItem('tocsin.token')") is None
-    own.close()
+    victim_page.goto(f"/#token={token}")
+    expect(victim_page.get_by_role("button", name="Log in")).to_be_visible()
+    victim_page.goto("about:blank")
+    victim_page.goto("/#login=somebody-elses-code")
+    expect(victim_page.get_by_text("start again")).to_be_visible()
+    assert victim_page.evaluate("sessionStorage.getItem('tocsin.token')") is None
+    own_context.close()
     victim.close()

@@ -26,9 +26,9 @@ NASTY = "<img src=x onerror=\"document.title='owned'\"><script>document.title='o
 @pytest.fixture
 def orders(served: Served) -> Json:
     with served.administrator() as client:
-        made = warehouse(client)
+        orders_table = warehouse(client)
         table(client, "customers", description=NASTY)
-    return made
+    return orders_table
 
 
 def log_in(page: Page, email: str, password: str) -> None:
@@ -238,17 +238,17 @@ def test_preferences_are_set_below_the_notifications(served: Served, page: Page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
 
 
-def described_for(served: Served, engine: Engine, user_id: str, asset: Json, text: str) -> None:
+def describe_for(served: Served, engine: Engine, user_id: str, asset: Json, text: str) -> None:
     """Describe an asset that the user owns, and notify them by an alert of theirs with a rule."""
     rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description' && !isBot()"}
     owners = {"category": "Owners", "type": "ActivityFeed"}
-    mine = [{"id": user_id, "type": "user"}]
-    alert = {"name": "Described", "alertType": "Notification", "destinations": [owners], "owners": mine}
+    owner_references = [{"id": user_id, "type": "user"}]
+    alert = {"name": "Described", "alertType": "Notification", "destinations": [owners], "owners": owner_references}
     with served.administrator() as client:
         filtering = {"resources": ["table"], "rules": [rule]}
         assert client.post("/events/subscriptions", json={**alert, "filteringRules": filtering}).status_code == 201
         for operation in (
-            {"op": "add", "path": "/owners", "value": mine},
+            {"op": "add", "path": "/owners", "value": owner_references},
             {"op": "add", "path": "/description", "value": text},
         ):
             patched = client.patch(
@@ -264,7 +264,7 @@ def test_why_somebody_was_notified_is_shown_rule_by_rule(
     served: Served, page: Page, orders: Json, sqlite_engine: Engine
 ) -> None:
     user_id = alice(served, page)
-    described_for(served, sqlite_engine, user_id, orders, NASTY)
+    describe_for(served, sqlite_engine, user_id, orders, NASTY)
     page.get_by_role("button", name="Notifications").click()
     entry = page.locator("#notifications > li").filter(has_text="description").first
     entry.get_by_text("Why did I get this?").click()

@@ -29,17 +29,19 @@ def python(nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[in
 def on_columns(spark: SparkSession, nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[int, int]]:
     """Ask Spark, each condition as one Column."""
     frame = with_document(events_frame(spark, events))
-    rows = frame.select("log_offset", F.array(*map(condition, nodes)).alias("notified")).collect()
-    assert all(answer is not None for row in rows for answer in row.notified), "conditions are two-valued"
-    return {(n, row.log_offset) for row in rows for n, answer in enumerate(row.notified) if answer}
+    answers_by_event = frame.select("log_offset", F.array(*map(condition, nodes)).alias("notified")).collect()
+    assert all(answer is not None for row in answers_by_event for answer in row.notified), "conditions are two-valued"
+    return {(n, row.log_offset) for row in answers_by_event for n, answer in enumerate(row.notified) if answer}
 
 
-def indexed(spark: SparkSession, plans: Sequence[Plan], events: Sequence[LoggedEvent]) -> list[tuple[int, int]]:
+def pairs_from_spark(
+    spark: SparkSession, plans: Sequence[Plan], events: Sequence[LoggedEvent]
+) -> list[tuple[int, int]]:
     """Ask Spark, all conditions at once through an index of them."""
-    return found_by(spark, index_of(plans), events)
+    return pairs_through_index(spark, index_of(plans), events)
 
 
-def found_by(spark: SparkSession, index: Index, events: Sequence[LoggedEvent]) -> list[tuple[int, int]]:
+def pairs_through_index(spark: SparkSession, index: Index, events: Sequence[LoggedEvent]) -> list[tuple[int, int]]:
     """Ask Spark through an index."""
-    found = matches(events_frame(spark, events), index).collect()
-    return [(int(row.subscription_id), row.log_offset) for row in found]
+    matched = matches(events_frame(spark, events), index).collect()
+    return [(int(row.subscription_id), row.log_offset) for row in matched]

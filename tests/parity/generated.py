@@ -57,12 +57,12 @@ _TEXT_FUNCTIONS = [
 _PATTERNS = ["a.*", "[ab]+", "(?:a|b)?", "\\w{1,3}", ".", "\\D*", "[^a]*", "a\\.b", "(Failed|failed)"]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_words = st.sampled_from(_WORDS).map(_quoted)
-_types = st.sampled_from(["table", "testCase", "pipeline", "entityUpdated", "entityDeleted"]).map(_quoted)
+_words = st.sampled_from(_WORDS).map(_quote)
+_types = st.sampled_from(["table", "testCase", "pipeline", "entityUpdated", "entityDeleted"]).map(_quote)
 _texts = _words | _types
 _numbers = st.sampled_from(["0", "7", "0.1", "1.5", "-1", "1700000000002"])
 _lists = st.lists(_texts, max_size=3).map(lambda words: "{" + ",".join(words) + "}")
@@ -93,7 +93,7 @@ _leaf = st.one_of(
     _put("{}.containsAny({})", _lowered, _lists),
     _put("{}.isEmpty()", _lowered),
     _put("{}.size() {} {}", _countable, _order, _numbers),
-    _put("{} matches {}", _lowered, st.sampled_from(_PATTERNS).map(_quoted)),
+    _put("{} matches {}", _lowered, st.sampled_from(_PATTERNS).map(_quote)),
     _put("{}({})", st.sampled_from(_TEXT_FUNCTIONS), _lists),
     _put("getTestCaseStatusIfInTestSuite({},{})", _lists, _lists),
     _put("changeCategory {} {}", _equality, _categories),
@@ -112,7 +112,7 @@ _leaf = st.one_of(
 )
 
 
-def _joined(inner: SearchStrategy[str]) -> SearchStrategy[str]:
+def _joined_conditions(inner: SearchStrategy[str]) -> SearchStrategy[str]:
     return st.one_of(
         _put("!({})", inner),
         _put("({} && {})", inner, inner),
@@ -131,7 +131,7 @@ def _names_known_events(condition: str) -> bool:
     return True
 
 
-conditions = st.recursive(_leaf, _joined, max_leaves=5).filter(_names_known_events)
+conditions = st.recursive(_leaf, _joined_conditions, max_leaves=5).filter(_names_known_events)
 """Conditions that check."""
 
 _word = st.sampled_from([*_WORDS, "table"])
@@ -214,9 +214,9 @@ events = st.lists(event_parts, min_size=40, max_size=60).map(log_of)
 """A log of some events."""
 
 
-def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
+def draw_examples(strategy: SearchStrategy[T], count: int) -> list[T]:
     """Return ``count`` things that a strategy makes. Nothing is shrunk: that would take a Spark job a step."""
-    found: list[T] = []
+    examples: list[T] = []
 
     @settings(
         max_examples=count,
@@ -225,8 +225,8 @@ def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)
-    def collect(one: T) -> None:
-        found.append(one)
+    def collect(example: T) -> None:
+        examples.append(example)
 
     collect()
-    return found
+    return examples

@@ -41,6 +41,6 @@ def events_frame(spark: SparkSession, events: Sequence[LoggedEvent]) -> DataFram
     return spark.createDataFrame(pa.Table.from_batches([batch]), schema=EVENTS)
 
 
-def log_row(one: LoggedEvent) -> tuple[int, str, str]:
+def log_row(logged_event: LoggedEvent) -> tuple[int, str, str]:
     """Return one event as the row that the log source reads from the store."""
-    return one.offset, json.dumps(one.event.to_wire()), json.dumps(one.derived)
+    return logged_event.offset, json.dumps(logged_event.event.to_wire()), json.dumps(logged_event.derived)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.parity.engines import indexed
+from tests.parity.engines import pairs_from_spark
 from tests.parity.logged import logged
 
 from tocsin.flow.match.local import matches
@@ -16,7 +16,7 @@ from tocsin.server.alerts.filters import FILTERS
 pytestmark = pytest.mark.spark
 
 
-def _changed(offset: int, entity_type: str, *fields: str) -> LoggedEvent:
+def _change_of(offset: int, entity_type: str, *fields: str) -> LoggedEvent:
     changes = [{"name": field, "oldValue": "a", "newValue": "b"} for field in fields]
     entity = {"id": "1", "name": "orders", "fullyQualifiedName": "shop.orders"}
     described = {"changeDescription": {"fieldsUpdated": changes}, "entity": entity}
@@ -24,14 +24,14 @@ def _changed(offset: int, entity_type: str, *fields: str) -> LoggedEvent:
 
 
 EVENTS = [
-    _changed(1, "table", "columns"),
-    _changed(2, "topic", "messageSchema"),
-    _changed(3, "table", "messageSchema"),
-    _changed(4, "topic", "columns"),
-    _changed(5, "table", "columns", "owners"),
-    _changed(6, "topic", "owners"),
-    _changed(7, "dashboard", "owners"),
-    _changed(8, "table", "description"),
+    _change_of(1, "table", "columns"),
+    _change_of(2, "topic", "messageSchema"),
+    _change_of(3, "table", "messageSchema"),
+    _change_of(4, "topic", "columns"),
+    _change_of(5, "table", "columns", "owners"),
+    _change_of(6, "topic", "owners"),
+    _change_of(7, "dashboard", "owners"),
+    _change_of(8, "table", "description"),
 ]
 SCHEMAS = ("GetTableSchemaChanges", "GetTopicSchemaChanges")
 CASES = [
@@ -57,4 +57,4 @@ def test_each_action_is_about_its_own_resource_on_both_engines(spark: SparkSessi
     plans = [_plan(number, *case[:3]) for number, case in enumerate(CASES)]
     expected = {(number, offset) for number, case in enumerate(CASES) for offset in case[3]}
     assert {(n, one.offset) for n, plan in enumerate(plans) for one in EVENTS if matches(plan, one)} == expected
-    assert set(indexed(spark, plans, EVENTS)) == expected
+    assert set(pairs_from_spark(spark, plans, EVENTS)) == expected

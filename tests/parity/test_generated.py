@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.parity.engines import indexed, on_columns, plan, python
-from tests.parity.generated import conditions, drawn, event_parts, log_of
+from tests.parity.engines import on_columns, pairs_from_spark, plan, python
+from tests.parity.generated import conditions, draw_examples, event_parts, log_of
 from tests.soak import SOAK
 
 from tocsin.conditions.check import parse_and_check
@@ -19,19 +19,19 @@ CONDITIONS, EVENTS, JOBS = (90, 150, 3) if SOAK else (40, 60, 1)
 
 
 def test_both_engines_agree_on_generated_pairs(spark: SparkSession) -> None:
-    texts = sorted(set(drawn(conditions, CONDITIONS)))
-    log = log_of(drawn(event_parts, EVENTS))
+    texts = sorted(set(draw_examples(conditions, CONDITIONS)))
+    log = log_of(draw_examples(event_parts, EVENTS))
     assert len(texts) * len(log) >= (10_000 if SOAK else 1_500)
     for part in range(JOBS):
-        some = texts[part::JOBS]
-        nodes = [parse_and_check(text) for text in some]
+        part_texts = texts[part::JOBS]
+        nodes = [parse_and_check(text) for text in part_texts]
         expected = python(nodes, log)
-        found = indexed(spark, [plan(n, node) for n, node in enumerate(nodes)], log)
-        assert _in_words(on_columns(spark, nodes, log) ^ expected, some, log) == []
-        assert _in_words(set(found) ^ expected, some, log) == []
-        assert len(found) == len(set(found))
+        pairs = pairs_from_spark(spark, [plan(n, node) for n, node in enumerate(nodes)], log)
+        assert _in_words(on_columns(spark, nodes, log) ^ expected, part_texts, log) == []
+        assert _in_words(set(pairs) ^ expected, part_texts, log) == []
+        assert len(pairs) == len(set(pairs))
     often = [plan(n, node) for n, node in enumerate(nodes) for _ in range(MANY)]
-    assert set(indexed(spark, often, log)) == expected, "paths that many ask about are taken out once"
+    assert set(pairs_from_spark(spark, often, log)) == expected, "paths that many ask about are taken out once"
 
 
 def _in_words(pairs: set[tuple[int, int]], texts: list[str], log: list[LoggedEvent]) -> list[str]:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from tests.parity.engines import indexed, on_columns, plan, python
-from tests.parity.generated import drawn
+from tests.parity.engines import on_columns, pairs_from_spark, plan, python
+from tests.parity.generated import draw_examples
 from tests.parity.logged import logged
 
 from tocsin.conditions.check import parse_and_check
@@ -107,7 +107,7 @@ _LITERALS = _PLACES | _DERIVED
 _FINDS_ITS_EVENT = {"value of a path", "value of a field", "start", "end of a field", "part", "member", "list", "key"}
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -131,7 +131,7 @@ def _large(condition: str) -> str:
     return f"({condition}) || {' && '.join(pairs)}"
 
 
-def _accepted(condition: str) -> Node | None:
+def _parse_or_none(condition: str) -> Node | None:
     try:
         return parse_and_check(condition)
     except InvalidCondition:
@@ -141,12 +141,12 @@ def _accepted(condition: str) -> Node | None:
 def _compare(spark: SparkSession, conditions: dict[tuple[str, str], Node], log: list[LoggedEvent]) -> None:
     nodes = list(conditions.values())
     expected = python(nodes, log)
-    found = indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)
-    assert _named(set(found) ^ expected, conditions, log) == []
-    assert len(found) == len(set(found))
+    pairs = pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], log)
+    assert _describe(set(pairs) ^ expected, conditions, log) == []
+    assert len(pairs) == len(set(pairs))
 
 
-def _named(
+def _describe(
     pairs: set[tuple[int, int]], conditions: dict[tuple[str, str], Node], log: list[LoggedEvent]
 ) -> list[tuple[object, ...]]:
     names = list(conditions)
@@ -159,14 +159,14 @@ def test_a_hostile_text_is_a_text_in_every_place(spark: SparkSession) -> None:
         (place, text): node
         for place, condition in _PLACES.items()
         for text in TEXTS
-        if (node := _accepted(condition(_quoted(text)))) is not None
+        if (node := _parse_or_none(condition(_quote(text)))) is not None
     }
     accepted = {place: {text for at, text in conditions if at == place} for place in _PLACES}
     assert all(len(accepted[place]) > 50 for place in _FINDS_ITS_EVENT), "most texts are accepted"
-    found = python(list(conditions.values()), log)
+    pairs = python(list(conditions.values()), log)
     for number, (place, text) in enumerate(conditions):
         if place in _FINDS_ITS_EVENT:
-            assert (number, TEXTS.index(text)) in found, f"{place} finds {text!r}"
+            assert (number, TEXTS.index(text)) in pairs, f"{place} finds {text!r}"
     _compare(spark, conditions, log)
 
 
@@ -174,9 +174,9 @@ def test_a_hostile_text_is_a_text_in_every_argument_and_field(spark: SparkSessio
     log = [_event(offset, text) for offset, text in enumerate(TEXTS)]
     conditions: dict[tuple[str, str], Node] = {}
     for place, condition in _DERIVED.items():
-        if _accepted(condition("'x'")) is None:
+        if _parse_or_none(condition("'x'")) is None:
             continue  # one of a few words, or a duration
-        accepted = {text: node for text in TEXTS if (node := _accepted(condition(_quoted(text)))) is not None}
+        accepted = {text: node for text in TEXTS if (node := _parse_or_none(condition(_quote(text)))) is not None}
         assert len(accepted) > 30, place
         conditions |= {(place, text): node for text, node in accepted.items()}
     assert {place.partition(":")[0] for place, _ in conditions} >= _OPEN, "these take any text"
@@ -185,20 +185,20 @@ def test_a_hostile_text_is_a_text_in_every_argument_and_field(spark: SparkSessio
 
 def test_a_hostile_text_is_a_text_in_a_condition_without_a_normal_form(spark: SparkSession) -> None:
     log = [_event(offset, text) for offset, text in enumerate(TEXTS)]
-    written = {(place, text): _LITERALS[place](_quoted(text)) for place in _PLACES for text in TEXTS[::3]}
-    conditions = {key: node for key, text in written.items() if (node := _accepted(_large(text))) is not None}
+    written = {(place, text): _LITERALS[place](_quote(text)) for place in _PLACES for text in TEXTS[::3]}
+    conditions = {key: node for key, text in written.items() if (node := _parse_or_none(_large(text))) is not None}
     assert sum(normal_form(node) is None for node in conditions.values()) > 200
     _compare(spark, conditions, log)
 
 
 def test_generated_texts_are_texts_in_every_place(spark: SparkSession) -> None:
-    texts = sorted({text for text in drawn(_GENERATED, 60) if not re.search("[\ud800-\udfff]", text)})
+    texts = sorted({text for text in draw_examples(_GENERATED, 60) if not re.search("[\ud800-\udfff]", text)})
     log = [_event(offset, text) for offset, text in enumerate(texts)]
     conditions = {
         (place, text): node
         for place, condition in _PLACES.items()
         for text in texts
-        if (node := _accepted(condition(_quoted(text)))) is not None
+        if (node := _parse_or_none(condition(_quote(text)))) is not None
     }
     _compare(spark, conditions, log)
 
@@ -206,9 +206,9 @@ def test_generated_texts_are_texts_in_every_place(spark: SparkSession) -> None:
 def test_conditions_by_themselves_take_hostile_texts_as_texts(spark: SparkSession) -> None:
     texts = TEXTS[:8]
     log = [_event(offset, text) for offset, text in enumerate(texts)]
-    written = [place(_quoted(text)) for place in _PLACES.values() for text in texts]
-    written += [place(_quoted(texts[0])) for place in _DERIVED.values()]
-    nodes = [node for condition in written if (node := _accepted(condition))]
+    written = [place(_quote(text)) for place in _PLACES.values() for text in texts]
+    written += [place(_quote(texts[0])) for place in _DERIVED.values()]
+    nodes = [node for condition in written if (node := _parse_or_none(condition))]
     assert on_columns(spark, nodes, log) == python(nodes, log)
 
 
@@ -216,7 +216,7 @@ def test_conditions_by_themselves_take_hostile_texts_as_texts(spark: SparkSessio
 def test_what_cannot_be_stored_or_is_too_long_is_refused(place: str) -> None:
     for text in ("\ud800", "a\udfffb", "x" * 60_000, "x" * MAX_BYTES):
         with pytest.raises(InvalidCondition):
-            parse_and_check(_LITERALS[place](_quoted(text)))
+            parse_and_check(_LITERALS[place](_quote(text)))
 
 
 def test_the_largest_position_is_one_in_both_engines(spark: SparkSession) -> None:
@@ -227,11 +227,13 @@ def test_the_largest_position_is_one_in_both_engines(spark: SparkSession) -> Non
         parse_and_check(f"{path} == null"),
         parse_and_check(f"{path}.size() == 0"),
     ]
-    assert set(indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)) == python(nodes, log)
+    assert set(pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], log)) == python(
+        nodes, log
+    )
 
 
 def test_a_document_with_the_longest_key_is_read_by_both_engines(spark: SparkSession) -> None:
     log = [_event(0, "\U0001f600" * LONGEST_KEY)]
     nodes = [parse_and_check("entity.extension.list.size() == 1"), parse_and_check("newValue('description') != null")]
-    found = indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], log)
-    assert set(found) == python(nodes, log) == {(0, 0), (1, 0)}
+    pairs = pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], log)
+    assert set(pairs) == python(nodes, log) == {(0, 0), (1, 0)}

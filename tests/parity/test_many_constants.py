@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.parity.engines import indexed, plan, python
+from tests.parity.engines import pairs_from_spark, plan, python
 from tests.parity.logged import logged
 
 from tocsin.conditions.check import parse_and_check
@@ -39,7 +39,7 @@ def _event(offset: int, values: list[object]) -> LoggedEvent:
     return logged(offset, eventType="entityUpdated", entityType="table", entity=entity)
 
 
-def _asked(text: str, constants: tuple[str, ...]) -> list[Node]:
+def _tests_of(text: str, constants: tuple[str, ...]) -> list[Node]:
     return [parse_and_check(f"entity.extension.{text.format(constant)}") for constant in constants]
 
 
@@ -51,8 +51,8 @@ def _many() -> list[Node]:
 def test_one_of_many_constants_is_enough_on_both_engines(spark: SparkSession) -> None:
     rng = Random(SEED)
     events = [_event(offset, rng.choices(_VALUES, k=rng.randrange(4))) for offset in range(1, 61)]
-    asked = [_asked(text, _NUMBERS) for text in _OF_NUMBERS] + [_asked(text, _TEXTS) for text in _OF_TEXTS]
-    drawn = [rng.sample(tests, rng.randrange(1, len(tests) + 1)) for tests in asked for _ in range(3)]
+    test_groups = [_tests_of(text, _NUMBERS) for text in _OF_NUMBERS] + [_tests_of(text, _TEXTS) for text in _OF_TEXTS]
+    drawn = [rng.sample(tests, rng.randrange(1, len(tests) + 1)) for tests in test_groups for _ in range(3)]
     nodes = [
         *(disjunction_of(*tests) for tests in drawn),
         *(disjunction_of(*tests, *_many()) for tests in drawn[::3]),
@@ -64,14 +64,14 @@ def test_one_of_many_constants_is_enough_on_both_engines(spark: SparkSession) ->
     ]
     expected = python(nodes, events)
     assert len({number for number, _ in expected}) > len(nodes) / 2
-    assert set(indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], events)) == expected
+    assert set(pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], events)) == expected
 
 
 @pytest.mark.parametrize("text", [*_OF_NUMBERS[:-1], "a.size() == {}", *_OF_TEXTS[:6]])
 @pytest.mark.parametrize("count", [2, MAX_TERMS + 50])
 def test_alternatives_that_differ_in_their_constants_only_are_one_test(text: str, count: int) -> None:
     """Each test looks at all columns of a table: 330 of them took 20 s for one event of a table with 3,000."""
-    node = disjunction_of(*_asked(text, tuple(map(str, range(count)))))
+    node = disjunction_of(*_tests_of(text, tuple(map(str, range(count)))))
     programs = [row["program"] for row in rows_of(plan(1, node), Shapes(), ())]
     assert [len(program) for program in programs] == [1] * len(programs)
     assert programs
@@ -83,23 +83,23 @@ def test_all_of_many_texts_are_needed_on_both_engines(spark: SparkSession) -> No
     values = (*texts, *_VALUES, list(texts[:6]), ["", "ab", 1], "ab1éA")
     drawn = [rng.sample(values, rng.randrange(1, len(values))) for _ in range(60)]
     events = [_event(offset, some) for offset, some in enumerate([list(texts), "".join(texts), [texts[:9]], *drawn], 1)]
-    asked = [_asked(text, texts) for text in _OF_TEXTS]
-    pairs = [[disjunction_of(*rng.sample(tests, 2)) for _ in range(12)] for tests in asked]
+    test_groups = [_tests_of(text, texts) for text in _OF_TEXTS]
+    pairs = [[disjunction_of(*rng.sample(tests, 2)) for _ in range(12)] for tests in test_groups]
     nodes = [
-        *(conjunction_of(*tests[:count]) for tests in asked for count in (9, 10, len(texts))),
+        *(conjunction_of(*tests[:count]) for tests in test_groups for count in (9, 10, len(texts))),
         *(conjunction_of(*tests) for tests in pairs),
-        *(disjunction_of(conjunction_of(*tests), *_many()) for tests in asked),
+        *(disjunction_of(conjunction_of(*tests), *_many()) for tests in test_groups),
         *(negation_of(disjunction_of(conjunction_of(*tests), *_many())) for tests in pairs),
     ]
     expected = python(nodes, events)
     assert len({number for number, _ in expected}) > len(nodes) / 2
-    assert set(indexed(spark, [plan(number, node) for number, node in enumerate(nodes)], events)) == expected
+    assert set(pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], events)) == expected
 
 
 @pytest.mark.parametrize("text", [_OF_TEXTS[0], *_OF_TEXTS[3:6], *_OF_TEXTS[7:]])
 def test_many_tests_that_must_all_pass_look_twice_at_the_document(text: str) -> None:
     """400 of them took 28 s for one event of a table with 3,000 columns; the first is apart, as it may be a guard."""
-    node = conjunction_of(*_asked(text, tuple(map(str, range(MAX_TERMS + 50)))))
+    node = conjunction_of(*_tests_of(text, tuple(map(str, range(MAX_TERMS + 50)))))
     programs = [row["program"] for row in rows_of(plan(1, node), Shapes(), ())]
     assert [len(program) for program in programs] == [2] * len(programs)
     assert programs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.parity.engines import indexed
+from tests.parity.engines import pairs_from_spark
 from tests.parity.logged import logged
 
 from tocsin.flow.match.local import matches
@@ -54,10 +54,12 @@ def test_each_event_is_asked_for_the_names_of_its_time_on_both_engines(spark: Sp
     for names, is_meant in ((NAMES, True), (OTHERS, False)):
         events = [_event(offset, name) for offset, name in enumerate(names, start=1)]
         expected = {
-            (number, one.offset)
+            (number, event.offset)
             for number, condition in enumerate(CONDITIONS)
-            for one in events
+            for event in events
             if is_meant is not condition.startswith("!")
         }
-        assert {(n, one.offset) for n, plan in enumerate(plans) for one in events if matches(plan, one)} == expected
-        assert set(indexed(spark, plans, events)) == expected
+        assert {
+            (n, event.offset) for n, plan in enumerate(plans) for event in events if matches(plan, event)
+        } == expected
+        assert set(pairs_from_spark(spark, plans, events)) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.parity.engines import indexed
+from tests.parity.engines import pairs_from_spark
 from tests.parity.logged import logged
 
 from tocsin.flow.match.local import matches
@@ -44,4 +44,4 @@ def test_sessions_match_by_name_only_on_both_engines(spark: SparkSession) -> Non
     plans = [_plan(number, *case[:3]) for number, case in enumerate(CASES)]
     expected = {(number, offset) for number, case in enumerate(CASES) for offset in case[3]}
     assert {(n, one.offset) for n, plan in enumerate(plans) for one in EVENTS if matches(plan, one)} == expected
-    assert set(indexed(spark, plans, EVENTS)) == expected
+    assert set(pairs_from_spark(spark, plans, EVENTS)) == expected

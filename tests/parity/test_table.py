@@ -7,7 +7,7 @@ import re
 import pytest
 from pyspark.sql import SparkSession
 from tests.parity.comparisons import COMPARISONS
-from tests.parity.engines import found_by, indexed, on_columns, plan, python
+from tests.parity.engines import on_columns, pairs_from_spark, pairs_through_index, plan, python
 from tests.parity.happenings import HAPPENINGS
 from tests.parity.table import ALL
 from tests.parity.table import TABLE as GENERAL
@@ -52,7 +52,7 @@ def test_the_table_has_a_line_for_every_word_of_the_language() -> None:
 
 def test_the_table_has_a_line_for_every_sign_beside_every_kind_of_value() -> None:
     compared = [leaf for node in NODES for leaf in leaves(node) if isinstance(leaf, Compare)]
-    asked = {(_kind(leaf.left), leaf.operator) for leaf in compared}
+    covered = {(_kind(leaf.left), leaf.operator) for leaf in compared}
     kinds = {_kind(value) for leaf in compared for value in (leaf.left, leaf.right)} - {"literals"}
     facts = {"text", "status", "set of texts", "true or false"}  # whose equality is a fact, or that have no order
     assert {"text", "status", "set of texts", "number", "path", "size"} <= kinds
@@ -60,9 +60,9 @@ def test_the_table_has_a_line_for_every_sign_beside_every_kind_of_value() -> Non
         (kind, sign.value)
         for kind in kinds
         for sign in Operator
-        if sign is not Operator.EQ and (kind, sign) not in asked
+        if sign is not Operator.EQ and (kind, sign) not in covered
     ] == []
-    assert {kind for kind in kinds - facts if (kind, Operator.EQ) not in asked} == set()
+    assert {kind for kind in kinds - facts if (kind, Operator.EQ) not in covered} == set()
     notified = " ".join(condition for condition, _ in TABLE)
     spelt = ["eq", "ne", "lt", "le", "gt", "ge", "in", "matches", "and", "or", "not", "AND", "OR", "NOT"]
     assert [word for word in spelt if f" {word} " not in f" {notified}"] == []
@@ -72,8 +72,8 @@ def _kind(value: Value) -> str:
     match value:
         case FieldValue(name=name):
             return kind_of(name).value
-        case Lowered(value=of):
-            return _kind(of)
+        case Lowered(value=inner):
+            return _kind(inner)
         case Size():
             return "size"
         case _:
@@ -81,33 +81,33 @@ def _kind(value: Value) -> str:
 
 
 def test_python_agrees_with_the_table() -> None:
-    found = python(NODES, EVENTS)
-    assert _in_words(found - EXPECTED) == []
-    assert _in_words(EXPECTED - found) == []
+    pairs = python(NODES, EVENTS)
+    assert _in_words(pairs - EXPECTED) == []
+    assert _in_words(EXPECTED - pairs) == []
 
 
 def test_spark_columns_agree_with_the_table(spark: SparkSession) -> None:
-    found = on_columns(spark, NODES, EVENTS)
-    assert _in_words(found - EXPECTED) == []
-    assert _in_words(EXPECTED - found) == []
+    pairs = on_columns(spark, NODES, EVENTS)
+    assert _in_words(pairs - EXPECTED) == []
+    assert _in_words(EXPECTED - pairs) == []
 
 
 def test_the_index_agrees_with_the_table(spark: SparkSession) -> None:
-    found = indexed(spark, [plan(n, node) for n, node in enumerate(NODES)], EVENTS)
-    assert _in_words(set(found) - EXPECTED) == []
-    assert _in_words(EXPECTED - set(found)) == []
-    assert len(found) == len(set(found)), "an event is found once per subscription"
+    pairs = pairs_from_spark(spark, [plan(n, node) for n, node in enumerate(NODES)], EVENTS)
+    assert _in_words(set(pairs) - EXPECTED) == []
+    assert _in_words(EXPECTED - set(pairs)) == []
+    assert len(pairs) == len(set(pairs)), "an event is found once per subscription"
 
 
 def test_the_index_agrees_with_the_table_when_many_ask_about_a_path(spark: SparkSession) -> None:
     texts_asked = [n for n, node in enumerate(NODES) if any(asked_leaves(node))]
     plans = [plan(n * MANY + copy, NODES[n]) for n in texts_asked for copy in range(MANY)]
     assert 20 < len(texts_asked) < len(NODES)
-    some, others = plans[: len(plans) // 2], plans[len(plans) // 2 :]
-    index = index_of(some).with_plans((), others)
+    first_plans, later_plans = plans[: len(plans) // 2], plans[len(plans) // 2 :]
+    index = index_of(first_plans).with_plans((), later_plans)
     assert len(index.extracted_paths.names) == MOST
     assert index.extracted_paths.word_fields
-    found = found_by(spark, index, EVENTS)
+    pairs = pairs_through_index(spark, index, EVENTS)
     expected = {(n * MANY + copy, offset) for n, offset in EXPECTED if n in texts_asked for copy in range(MANY)}
-    assert _in_words({(n // MANY, offset) for n, offset in set(found) ^ expected}) == []
-    assert len(found) == len(set(found))
+    assert _in_words({(n // MANY, offset) for n, offset in set(pairs) ^ expected}) == []
+    assert len(pairs) == len(set(pairs))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from truth.alerts import BELL, MAIL, Alert, AlertPeople, Destination, Rule
-from truth.expected import Expectation, Reason, expected
+from truth.expected import Expectation, Reason, expectation_of
 from truth.expected_state import ExpectedState
 from truth.facts import Event
 from truth.history import History, Json, Key
@@ -77,7 +77,7 @@ def judged(script: Script, *, at_the_end: bool = False) -> Expectation:
             made.append(event(str(number), event_type, key, step))
         world.apply(step)
         log.append(made)
-    return expected(script, log, at_the_end=at_the_end)
+    return expectation_of(script, log, at_the_end=at_the_end)
 
 
 def event(event_id: str, event_type: str, key: Key, step: Step) -> Event:
@@ -160,7 +160,7 @@ def test_an_alert_covers_what_follows_its_last_enabling(at_the_end: bool) -> Non
 def test_a_lost_event_is_a_surprise() -> None:
     script = script_with(BELLS, described())
     log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
-    assert len(expected(script, log, at_the_end=False).surprises) == len(log)
+    assert len(expectation_of(script, log, at_the_end=False).surprises) == len(log)
 
 
 def test_a_test_concerns_the_followers_of_its_table_and_what_that_feeds() -> None:
@@ -188,7 +188,7 @@ def beside(script: Script, **made: list[Event]) -> Expectation:
     log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     own = event("own", "entityUpdated", ("team", "tills"), script.steps[-1])
     log[-1] = [*made["before"], *([own] if isinstance(script.steps[-1], Members) else []), *made["after"]]
-    return expected(script, log, at_the_end=False)
+    return expectation_of(script, log, at_the_end=False)
 
 
 def test_events_of_another_writer_are_judged_by_what_is_so_at_their_place_beside_a_step() -> None:
@@ -238,5 +238,5 @@ def test_a_run_that_began_before_an_alert_was_made_does_not_match_it() -> None:
     log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     created = Event("own", "entityCreated", ("eventsubscription", "Every"), "id", ADMIN, 100, *[frozenset[str]()] * 3)
     log[-1] = [created, *(of_other(ms, "entityUpdated", key, updated=status, dated_ms=ms) for ms in (99, 100))]
-    found = expected(script, log, at_the_end=False)
+    found = expectation_of(script, log, at_the_end=False)
     assert (found.firings["Every"], found.too_new) == ({"other 100"}, {"Every"})

@@ -30,7 +30,7 @@ _ADVANCE = Notifications.advance
 
 def recipients_of_now(replace: Set = setattr) -> None:
     """Take the offsets away between which relations held."""
-    replace(relations_over_time, "_relations_held", _held_now)
+    replace(relations_over_time, "_relations_held", _rows_of_now)
 
 
 def letting_go(replace: Set = setattr) -> None:
@@ -49,21 +49,21 @@ def letting_go_in_a_pipeline() -> None:
         if query_name == SEARCH and log_offset:
             has_searched.set()
 
-    def notify_then(*given: Any) -> int:  # Any: as it is passed on
+    def notify_then(*arguments: Any) -> int:  # Any: as it is passed on
         has_searched.wait(_WAIT_S)
-        return notify(*given)
+        return notify(*arguments)
 
     setattr(Notifications, "advance", advance)  # noqa: B010  mypy refuses to assign to a method
     match_stream.notify = notify_then
 
 
-def _held_now(*given: Any) -> dict[str, list[Any]]:  # Any: rows of a private type
-    found = _HELD(*given[:-1], NO_END)
-    return {one: [row._replace(span=(0, NO_END)) for row in many] for one, many in found.items()}
+def _rows_of_now(*arguments: Any) -> dict[str, list[Any]]:  # Any: rows of a private type
+    rows_by_key = _HELD(*arguments[:-1], NO_END)
+    return {one: [row._replace(span=(0, NO_END)) for row in many] for one, many in rows_by_key.items()}
 
 
 def _advance_and_let_go(self: Notifications, query_name: str, log_offset: int, **how: Any) -> None:  # Any: passed on
     _ADVANCE(self, query_name, log_offset, **how)
     with writing(self._engine) as connection:
-        gone = select(tombstone.c.entity_id).where(tombstone.c.log_offset <= log_offset)
-        connection.execute(delete(past_relation).where(past_relation.c.entity_id.in_(gone)))
+        erased_ids = select(tombstone.c.entity_id).where(tombstone.c.log_offset <= log_offset)
+        connection.execute(delete(past_relation).where(past_relation.c.entity_id.in_(erased_ids)))

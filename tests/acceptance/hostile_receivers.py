@@ -87,7 +87,7 @@ async def _flapping(receivers: HostileReceivers, _request: web.Request) -> web.R
     return web.Response(status=503 if receivers.chance.random() < 0.3 else 200)
 
 
-async def _limited(receivers: HostileReceivers, _request: web.Request) -> web.Response:
+async def _limit_rate(receivers: HostileReceivers, _request: web.Request) -> web.Response:
     is_full = receivers.chance.random() < 0.3
     return web.Response(status=429 if is_full else 200, headers={"Retry-After": "1"} if is_full else {})
 
@@ -103,14 +103,14 @@ async def _hanging(_all: HostileReceivers, _request: web.Request) -> web.Respons
 
 
 async def _endless(_all: HostileReceivers, request: web.Request) -> web.StreamResponse:
-    return await _streamed(request, 500, b"x" * 65_536, 0.0)
+    return await _stream_pieces(request, 500, b"x" * 65_536, 0.0)
 
 
 async def _dripping(_all: HostileReceivers, request: web.Request) -> web.StreamResponse:
-    return await _streamed(request, 500, b"x", 0.2)
+    return await _stream_pieces(request, 500, b"x", 0.2)
 
 
-async def _streamed(request: web.Request, status: int, piece: bytes, pause_s: float) -> web.StreamResponse:
+async def _stream_pieces(request: web.Request, status: int, piece: bytes, pause_s: float) -> web.StreamResponse:
     """Answer for as long as somebody listens."""
     response = web.StreamResponse(status=status)
     await response.prepare(request)
@@ -138,7 +138,7 @@ ANSWERS: dict[str, Answer] = {
     "down": _saying(503),
     "missing": _saying(404),
     "redirect": _saying(302, Location="http://127.0.0.1:1/"),
-    "limited": _limited,
+    "limited": _limit_rate,
     "reset": _reset,
     "hanging": _hanging,
     "endless": _endless,
@@ -179,10 +179,10 @@ def hostile_receivers() -> Iterator[HostileReceivers]:
         await ending.wait()
         mail.close()
         await runner.cleanup()
-        rest = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in rest:
+        other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in other_tasks:
             task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
+        await asyncio.gather(*other_tasks, return_exceptions=True)
 
     def run() -> None:
         loop.run_until_complete(serve())

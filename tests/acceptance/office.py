@@ -54,9 +54,9 @@ class Office:
 
     def mails(self, alert: str) -> list[tuple[str, str]]:
         """Return the recipients and texts of the mails that name an alert as a reason."""
-        named = re.compile(rf"\(alert {re.escape(alert)}[;)]")
+        mention = re.compile(rf"\(alert {re.escape(alert)}[;)]")
         mails = [one for one in self.receiver.arrivals() if one["kind"] == "mail"]
-        return [(one["to"][0], one["text"]) for one in mails if named.search(one["text"])]  # type: ignore[index, arg-type]
+        return [(one["to"][0], one["text"]) for one in mails if mention.search(one["text"])]  # type: ignore[index, arg-type]
 
     def posts(self, path: str) -> list[Json]:
         """Return what arrived at a path."""

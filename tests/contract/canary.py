@@ -66,12 +66,12 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     zoe.close()
     _assets(aviary, administrator)
     _said_of_it(aviary, administrator)
-    _watched(aviary, administrator, mallory)
-    _changed(aviary, administrator)
+    _add_watchers(aviary, administrator, mallory)
+    _change_assets(aviary, administrator)
     notify_all(engine)
     _hide(aviary, administrator)
     notify_all(engine)
-    aviary.message_ids = _given_up(engine)
+    aviary.message_ids = _fail_messages(engine)
     index_all(engine)
     page = administrator.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
     aviary.events = page["data"]
@@ -80,7 +80,7 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     return aviary, mallory
 
 
-def _given_up(engine: Engine) -> list[str]:
+def _fail_messages(engine: Engine) -> list[str]:
     """Let every message fail for good; return their ids."""
     with writing(engine) as connection:
         ids = list(connection.execute(select(message.c.id)).scalars())
@@ -95,9 +95,9 @@ def _assets(aviary: Canaries, client: httpx.Client) -> None:
     orders = warehouse(client)
     report = table(client, "report")
     secret = table(client, CANARY, displayName=CANARY, description=CANARY, columns=_COLUMNS)
-    gone = table(client, f"{CANARY}_gone", description=CANARY, columns=_COLUMNS)
+    deleted_table = table(client, f"{CANARY}_gone", description=CANARY, columns=_COLUMNS)
     aviary.open["tables"] += [orders, report]
-    aviary.hidden["tables"] += [secret, gone]
+    aviary.hidden["tables"] += [secret, deleted_table]
     for path, name in (
         ("/services/databaseServices", "warehouse"),
         ("/databases", "warehouse.shop"),
@@ -131,7 +131,7 @@ def _dashboards(aviary: Canaries, client: httpx.Client) -> None:
 def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     orders, report = aviary.open["tables"]
     secret = aviary.hidden["tables"][0]
-    _tested(aviary, client)
+    _add_tests(aviary, client)
     query = made(client, "/queries", name=CANARY, query=f"select {CANARY}_id", service="warehouse", description=CANARY)
     used = [{"id": one["id"], "type": "table"} for one in (secret, orders)]
     assert client.put(f"/queries/{query['id']}/usage", json=used).is_success
@@ -142,15 +142,15 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
             "fromColumns": [f"{from_['fullyQualifiedName']}.{column[0]}"],
             "toColumn": f"{to['fullyQualifiedName']}.{column[1]}",
         }
-        said = CANARY if secret in (from_, to) else "open"
-        details = {"source": "Manual", "sqlQuery": f"select {said}", "columnsLineage": [columns]}
+        text = CANARY if secret in (from_, to) else "open"
+        details = {"source": "Manual", "sqlQuery": f"select {text}", "columnsLineage": [columns]}
         ends = {f"{side}Entity": {"id": one["id"], "type": "table"} for side, one in (("from", from_), ("to", to))}
         assert client.put("/lineage", json={"edge": {**ends, "lineageDetails": details}}).is_success, at
-    _measured(client, secret, orders)
+    _add_measurements(client, secret, orders)
     for name in (CANARY, "orders"):
-        said = CANARY if name == CANARY else "Hello"
+        text = CANARY if name == CANARY else "Hello"
         about = _LINK.format(name)
-        aviary.threads.append(made(client, "/feed", about=about, message=f"{said} <#E::user::mallory>"))
+        aviary.threads.append(made(client, "/feed", about=about, message=f"{text} <#E::user::mallory>"))
     thread = aviary.threads[0]
     assert client.post(f"/feed/{thread['id']}/posts", json={"message": f"{CANARY} <#E::user::mallory>"}).is_success
     mallory = {"id": aviary.mallory_id, "type": "user"}
@@ -159,21 +159,21 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     aviary.threads.append(made(client, "/feed", about=about, message=CANARY, type="Task", taskDetails=task))
 
 
-def _tested(aviary: Canaries, client: httpx.Client) -> None:
+def _add_tests(aviary: Canaries, client: httpx.Client) -> None:
     cases = {}
     for name in (CANARY, "orders"):
         link = f"<#E::table::{SCHEMA}.{name}::columns::email>"
-        said = CANARY if name == CANARY else "open"
+        text = CANARY if name == CANARY else "open"
         case = made(
             client,
             "/dataQuality/testCases",
-            name=f"{said}_case",
+            name=f"{text}_case",
             entityLink=link,
             testDefinition="columnValuesToBeNotNull",
-            description=said,
+            description=text,
         )
         cases[name] = case
-        result = {"timestamp": 1, "testCaseStatus": "Failed", "result": said}
+        result = {"timestamp": 1, "testCaseStatus": "Failed", "result": text}
         path = f"/dataQuality/testCases/testCaseResults/{case['fullyQualifiedName']}"
         assert client.post(path, json=result).is_success
         (aviary.hidden if name == CANARY else aviary.open)["dataQuality/testCases"].append(case)
@@ -187,7 +187,7 @@ def _tested(aviary: Canaries, client: httpx.Client) -> None:
     aviary.hidden["dataQuality/testSuites"] += [one for one in suites if CANARY in one["fullyQualifiedName"]]
 
 
-def _measured(client: httpx.Client, secret: Json, orders: Json) -> None:
+def _add_measurements(client: httpx.Client, secret: Json, orders: Json) -> None:
     sample = {"columns": [f"{CANARY}_id", "email"], "rows": [[1, CANARY]]}
     assert client.put(f"/tables/{secret['id']}/sampleData", json=sample).is_success
     profile = {
@@ -219,7 +219,7 @@ def _measured(client: httpx.Client, secret: Json, orders: Json) -> None:
     assert answer.is_success, answer.text
 
 
-def _watched(aviary: Canaries, client: httpx.Client, mallory: httpx.Client) -> None:
+def _add_watchers(aviary: Canaries, client: httpx.Client, mallory: httpx.Client) -> None:
     for collection in ("tables", "charts", "containers", "dataQuality/testCases", "dashboards"):
         for one in aviary.every(collection):
             for user_id in (aviary.mallory_id, aviary.zoe_id):
@@ -246,15 +246,15 @@ def _watched(aviary: Canaries, client: httpx.Client, mallory: httpx.Client) -> N
     aviary.open["events/subscriptions"].append(made(mallory, "/events/subscriptions", **everywhere))
 
 
-def _changed(aviary: Canaries, client: httpx.Client) -> None:
+def _change_assets(aviary: Canaries, client: httpx.Client) -> None:
     for collection in ("tables", "charts", "containers", "dataQuality/testCases", "queries"):
-        for one in aviary.hidden[collection]:
+        for asset in aviary.hidden[collection]:
             change = {"op": "add", "path": "/description", "value": f"{CANARY} once more"}
-            assert patched(client, f"/{collection}/{one['id']}", change).is_success
-    for one in aviary.every("dataQuality/testCases"):
+            assert patched(client, f"/{collection}/{asset['id']}", change).is_success
+    for asset in aviary.every("dataQuality/testCases"):
         result = {"timestamp": round(time.time() * 1000), "testCaseStatus": "Failed", "result": CANARY}
-        path = f"/dataQuality/testCases/testCaseResults/{one['fullyQualifiedName']}"
-        is_hidden = one in aviary.hidden["dataQuality/testCases"]
+        path = f"/dataQuality/testCases/testCaseResults/{asset['fullyQualifiedName']}"
+        is_hidden = asset in aviary.hidden["dataQuality/testCases"]
         assert client.post(path, json=result if is_hidden else {**result, "result": "open"}).is_success
     orders, report = aviary.open["tables"]
     change = {"op": "add", "path": "/description", "value": "Orders."}
@@ -268,18 +268,18 @@ def _changed(aviary: Canaries, client: httpx.Client) -> None:
 
 def _hide(aviary: Canaries, client: httpx.Client) -> None:
     restrict(client, aviary.mallory_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
-    for one in aviary.hidden["tables"]:
+    for asset in aviary.hidden["tables"]:
         hide = {"op": "add", "path": "/tags", "value": SECRET}
-        assert patched(client, f"/tables/{one['id']}", hide).is_success
-    gone = aviary.hidden["tables"][1]
-    assert client.delete(f"/tables/{gone['id']}?hardDelete=true").is_success
+        assert patched(client, f"/tables/{asset['id']}", hide).is_success
+    deleted_table = aviary.hidden["tables"][1]
+    assert client.delete(f"/tables/{deleted_table['id']}?hardDelete=true").is_success
 
 
-def sings(text: str, aviary: Canaries, asked: str) -> bool:
+def sings(text: str, aviary: Canaries, request_text: str) -> bool:
     """Return whether a text says something of what is hidden, beyond the names that the request itself held."""
     for name in aviary.names():
-        if name in asked:
+        if name in request_text:
             text = text.replace(name, "")
-    for name in set(re.findall(rf"[\w.]*{CANARY}[\w.]*", asked)):
+    for name in set(re.findall(rf"[\w.]*{CANARY}[\w.]*", request_text)):
         text = text.replace(name, "")
     return CANARY in text

@@ -33,7 +33,7 @@ class Described:
 
     def validator(self, schema: Json) -> Draft202012Validator:
         """Return what checks values by a schema of the document."""
-        return Draft202012Validator(_anchored(schema), registry=self._registry)
+        return Draft202012Validator(_anchor_references(schema), registry=self._registry)
 
     def problem(self, answer: httpx.Response) -> str | None:
         """Return what the document does not say about an answer, if anything."""
@@ -59,12 +59,12 @@ class Described:
 
     def _template(self, path: str, method: str) -> str | None:
         """Return the path of the document that a request's path means: the one with the most literal steps."""
-        found = [
+        candidates = [
             (-len(re.findall(r"\{", template)), template)
             for template, pattern in self._patterns
             if method in self.document["paths"][template] and pattern.fullmatch(path)
         ]
-        return max(found)[1] if found else None
+        return max(candidates)[1] if candidates else None
 
     @cached_property
     def _patterns(self) -> list[tuple[str, re.Pattern[str]]]:
@@ -74,11 +74,11 @@ class Described:
         ]
 
 
-def _anchored(schema: Json) -> Json:
+def _anchor_references(schema: Json) -> Json:
     """Return a schema whose references lead into the document."""
     if isinstance(schema, dict):
         return {
-            key: f"urn:api{value}" if key == "$ref" and value.startswith("#") else _anchored(value)
+            key: f"urn:api{value}" if key == "$ref" and value.startswith("#") else _anchor_references(value)
             for key, value in schema.items()
         }
-    return [_anchored(one) for one in schema] if isinstance(schema, list) else schema
+    return [_anchor_references(one) for one in schema] if isinstance(schema, list) else schema

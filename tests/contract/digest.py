@@ -58,12 +58,12 @@ class Digest:
         return self._object(base, node) if "properties" in node else "any"
 
     def _object(self, base: Path, node: Json) -> Json:
-        more = node.get("additionalProperties", True)
+        additional = node.get("additionalProperties", True)
         if not node.get("properties"):
-            return {"map": self._shape(base, more)} if isinstance(more, dict) else "object"
-        made = {"fields": {key: self._shape(base, inner) for key, inner in node["properties"].items()}}
+            return {"map": self._shape(base, additional)} if isinstance(additional, dict) else "object"
+        description = {"fields": {key: self._shape(base, inner) for key, inner in node["properties"].items()}}
         required = {"required": node["required"]} if node.get("required") else {}
-        return made | required | ({} if more is False else {"open": True})
+        return description | required | ({} if additional is False else {"open": True})
 
     def _reference(self, base: Path, reference: str) -> Json:
         file, _, inside = reference.partition("#")
@@ -73,13 +73,13 @@ class Digest:
             node = node[step]
         if _OPEN.search(place):
             return "object" if node.get("type", "object") == "object" else "any"
-        known = self._names.get((place, inside))
-        if known is None:
-            known = self._names[place, inside] = self._free_name(place, inside)
-            self.named[known] = None
-            self.named[known] = self._shape(path, node)
-        shape = self.named[known]
-        return shape if isinstance(shape, str) else {"use": known}
+        name = self._names.get((place, inside))
+        if name is None:
+            name = self._names[place, inside] = self._free_name(place, inside)
+            self.named[name] = None
+            self.named[name] = self._shape(path, node)
+        shape = self.named[name]
+        return shape if isinstance(shape, str) else {"use": name}
 
     def _free_name(self, place: str, inside: str) -> str:
         short = inside.rpartition("/")[2] or Path(place).stem
@@ -99,9 +99,9 @@ def digest() -> str:
     reads.named["trigger"]["fields"]["timezone"] = "text"  # ours: whose clocks a schedule follows
     reads.named["trigger"]["fields"]["groupBy"] = {"enum": ["alert", "asset", "lineageRoot", "none"]}
     reads.named["trigger"]["fields"]["sendResolved"] = "boolean"
-    named = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
+    shapes = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
     return "\n".join(
-        ["{", _section("required", required) + ",", _section("types", types) + ",", _section("shapes", named), "}", ""]
+        ["{", _section("required", required) + ",", _section("types", types) + ",", _section("shapes", shapes), "}", ""]
     )
 
 

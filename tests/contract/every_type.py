@@ -103,15 +103,15 @@ def request(entity_type: str, name: str) -> Json:
 
 def make_one_of_each(client: httpx.Client) -> dict[str, Json]:
     """Create one entity of every type, each called ``base``; return the answers by type."""
-    made: dict[str, Json] = {}
+    entities: dict[str, Json] = {}
     for entity_type in ORDER:
         body = request(entity_type, "base")
         answer = client.post(path_of(entity_type), json=body)
         assert answer.status_code == 201, (entity_type, answer.text)
-        made[entity_type] = answer.json()
-    return made
+        entities[entity_type] = answer.json()
+    return entities
 
 
-def create(client: httpx.Client, entity_type: str, name: str, **more: Json) -> httpx.Response:
+def create(client: httpx.Client, entity_type: str, name: str, **fields: Json) -> httpx.Response:
     """Ask for one more entity of a type."""
-    return client.post(path_of(entity_type), json=request(entity_type, name) | more)
+    return client.post(path_of(entity_type), json=request(entity_type, name) | fields)

@@ -52,56 +52,60 @@ def refusals(client: httpx.Client) -> None:
 
 def life(client: httpx.Client) -> None:
     """One is created, found, patched, followed, talked about, deleted, restored and deleted for good."""
-    folder = done(client.post("/notebookFolders", json={"name": "f", "size": 3}), 201)
+    folder = expect_status(client.post("/notebookFolders", json={"name": "f", "size": 3}), 201)
     refusals(client)
     body = {"name": "n", "notebookFolder": "f", "language": "SQL", "cells": CELLS}
-    made = done(client.post("/notebooks", json=body), 201)
-    path = f"/notebooks/{made['id']}"
-    assert (made["fullyQualifiedName"], made["notebookFolder"]["id"]) == ("f.n", folder["id"])
-    assert done(client.put("/notebooks", json=body))["version"] == 0.1
+    notebook = expect_status(client.post("/notebooks", json=body), 201)
+    path = f"/notebooks/{notebook['id']}"
+    assert (notebook["fullyQualifiedName"], notebook["notebookFolder"]["id"]) == ("f.n", folder["id"])
+    assert expect_status(client.put("/notebooks", json=body))["version"] == 0.1
     changes = [{"op": "add", "path": "/description", "value": "Sales."}, {"op": "remove", "path": "/cells/1"}]
-    changed = done(client.patch(path, content=json.dumps(changes), headers=PATCH))
+    changed = expect_status(client.patch(path, content=json.dumps(changes), headers=PATCH))
     dropped = [{"name": "cells", "oldValue": [{"name": "plot"}]}]
     assert (changed["version"], changed["changeDescription"]["fieldsDeleted"]) == (1.1, dropped)
-    me = done(client.get("/users/loggedInUser"))["id"]
-    done(client.put(f"{path}/followers", json=me))
-    assert [one["id"] for one in done(client.get(f"{path}?fields=followers"))["followers"]] == [me]
-    done(client.post("/feed", json={"message": "Why?", "about": "<#E::notebook::f.n::cells::load::source>"}), 201)
-    done(client.delete(path))
-    done(client.put("/notebooks/restore", json={"id": made["id"]}))
-    assert done(client.get("/notebooks/name/f.n"))["deleted"] is False
-    done(client.delete(f"/notebookFolders/{folder['id']}?recursive=true&hardDelete=true"))
+    me = expect_status(client.get("/users/loggedInUser"))["id"]
+    expect_status(client.put(f"{path}/followers", json=me))
+    assert [entry["id"] for entry in expect_status(client.get(f"{path}?fields=followers"))["followers"]] == [me]
+    expect_status(
+        client.post("/feed", json={"message": "Why?", "about": "<#E::notebook::f.n::cells::load::source>"}), 201
+    )
+    expect_status(client.delete(path))
+    expect_status(client.put("/notebooks/restore", json={"id": notebook["id"]}))
+    assert expect_status(client.get("/notebooks/name/f.n"))["deleted"] is False
+    expect_status(client.delete(f"/notebookFolders/{folder['id']}?recursive=true&hardDelete=true"))
     assert client.get(path).status_code == 404
-    seen = [
-        one["eventType"] for one in done(client.get("/events?limit=1000"))["data"] if one["entityType"] == "notebook"
+    event_types = [
+        entry["eventType"]
+        for entry in expect_status(client.get("/events?limit=1000"))["data"]
+        if entry["entityType"] == "notebook"
     ]
-    assert seen == [
+    assert event_types == [
         "entityCreated", "entityUpdated", "entityUpdated", "entitySoftDeleted", "entityRestored", "entityDeleted"
-    ], seen  # fmt: skip
+    ], event_types  # fmt: skip
 
 
-def named(client: httpx.Client) -> None:
+def name_in_rules(client: httpx.Client) -> None:
     """Policies, alerts and searches may name it."""
     rule = {"name": "r", "effect": "deny", "operations": ["EditDescription"], "resources": ["notebook"]}
-    done(client.post("/policies", json={"name": "p", "rules": [rule]}), 201)
-    done(client.get("/permissions/notebook"))
+    expect_status(client.post("/policies", json={"name": "p", "rules": [rule]}), 201)
+    expect_status(client.get("/permissions/notebook"))
     rules = [{"name": "r", "effect": "include", "condition": "matchAnyFieldChange({'cells'})"}]
     alert = {"name": "a", "alertType": "Notification", "filteringRules": {"resources": ["notebook"], "rules": rules}}
-    done(
+    expect_status(
         client.post(
             "/events/subscriptions", json=alert | {"destinations": [{"category": "Followers", "type": "ActivityFeed"}]}
         ),
         201,
     )
-    assert done(client.get("/search/query?q=*&index=notebook"))["hits"]["hits"] == []
-    assert done(client.get("/metadata/types/name/notebook"))["category"] == "entity"
+    assert expect_status(client.get("/search/query?q=*&index=notebook"))["hits"]["hits"] == []
+    assert expect_status(client.get("/metadata/types/name/notebook"))["category"] == "entity"
 
 
-def done(answer: httpx.Response, status: int = 200) -> dict[str, object]:
+def expect_status(answer: httpx.Response, status: int = 200) -> dict[str, object]:
     """Return what an answer says, which is the one expected."""
     assert answer.status_code == status, answer.text
-    found: dict[str, object] = answer.json()
-    return found
+    document: dict[str, object] = answer.json()
+    return document
 
 
 def main(path: Path) -> None:
@@ -116,7 +120,7 @@ def main(path: Path) -> None:
     migrate(engine)
     with running_server(engine) as served, served.administrator() as client:
         life(client)
-        named(client)
+        name_in_rules(client)
     engine.dispose()
 
 

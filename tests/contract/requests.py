@@ -166,13 +166,13 @@ def request(entity_type: str, *, owner: Json) -> Json:
         everywhere |= {"domains": None}
     if entity_type in _BEFORE_TAGS:
         everywhere |= {"tags": None}
-    made: Json = {}
+    request_body: Json = {}
     for key, node in schema["properties"].items():
-        known = everywhere | GIVEN.get(entity_type, {})
-        value = known[key] if key in known else value_of(path, node)
+        given_values = everywhere | GIVEN.get(entity_type, {})
+        value = given_values[key] if key in given_values else value_of(path, node)
         if value is not None:
-            made[key] = value
-    return made
+            request_body[key] = value
+    return request_body
 
 
 _BEFORE_DOMAINS = frozenset({"policy", "role", "user", "team", "classification", "tag"})
@@ -182,7 +182,7 @@ _BEFORE_TAGS = frozenset({"policy", "role", "user", "team", "classification", "t
 def value_of(base: Path, node: Json, depth: int = 0) -> Json:
     """Return a value that the schema ``node`` of the file ``base`` allows, with every key of every object."""
     if "$ref" in node:
-        return _referred(base, node["$ref"], depth)
+        return _value_of_reference(base, node["$ref"], depth)
     if depth > DEEPEST:
         return None
     if "metadataIngestion" in str(base) and node.get("type") == "object":
@@ -196,12 +196,12 @@ def value_of(base: Path, node: Json, depth: int = 0) -> Json:
         return [] if inner is None else [inner]
     if node.get("type") in _PLAIN:
         return _PLAIN[node["type"]](node)
-    made = {key: value_of(base, inner, depth + 1) for key, inner in node.get("properties", {}).items()}
-    filled = {key: value for key, value in made.items() if value is not None}
+    values = {key: value_of(base, inner, depth + 1) for key, inner in node.get("properties", {}).items()}
+    filled = {key: value for key, value in values.items() if value is not None}
     return filled if filled.keys() >= set(node.get("required", ())) else None
 
 
-def _referred(base: Path, reference: str, depth: int) -> Json:
+def _value_of_reference(base: Path, reference: str, depth: int) -> Json:
     file, _, inside = reference.partition("#")
     path = (base.parent / file).resolve() if file else base
     target = json.loads(path.read_text())

@@ -19,9 +19,9 @@ from tocsin.flow.send.channels.slack.interactions import Signed, signature_of
 TEAM = "T0HOME"
 
 
-def member(identity: str, email: str | None, **more: Any) -> dict[str, Any]:
+def member(identity: str, email: str | None, **fields: Any) -> dict[str, Any]:
     """Return a member as ``users.info`` does."""
-    return {"id": identity, "team_id": TEAM, "is_bot": False, "deleted": False, "profile": {"email": email}, **more}
+    return {"id": identity, "team_id": TEAM, "is_bot": False, "deleted": False, "profile": {"email": email}, **fields}
 
 
 @dataclass
@@ -39,9 +39,9 @@ class SlackWorkspace:
     url: str = ""
     slow_s: float = 0.0
 
-    def join(self, identity: str, email: str | None, **more: Any) -> str:
+    def join(self, identity: str, email: str | None, **fields: Any) -> str:
         """Add a member; return their id."""
-        self.members[identity] = member(identity, email, **more)
+        self.members[identity] = member(identity, email, **fields)
         return identity
 
     def answer(self, path: str, authorization: str | None, body: bytes) -> dict[str, Any]:
@@ -58,15 +58,15 @@ class SlackWorkspace:
             return {"ok": False, "error": "invalid_auth"}
         if method == "auth.test":
             return {"ok": True, "team_id": TEAM, "enterprise_id": None}
-        found = self.members.get(parse_qs(body.decode()).get("user", [""])[0])
-        return {"ok": True, "user": found} if found else {"ok": False, "error": "user_not_found"}
+        member = self.members.get(parse_qs(body.decode()).get("user", [""])[0])
+        return {"ok": True, "user": member} if member else {"ok": False, "error": "user_not_found"}
 
     def next_told(self) -> str:
         """Return what the member who has pressed a button is told, and only they."""
         until(lambda: bool(self.told))
-        told = self.told.pop()
-        assert (told["response_type"], told["replace_original"]) == ("ephemeral", False)
-        return str(told["text"])
+        answer = self.told.pop()
+        assert (answer["response_type"], answer["replace_original"]) == ("ephemeral", False)
+        return str(answer["text"])
 
 
 def press(token: str, who: str, *, secret: str, at_s: int, response_url: str = "") -> tuple[bytes, dict[str, str]]:
@@ -100,12 +100,12 @@ def running_workspace(token: str) -> Iterator[SlackWorkspace]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            said = json.dumps(workspace.answer(self.path, self.headers.get("Authorization"), body)).encode()
+            answer = json.dumps(workspace.answer(self.path, self.headers.get("Authorization"), body)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(said)))
+            self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
-            self.wfile.write(said)
+            self.wfile.write(answer)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

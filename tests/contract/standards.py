@@ -23,7 +23,7 @@ _BESIDE = Path(__file__).resolve().parents[3] / "shared/standards/schemas"
 ROOT = Path(os.environ.get("TOCSIN_TEST_STANDARDS", _BESIDE)).resolve()
 
 MISSING = "the published schemas are not here; set TOCSIN_TEST_STANDARDS"
-needed = pytest.mark.skipif(not ROOT.is_dir(), reason=MISSING)
+needs_standards = pytest.mark.skipif(not ROOT.is_dir(), reason=MISSING)
 
 SCHEMAS = {
     **{name: f"entity/services/{name}.json" for name in ENTITY_TYPES if name.endswith("Service")},

@@ -274,7 +274,7 @@ def test_permissions_say_what_one_may_and_by_which_rule(
     assert of_somebody == of_tables
 
 
-@standards.needed
+@standards.needs_standards
 def test_permissions_and_tokens_have_upstreams_shape(administrator: httpx.Client, served: Served) -> None:
     _, alice = served.person("alice")
     bot = made(administrator, "/users", name="bot", email="bot@example.org", isBot=True)

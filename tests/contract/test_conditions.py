@@ -135,7 +135,7 @@ def test_saving_an_alert_says_what_may_not_be_meant(administrator: httpx.Client)
     assert [one["kind"] for one in json.loads(silent.headers["X-Tocsin-Remarks"])] == ["noDestinations"]
 
 
-@standards.needed
+@standards.needs_standards
 @pytest.mark.parametrize("alert_type", ["Notification", "Observability", "ActivityFeed", "Custom"])
 def test_resources_are_offered_in_upstreams_shape(administrator: httpx.Client, alert_type: str) -> None:
     answer = administrator.get(f"/events/subscriptions/{alert_type}/resources")

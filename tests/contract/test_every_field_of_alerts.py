@@ -181,7 +181,7 @@ def test_what_the_server_writes_may_be_sent_back(administrator: httpx.Client) ->
     assert (again.status_code, again.json()["version"], again.json()["updatedBy"]) == (200, 0.1, "admin")
 
 
-@standards.needed
+@standards.needs_standards
 def test_the_table_has_every_field_of_the_published_schemas() -> None:
     assert {path for schema in SCHEMAS for path in _paths(schema)} == FIELDS.keys() | _CONTAINERS
 

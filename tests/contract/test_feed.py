@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from tests.contract.standards import needed, problems
+from tests.contract.standards import needs_standards, problems
 from tests.serving import Json, Served, table
 
 ORDERS = "<#E::table::warehouse.shop.public.orders>"
@@ -64,7 +64,7 @@ def test_a_conversation_is_begun_answered_and_read(orders: Json, alice: tuple[st
     assert client.get(f"/feed/{thread['id']}/posts").json()["data"][0]["from"] == "alice"
 
 
-@needed
+@needs_standards
 def test_threads_and_their_events_are_what_the_schemas_say(
     administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client]
 ) -> None:

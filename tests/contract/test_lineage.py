@@ -143,7 +143,7 @@ def test_edges_are_heard_of_in_change_events(administrator: httpx.Client, orders
     assert administrator.post("/lineage/events", json=[5] * 10_001).status_code == 400
 
 
-@standards.needed
+@standards.needs_standards
 def test_the_graph_its_events_and_the_outcome_are_what_the_schemas_say(
     administrator: httpx.Client, orders: Json, clean: Json
 ) -> None:

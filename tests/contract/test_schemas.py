@@ -20,7 +20,7 @@ from tocsin.model import shapes
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.engine import open_engine
 
-pytestmark = [standards.needed, pytest.mark.xdist_group("furnished")]
+pytestmark = [standards.needs_standards, pytest.mark.xdist_group("furnished")]
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 

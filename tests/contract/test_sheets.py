@@ -103,7 +103,7 @@ def test_the_documentation_says_what_stands_where(administrator: httpx.Client) -
     assert (answer.status_code, "glossaries" in answer.json()["message"]) == (404, True)
 
 
-@standards.needed
+@standards.needs_standards
 def test_results_and_documentation_are_what_the_schemas_say(administrator: httpx.Client, orders: Json) -> None:
     for text in ("", "column.fullyQualifiedName\nid\nnothing\n"):
         assert standards.problems("type/csvImportResult.json", sent(administrator, TABLE, text)) == []

@@ -73,7 +73,7 @@ def test_rendering_uses_a_made_up_event(administrator: httpx.Client) -> None:
         assert answer.json()["validation"]["isValid"], answer.text
 
 
-@standards.needed
+@standards.needs_standards
 def test_answers_obey_upstreams_schemas(administrator: httpx.Client) -> None:
     for texts in (TEXTS, {**TEXTS, "templateBody": "{{x"}):
         request = {**texts, "resource": "table", "eventType": "entityUpdated"}

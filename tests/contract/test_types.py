@@ -10,7 +10,7 @@ from tests.contract.standards import ROOT, SCHEMAS
 
 from tocsin.model.entity_types import ENTITY_TYPES
 
-pytestmark = standards.needed
+pytestmark = standards.needs_standards
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -17,7 +17,7 @@ _NAMED = {"columns", "children", "tasks", "parameterValues"}
 _REFERENCES = {"owners", "domains"}
 
 
-def expected_of(line: Atom) -> Atom:
+def expectation_of(line: Atom) -> Atom:
     """Return what the oracle says of one line, in a form that compares."""
     kind = line["eventType"]
     if kind == "entityCreated":
@@ -26,7 +26,7 @@ def expected_of(line: Atom) -> Atom:
         return {"eventType": kind}
     changes = [one for one in line["changes"] if not _is_no_change(one)]
     is_none = kind == "entityUpdated" and not changes
-    return {"eventType": "entityNoChange" if is_none else kind, "atoms": _counted(changes)}
+    return {"eventType": "entityNoChange" if is_none else kind, "atoms": _count_atoms(changes)}
 
 
 def _is_no_change(atom: Atom) -> bool:
@@ -34,7 +34,7 @@ def _is_no_change(atom: Atom) -> bool:
     return atom["kind"] == "reordered" or atom["path"][0] in BOOKKEEPING
 
 
-def said_by(event: ChangeEvent | None) -> Atom:
+def statement_of(event: ChangeEvent | None) -> Atom:
     """Return what our event says, in the same form; no event is the oracle's ``entityNoChange``."""
     if event is None:
         return {"eventType": "entityNoChange", "atoms": Counter()}
@@ -44,20 +44,27 @@ def said_by(event: ChangeEvent | None) -> Atom:
         return {"eventType": "entityCreated", "fieldsAdded": sorted(added)}
     if event.event_type is EventType.ENTITY_DELETED:
         return {"eventType": "entityDeleted"}
-    return {"eventType": event.event_type.value, "atoms": _counted(atoms_of(event.change_description))}
+    return {"eventType": event.event_type.value, "atoms": _count_atoms(atoms_of(event.change_description))}
 
 
 def atoms_of(change: ChangeDescription) -> list[Atom]:
     """Return one atomic change for each member or field that changed."""
-    found: list[Atom] = []
-    for one in change.fields_added:
-        found += _several("added", "new", one, one.new_value)
-    for one in change.fields_deleted:
-        found += _several("deleted", "old", one, one.old_value)
-    for one in change.fields_updated:
-        path = fqn.split(one.name)
-        found.append({"kind": "updated", "path": path, "old": _plain(one.old_value), "new": _plain(one.new_value)})
-    return found
+    atoms: list[Atom] = []
+    for change_of_field in change.fields_added:
+        atoms += _several("added", "new", change_of_field, change_of_field.new_value)
+    for change_of_field in change.fields_deleted:
+        atoms += _several("deleted", "old", change_of_field, change_of_field.old_value)
+    for change_of_field in change.fields_updated:
+        path = fqn.split(change_of_field.name)
+        atoms.append(
+            {
+                "kind": "updated",
+                "path": path,
+                "old": _plain(change_of_field.old_value),
+                "new": _plain(change_of_field.new_value),
+            }
+        )
+    return atoms
 
 
 def _several(kind: str, side: str, change: FieldChange, value: Any) -> list[Atom]:
@@ -94,7 +101,7 @@ def _plain(value: Any) -> Any:
     return {key: _plain(member) for key, member in value.items()}
 
 
-def _counted(atoms: list[Atom]) -> Counter[bytes]:
+def _count_atoms(atoms: list[Atom]) -> Counter[bytes]:
     return Counter(orjson.dumps(_without_empties(atom), option=orjson.OPT_SORT_KEYS) for atom in atoms)
 
 

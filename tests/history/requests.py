@@ -38,22 +38,24 @@ class Deletion:
 
 def first_requests(lines: Iterable[Line]) -> list[Puts]:
     """Return what must be there before: services, databases, schemas, people and teams, in that order."""
-    needed: dict[str, dict[str, Line]] = {}
+    requests_by_type: dict[str, dict[str, Line]] = {}
     for line in lines:
         for names in _tags(line.get("entity", {})):
-            needed.setdefault("classification", {})[names[0]] = {"name": names[0], "description": "x"}
+            requests_by_type.setdefault("classification", {})[names[0]] = {"name": names[0], "description": "x"}
             for depth in range(2, len(names) + 1):
-                _tag(needed, names[:depth])
+                _tag(requests_by_type, names[:depth])
         for owner in line.get("entity", {}).get("owners", ()):
             person = {"email": f"{owner['name']}@history.invalid"} if owner["type"] == "user" else {}
-            needed.setdefault(owner["type"], {})[owner["name"]] = {"name": owner["name"], **person}
+            requests_by_type.setdefault(owner["type"], {})[owner["name"]] = {"name": owner["name"], **person}
         for domain in line.get("entity", {}).get("domains", ()):
-            made = {"name": domain["name"], "domainType": "Aggregate", "description": "x"}
-            needed.setdefault("domain", {})[domain["name"]] = made
+            domain_request = {"name": domain["name"], "domainType": "Aggregate", "description": "x"}
+            requests_by_type.setdefault("domain", {})[domain["name"]] = domain_request
         names = fqn.split(line["fullyQualifiedName"])[:-1]
         for depth in range(1, len(names) + 1):
-            _above(needed, line["entityType"], names[:depth])
-    return [Puts(entity_type, list(rows.values())) for entity_type, rows in sorted(needed.items(), key=_order)]
+            _above(requests_by_type, line["entityType"], names[:depth])
+    return [
+        Puts(entity_type, list(rows.values())) for entity_type, rows in sorted(requests_by_type.items(), key=_order)
+    ]
 
 
 def requests(lines: Iterable[Line]) -> Iterator[Puts | Deletion]:
@@ -76,15 +78,15 @@ def custom_properties(lines: Iterable[Line]) -> set[tuple[str, str]]:
 def _put(line: Line) -> Line:
     kind = ENTITY_TYPES[line["entityType"]]
     parent = fqn.parent(line["fullyQualifiedName"])
-    known = {key: value for key, value in line["entity"].items() if key in kind.keys}
+    fields = {key: value for key, value in line["entity"].items() if key in kind.keys}
     code = {"storedProcedureCode": {"code": "x"}} if kind.name == "storedProcedure" else {}
-    for key in _DATES & known.keys():
-        known[key] = f"{known[key][:10]}T00:00:00Z"
-    if "extension" in known:  # among upstream's custom properties there is no kind for a boolean: all are texts here
-        known["extension"] = {name: json.dumps(value) for name, value in known["extension"].items()}
-    if "columns" in known:
-        known["columns"] = [_column(column) for column in known["columns"]]
-    return code | known | {"name": fqn.split(line["fullyQualifiedName"])[-1], kind.places[-1].field: parent}
+    for key in _DATES & fields.keys():
+        fields[key] = f"{fields[key][:10]}T00:00:00Z"
+    if "extension" in fields:  # among upstream's custom properties there is no kind for a boolean: all are texts here
+        fields["extension"] = {name: json.dumps(value) for name, value in fields["extension"].items()}
+    if "columns" in fields:
+        fields["columns"] = [_column(column) for column in fields["columns"]]
+    return code | fields | {"name": fqn.split(line["fullyQualifiedName"])[-1], kind.places[-1].field: parent}
 
 
 def _tags(entity: Line) -> Iterator[list[str]]:
@@ -95,10 +97,10 @@ def _tags(entity: Line) -> Iterator[list[str]]:
             yield from _tags(member)
 
 
-def _tag(needed: dict[str, dict[str, Line]], names: list[str]) -> None:
+def _tag(requests_by_type: dict[str, dict[str, Line]], names: list[str]) -> None:
     request = {"name": names[-1], "description": "x", "classification": fqn.quote(names[0])}
     parent = {"parent": fqn.join(names[:-1])} if len(names) > 2 else {}
-    needed.setdefault("tag", {}).setdefault(fqn.join(names), request | parent)
+    requests_by_type.setdefault("tag", {}).setdefault(fqn.join(names), request | parent)
 
 
 def _column(column: Line) -> Line:
@@ -108,15 +110,15 @@ def _column(column: Line) -> Line:
     return column | children | types
 
 
-def _above(needed: dict[str, dict[str, Line]], entity_type: str, names: list[str]) -> None:
+def _above(requests_by_type: dict[str, dict[str, Line]], entity_type: str, names: list[str]) -> None:
     is_pipeline = entity_type == "pipeline"
     if len(names) == 1:
         service, service_type = ("pipelineService", "Airflow") if is_pipeline else ("databaseService", "BigQuery")
-        needed.setdefault(service, {})[fqn.join(names)] = {"name": names[0], "serviceType": service_type}
+        requests_by_type.setdefault(service, {})[fqn.join(names)] = {"name": names[0], "serviceType": service_type}
     else:
         kind = ENTITY_TYPES["database" if len(names) == 2 else "databaseSchema"]
         request = {"name": names[-1], kind.places[-1].field: fqn.join(names[:-1])}
-        needed.setdefault(kind.name, {})[fqn.join(names)] = request
+        requests_by_type.setdefault(kind.name, {})[fqn.join(names)] = request
 
 
 def _order(entry: tuple[str, object]) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 from sqlalchemy import Engine, select
-from tests.history.oracle import Atom, expected_of, said_by
+from tests.history.oracle import Atom, expectation_of, statement_of
 from tests.soak import SOAK
 
 from tocsin.catalogue.replay import GroupCommits, ReplayProgress, replay
@@ -133,7 +133,7 @@ def _differences(expected: dict[int, Atom], written: list[ReplayProgress]) -> li
     assert [one.line["seq"] for one in states] == list(expected)
     for one in states:
         assert one.written is not None
-        wanted, said = expected_of(expected[one.line["seq"]]), said_by(one.written.event)
+        wanted, said = expectation_of(expected[one.line["seq"]]), statement_of(one.written.event)
         if wanted != said:
             found.append((one.line["seq"], wanted, said))
     return found

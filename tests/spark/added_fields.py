@@ -63,10 +63,10 @@ def main() -> None:
     nodes = {text: parse_and_check(text) for text in _CONDITIONS}
     session = open_session(master="local[1]", conf=SHORT_LIVED)
     frame = session.createDataFrame(pa.Table.from_batches([to_arrow([log_row(one) for one in events])]), EVENTS)
-    rows = frame.orderBy("log_offset").select(*map(condition, nodes.values())).collect()
+    answers = frame.orderBy("log_offset").select(*map(condition, nodes.values())).collect()
     answer = {
         "schema": EVENTS.json(),
-        "spark": {text: [row[at] for row in rows] for at, text in enumerate(nodes)},
+        "spark": {text: [row[at] for row in answers] for at, text in enumerate(nodes)},
         "python": {text: [holds(node, one) for one in events] for text, node in nodes.items()},
     }
     sys.stdout.write(json.dumps(answer))

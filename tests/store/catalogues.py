@@ -58,9 +58,9 @@ def company(engine: Engine) -> Company:
     ids: dict[str, str] = {}
     for entity_type, request in _REQUESTS:
         ids[request["name"]] = writes.create(entity_type, request, actor=SYSTEM).document["id"]
-    made = Company(catalogue, writes, EventLog(engine), clock, ids)
-    ids["orders"] = writes.create("table", made.table(), actor=SYSTEM).document["id"]
-    return made
+    created = Company(catalogue, writes, EventLog(engine), clock, ids)
+    ids["orders"] = writes.create("table", created.table(), actor=SYSTEM).document["id"]
+    return created
 
 
 def add_tags(writes: Writes, *fqns: str) -> None:

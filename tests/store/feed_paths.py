@@ -22,10 +22,10 @@ def _writer(shop: Company) -> tuple[FeedWrites, Actor]:
     return FeedWrites(shop.writes), Actor(shop.ids["jane"], JANE.name)
 
 
-def _begin(**more: Any) -> Step:
+def _begin(**fields: Any) -> Step:
     def step(shop: Company) -> None:
         writes, jane = _writer(shop)
-        request = {"about": _ABOUT, "message": "Hello <#E::user::robot>"} | more
+        request = {"about": _ABOUT, "message": "Hello <#E::user::robot>"} | fields
         shop.ids["thread"] = writes.create(request, actor=jane).document["id"]
 
     return step
@@ -42,16 +42,16 @@ def _with_post(shop: Company) -> None:
     shop.ids["post"] = writes.reply(shop.ids["thread"], {"message": "Yes"}, actor=jane).document["posts"][0]["id"]
 
 
-def _do(what: str, *more: Any) -> Step:
+def _do(method: str, *arguments: Any) -> Step:
     def step(shop: Company) -> None:
         writes, jane = _writer(shop)
-        getattr(writes, what)(shop.ids["thread"], *more, actor=jane)
+        getattr(writes, method)(shop.ids["thread"], *arguments, actor=jane)
 
     return step
 
 
-def _to_post(what: str, *more: Any) -> Step:
-    return lambda shop: _do(what, shop.ids["post"], *more)(shop)
+def _to_post(method: str, *arguments: Any) -> Step:
+    return lambda shop: _do(method, shop.ids["post"], *arguments)(shop)
 
 
 def _replace(path: str, value: Any) -> list[Document]:

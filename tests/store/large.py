@@ -40,9 +40,9 @@ def create(shop: Company, length: int, *, name: str = "wide") -> Written:
 def change_word(shop: Company, table_id: str, column: int, word: str) -> Written:
     """Change the first word of a column's description; a table with fewer columns counts on from its first."""
     key = Key.by_id(table_id)
-    there = shop.catalogue.get("table", key, include="all")["columns"]
-    column %= len(there)
-    text = there[column].get("description", "")
+    columns = shop.catalogue.get("table", key, include="all")["columns"]
+    column %= len(columns)
+    text = columns[column].get("description", "")
     operation = {
         "op": "add",
         "path": f"/columns/{column}/description",

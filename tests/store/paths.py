@@ -37,10 +37,10 @@ def notified(event: ChangeEvent) -> str:
     fields = " ".join(sorted(set(change.paths()))) if change else ""
     versions = [str(version) for version in (event.previous_version, event.current_version)]
     span = versions[0] if versions[0] == versions[1] else ">".join("" if one == "None" else one for one in versions)
-    what = f"{event.event_type.value} {event.entity_type} {event.entity_fully_qualified_name}"
+    subject = f"{event.event_type.value} {event.entity_type} {event.entity_fully_qualified_name}"
     if event.event_type.value == "entityCreated":
-        return f"{what} {span}"
-    return f"{what} [{fields}] {span}"
+        return f"{subject} {span}"
+    return f"{subject} [{fields}] {span}"
 
 
 def furnish(shop: Company) -> None:
@@ -56,8 +56,8 @@ def furnish(shop: Company) -> None:
     )
 
 
-def _patch(*operations: tuple[str, str, Any], of: tuple[str, str] = ("table", ORDERS)) -> Step:
-    entity_type, fqn = of
+def _patch(*operations: tuple[str, str, Any], target: tuple[str, str] = ("table", ORDERS)) -> Step:
+    entity_type, fqn = target
     return lambda shop: shop.patch(*operations, entity_type=entity_type, fqn=fqn)
 
 
@@ -70,8 +70,10 @@ def _delete(entity_type: str, fqn: str, *, hard: bool = False, recursive: bool =
 
 
 def _bulk(*requests: Document, dry_run: bool = False) -> Step:
-    rows = [{"databaseSchema": SCHEMA, "columns": _SAME_COLUMNS} | request for request in requests]
-    return lambda shop: BulkWrites(shop.catalogue, shop.clock).put("table", rows, actor=JANE, dry_run=dry_run)
+    requests_to_put = [{"databaseSchema": SCHEMA, "columns": _SAME_COLUMNS} | request for request in requests]
+    return lambda shop: BulkWrites(shop.catalogue, shop.clock).put(
+        "table", requests_to_put, actor=JANE, dry_run=dry_run
+    )
 
 
 def _restore(entity_type: str, name: str) -> Step:
@@ -110,9 +112,9 @@ def _test(shop: Company) -> Any:
 
 def _set_users(*names: str) -> Step:
     def step(shop: Company) -> Any:
-        given = [_reference(shop, name, "user") for name in names]
+        references = [_reference(shop, name, "user") for name in names]
         return shop.writes.on_entity(
-            "team", Key.by_name("sales"), lambda record, team: set_users(record, team, given), actor=JANE
+            "team", Key.by_name("sales"), lambda record, team: set_users(record, team, references), actor=JANE
         )
 
     return step
@@ -141,7 +143,7 @@ def _label(fqn: str, source: str = "Classification") -> Document:
 
 
 def _rename(entity_type: str, fqn: str, name: str) -> Step:
-    return _patch(("replace", "/name", name), of=(entity_type, fqn))
+    return _patch(("replace", "/name", name), target=(entity_type, fqn))
 
 
 _X = {"description": "x"}
@@ -269,7 +271,7 @@ ROWS = (
     ),
     Row(
         "rename of a term, with another change",
-        _patch(("replace", "/name", "Income"), ("replace", "/description", "y"), of=_TERM),
+        _patch(("replace", "/name", "Income"), ("replace", "/description", "y"), target=_TERM),
         (
             "entityUpdated glossaryTerm Business.Income [description fullyQualifiedName name] 0.1>0.2",
             "entityUpdated glossaryTerm Business.Income.Net [fullyQualifiedName] 0.1>0.2",
@@ -285,7 +287,7 @@ ROWS = (
     ),
     Row(
         "move of a term out of another one",
-        _patch(("remove", "/parent", None), of=("glossaryTerm", "Business.Revenue.Net")),
+        _patch(("remove", "/parent", None), target=("glossaryTerm", "Business.Revenue.Net")),
         ("entityUpdated glossaryTerm Business.Net [fullyQualifiedName parent] 0.1>0.2",),
     ),
     Row(
@@ -452,7 +454,7 @@ ROWS = (
     ),
     Row(
         "owners of a schema: what lies in it inherits them and has not changed",
-        _patch(("add", "/owners", [{"type": "team", "name": "sales"}]), of=("databaseSchema", SCHEMA)),
+        _patch(("add", "/owners", [{"type": "team", "name": "sales"}]), target=("databaseSchema", SCHEMA)),
         (f"entityUpdated databaseSchema {SCHEMA} [owners] 0.1>0.2",),
     ),
     Row(

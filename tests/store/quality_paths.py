@@ -37,15 +37,15 @@ def _on_orders(work: Callable[[Record, Stored], Written]) -> Step:
     return _on("table", ORDERS, work)
 
 
-def _tested(*further: Step) -> Step:
+def _with_test_case(*further: Step) -> Step:
     """Return the step that makes a test case of orders and a logical suite, and then does what follows."""
 
     def step(shop: Company) -> None:
         request = {"name": "fresh", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "hasRows"}
         shop.ids["fresh"] = shop.writes.create("testCase", request, actor=JANE).document["id"]
         shop.ids["nightly checks"] = shop.writes.create("testSuite", {"name": "checks"}, actor=JANE).document["id"]
-        for one in further:
-            one(shop)
+        for further_step in further:
+            further_step(shop)
 
     return step
 
@@ -80,46 +80,51 @@ QUALITY_ROWS: tuple[Row, ...] = (
     Row("runs in bulk", _BULK, (_RUN_REPORTED, _RUN_REPORTED)),
     Row("runs in bulk again", _BULK, (), before=_BULK),
     Row("run taken back", _on("pipeline", _PIPELINE, partial(remove_run, at_ms=2)), (_RUN_REPORTED,), before=_BULK),
-    Row("test result", _result("Success"), (_RESULT_REPORTED,), before=_tested()),
-    Row("test result again", _result("Success"), (), before=_tested(_result("Success"))),
+    Row("test result", _result("Success"), (_RESULT_REPORTED,), before=_with_test_case()),
+    Row("test result again", _result("Success"), (), before=_with_test_case(_result("Success"))),
     Row(
         "failed test",
         _result("Failed"),
         (f"testCaseFailure testCase {_CASE} [incidentStatus testCaseResult] 0.1",),
-        before=_tested(),
+        before=_with_test_case(),
     ),
     Row(
         "failed again",
         _result("Failed", 2),
         (f"testCaseFailure testCase {_CASE} [testCaseResult] 0.1",),
-        before=_tested(_result("Failed")),
+        before=_with_test_case(_result("Failed")),
     ),
     Row(
         "result corrected to a failure",
         _on("testCase", _CASE, _CORRECT),
         (f"testCaseFailure testCase {_CASE} [incidentStatus testCaseResult] 0.1",),
-        before=_tested(_result("Success")),
+        before=_with_test_case(_result("Success")),
     ),
     Row(
         "result taken back",
         _on("testCase", _CASE, partial(remove_result, at_ms=1)),
         (_RESULT_REPORTED,),
-        before=_tested(_result("Success")),
+        before=_with_test_case(_result("Success")),
     ),
     Row(
         "incident acknowledged",
         _take("Ack"),
         (f"entityUpdated testCase {_CASE} [incidentStatus] 0.1",),
-        before=_tested(_result("Failed")),
+        before=_with_test_case(_result("Failed")),
     ),
-    Row("incident acknowledged again", _take("Ack"), (), before=_tested(_result("Failed"), _take("Ack"))),
-    Row("test joins a suite", _join_suite, ("logicalTestCaseAdded testSuite checks [tests] 0.1",), before=_tested()),
-    Row("test joins a suite again", _join_suite, (), before=_tested(_join_suite)),
+    Row("incident acknowledged again", _take("Ack"), (), before=_with_test_case(_result("Failed"), _take("Ack"))),
+    Row(
+        "test joins a suite",
+        _join_suite,
+        ("logicalTestCaseAdded testSuite checks [tests] 0.1",),
+        before=_with_test_case(),
+    ),
+    Row("test joins a suite again", _join_suite, (), before=_with_test_case(_join_suite)),
     Row(
         "test leaves a suite",
         _leave_suite,
         ("entityUpdated testSuite checks [tests] 0.1",),
-        before=_tested(_join_suite),
+        before=_with_test_case(_join_suite),
     ),
     Row("profile", _on_orders(partial(put_profile, request=_PROFILE)), (_PROFILE_REPORTED,)),
     Row(

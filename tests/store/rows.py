@@ -23,14 +23,14 @@ def some_id(text: str) -> str:
     return str(uuid5(NAMESPACE_URL, text))
 
 
-def add_alert(engine: Engine, destinations: Sequence[dict[str, object]], **given: object) -> None:
+def add_alert(engine: Engine, destinations: Sequence[dict[str, object]], **columns: object) -> None:
     document = {
         "id": SUBSCRIPTION,
         "name": "alert",
         "fullyQualifiedName": "alert",
         "alertType": "Notification",
         "destinations": [{"category": "External", "type": "Webhook", **destination} for destination in destinations],
-        **given,
+        **columns,
     }
     with writing(engine) as connection:
         connection.execute(entity.delete().where(entity.c.id == SUBSCRIPTION))
@@ -50,21 +50,21 @@ def add_alert(engine: Engine, destinations: Sequence[dict[str, object]], **given
 
 
 def add_messages(
-    engine: Engine, count: int, *, destination_id: str = "d", due_at_ms: int = NOW_MS, name: str = "", **given: object
+    engine: Engine, count: int, *, destination_id: str = "d", due_at_ms: int = NOW_MS, name: str = "", **columns: object
 ) -> list[str]:
     """Add that many due messages to a destination, each with its event, and return their ids in due order."""
     names = [f"{name or destination_id}/{number}" for number in range(count)]
     with writing(engine) as connection:
         connection.execute(insert(change_event_table), [_event_row(name) for name in names])
-        known = connection.execute(select(change_event_table.c.id, change_event_table.c.log_offset)).all()
-        offsets = {row.id: row.log_offset for row in known}
+        events = connection.execute(select(change_event_table.c.id, change_event_table.c.log_offset)).all()
+        offsets = {row.id: row.log_offset for row in events}
         notes = [_notification_row(name, offsets[some_id(f"event {name}")], destination_id) for name in names]
         connection.execute(insert(notification), notes)
-        rows = [
-            _message_row(name, destination_id=destination_id, due_at_ms=due_at_ms + n, **given)
+        message_rows = [
+            _message_row(name, destination_id=destination_id, due_at_ms=due_at_ms + n, **columns)
             for n, name in enumerate(names)
         ]
-        connection.execute(insert(message), rows)
+        connection.execute(insert(message), message_rows)
     return [some_id(f"message {name}") for name in names]
 
 
@@ -77,8 +77,8 @@ def finished(claimed: Message, outcome: Outcome | None = None, *, retries: int =
 def states(engine: Engine) -> dict[str, tuple[str, int]]:
     """Return the status and the count of attempts of every message by its id."""
     with reading(engine) as connection:
-        rows = connection.execute(select(message.c.id, message.c.status, message.c.attempt_count))
-        return {row.id: (row.status, row.attempt_count) for row in rows}
+        message_rows = connection.execute(select(message.c.id, message.c.status, message.c.attempt_count))
+        return {row.id: (row.status, row.attempt_count) for row in message_rows}
 
 
 def _event_row(name: str) -> dict[str, object]:
@@ -116,7 +116,7 @@ def _notification_row(name: str, offset: int, destination_id: str) -> dict[str, 
     }
 
 
-def _message_row(name: str, **given: object) -> dict[str, object]:
+def _message_row(name: str, **columns: object) -> dict[str, object]:
     return {
         "id": some_id(f"message {name}"),
         "recipient": f"{SUBSCRIPTION}:{name}",
@@ -128,5 +128,5 @@ def _message_row(name: str, **given: object) -> dict[str, object]:
         "wait_ms": 0,
         "created_at_ms": NOW_MS,
         "updated_at_ms": NOW_MS,
-        **given,
+        **columns,
     }

@@ -38,9 +38,9 @@ class SmallServer:
     def answer(self, method: str, path: str, *bodies: Any, status: int = 200) -> None:
         self.answers[(method, path)] = (status, list(bodies))
 
-    def take(self, asked: Asked) -> tuple[int, Any]:
-        self.asked.append(asked)
-        status, bodies = self.answers.get((asked.method, asked.path), (404, [{"code": 404, "message": "unknown"}]))
+    def take(self, request: Asked) -> tuple[int, Any]:
+        self.asked.append(request)
+        status, bodies = self.answers.get((request.method, request.path), (404, [{"code": 404, "message": "unknown"}]))
         body = bodies.pop(0) if len(bodies) > 1 else (bodies or [None])[0]
         return status, body() if callable(body) else body
 
@@ -52,8 +52,8 @@ def listening(small: SmallServer) -> Iterator[None]:
             parts = urlsplit(self.path)
             sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             body = json.loads(sent) if sent else None
-            asked = Asked(self.command, parts.path, dict(parse_qsl(parts.query)), body, dict(self.headers))
-            status, answer = small.take(asked)
+            request = Asked(self.command, parts.path, dict(parse_qsl(parts.query)), body, dict(self.headers))
+            status, answer = small.take(request)
             payload = b"" if answer is None else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))

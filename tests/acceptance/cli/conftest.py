@@ -33,20 +33,20 @@ class Shell:
     def with_token(self, token: str) -> Shell:
         return Shell(self.folder, {**self.environment, "TOCSIN_TOKEN": token})
 
-    def run(self, *arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, input_text: str | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command(*arguments),
             cwd=self.folder,
             env=self.environment,
-            input=given,
+            input=input_text,
             capture_output=True,
             text=True,
             timeout=WITHIN_S,
             check=False,
         )
 
-    def json(self, *arguments: str, given: str | None = None) -> Any:
-        ended = self.run(*arguments, "--json", given=given)
+    def json(self, *arguments: str, input_text: str | None = None) -> Any:
+        ended = self.run(*arguments, "--json", input_text=input_text)
         assert ended.returncode == 0, ended.stderr
         return json.loads(ended.stdout)
 
@@ -73,11 +73,11 @@ def shell(tmp_path: Path) -> Shell:
 def shell_in(folder: Path) -> Shell:
     """Return a shell of its own port and store, both of which nobody else uses."""
     port = any_free_port()
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
     return Shell(
         folder,
         {
-            **kept,
+            **environment,
             "PYTHONPATH": str(SOURCES),
             "PYTHONUNBUFFERED": "1",
             "TOCSIN_PORT": str(port),

@@ -66,7 +66,7 @@ def logged_in(shell: Shell) -> Iterator[Shell]:
     with shell.start("serve") as server:
         try:
             wait_for(shell)
-            token = shell.run("login", EMAIL, "--password-stdin", given=f"{password}\n").stdout.strip()
+            token = shell.run("login", EMAIL, "--password-stdin", input_text=f"{password}\n").stdout.strip()
             yield shell.with_token(token)
         finally:
             server.terminate()
@@ -114,20 +114,20 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     (destination,) = logged_in.json("alerts", "status", "OwnersOfTables")["data"]
     assert destination["statusDetails"]["status"] == "active"
 
-    logged_in.json("alerts", "apply", "-", given=MORE)
+    logged_in.json("alerts", "apply", "-", input_text=MORE)
     exported = logged_in.run("alerts", "export", "OwnersOfTables", "Hook", "--json").stdout
     assert "s3cret" not in exported
     _, hook = json.loads(exported)
     assert (hook["displayName"], hook["owners"]) == ("To a webhook", [{"type": "user", "name": "ada"}])
     assert [label["tagFQN"] for label in hook["tags"]] == ["PII.Sensitive"]
-    applied = logged_in.json("alerts", "apply", "-", given=exported)
+    applied = logged_in.json("alerts", "apply", "-", input_text=exported)
     assert [row["outcome"] for row in applied] == ["unchanged", "unchanged"]
     everything = logged_in.run("alerts", "export").stdout
     assert {"OwnersOfTables", "Hook"} <= {one["name"] for one in yaml.safe_load(everything)["alerts"]}
-    assert {row["outcome"] for row in logged_in.json("alerts", "apply", "-", given=everything)} == {"unchanged"}
+    assert {row["outcome"] for row in logged_in.json("alerts", "apply", "-", input_text=everything)} == {"unchanged"}
     assert logged_in.run("alerts", "export", "Hok").returncode == 3
 
-    wrong = logged_in.run("alerts", "apply", "-", given=ALERT.replace("fieldChanged", "fieldChangde"))
+    wrong = logged_in.run("alerts", "apply", "-", input_text=ALERT.replace("fieldChanged", "fieldChangde"))
     assert wrong.returncode == 2
     assert "fieldChanged" in wrong.stderr
 
@@ -210,13 +210,13 @@ def test_people_and_bots_are_made_beside_the_server(logged_in: Shell) -> None:
     assert logged_in.run("alerts", "list").returncode == 0
     new = logged_in.json("admin", "reset-password", "ada")["password"]
     assert logged_in.run("alerts", "list").returncode == 4, "whoever held a token of hers is out"
-    assert logged_in.run("login", EMAIL, "--password-stdin", given="wrong\n").returncode == 4
-    assert logged_in.run("login", EMAIL, "--password-stdin", given=new).returncode == 0
+    assert logged_in.run("login", EMAIL, "--password-stdin", input_text="wrong\n").returncode == 4
+    assert logged_in.run("login", EMAIL, "--password-stdin", input_text=new).returncode == 0
     assert logged_in.run("admin", "reset-password", "nobody").returncode == 3
     token = logged_in.run("admin", "token", "ingestion").stdout.strip()
     bot = logged_in.with_token(token)
     assert bot.json("follow", "shop.sales.public.orders")["user"] == "ingestion"
     assert bot.json("follow", "shop.sales.public.orders", "--as", "ada")["user"] == "ada"
     password = logged_in.json("admin", "create-user", "ben", "--email", "ben@example.org")["password"]
-    ben = logged_in.run("login", "ben@example.org", "--password-stdin", given=password).stdout.strip()
+    ben = logged_in.run("login", "ben@example.org", "--password-stdin", input_text=password).stdout.strip()
     assert logged_in.with_token(ben).run("follow", "shop.sales.public.orders", "--as", "ada").returncode == 4

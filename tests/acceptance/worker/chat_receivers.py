@@ -53,8 +53,8 @@ async def delivering(
 def statuses(engine: Engine) -> Counter[tuple[str, int]]:
     """Return how many messages have each status and number of attempts."""
     with engine.connect() as connection:
-        rows = connection.execute(select(message.c.status, message.c.attempt_count)).all()
-    return Counter((row.status, row.attempt_count) for row in rows)
+        message_rows = connection.execute(select(message.c.status, message.c.attempt_count)).all()
+    return Counter((row.status, row.attempt_count) for row in message_rows)
 
 
 def reasons(engine: Engine) -> set[str]:

@@ -55,13 +55,13 @@ async def talking(talk: Talk) -> AsyncIterator[str]:
         await asyncio.gather(*talks, return_exceptions=True)
 
 
-def speaking(said: bytes, *, after: float = 0.0) -> contextlib.AbstractAsyncContextManager[str]:
-    """A receiver that takes anything and says ``said``."""
+def speaking(greeting: bytes, *, after: float = 0.0) -> contextlib.AbstractAsyncContextManager[str]:
+    """A receiver that takes anything and says ``greeting``."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         await asyncio.sleep(after)
-        writer.write(said)
+        writer.write(greeting)
         await writer.drain()
 
     return talking(talk)

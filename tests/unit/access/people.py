@@ -17,8 +17,8 @@ OTHER = "00000000-0000-4000-8000-0000000000ff"
 
 def rule(effect: str, operations: str, *, on: str = "all", when: str | None = None) -> Document:
     """A rule with a name of its own."""
-    made = {"name": f"{effect} {operations} {on} {when}", "effect": effect, "operations": operations.split()}
-    return {**made, "resources": on.split(), **({"condition": when} if when else {})}
+    request = {"name": f"{effect} {operations} {on} {when}", "effect": effect, "operations": operations.split()}
+    return {**request, "resources": on.split(), **({"condition": when} if when else {})}
 
 
 def policy(*rules: Document, name: str = "P") -> Policy:
@@ -27,14 +27,16 @@ def policy(*rules: Document, name: str = "P") -> Policy:
     return policy_of({**document, "rules": checked_rules(document, RESOURCES)})
 
 
-def permissions(*rules: Document, **more: Any) -> Permissions:
+def permissions(*rules: Document, **fields: Any) -> Permissions:
     """What Alice may do when one role of hers brings these rules."""
-    return Permissions(Subject(**{"id": ALICE, "name": "alice", "grants": (Grant(policy(*rules), role="R"),), **more}))
+    return Permissions(
+        Subject(**{"id": ALICE, "name": "alice", "grants": (Grant(policy(*rules), role="R"),), **fields})
+    )
 
 
-def table(**more: Any) -> Document:
+def table(**fields: Any) -> Document:
     """A table's document."""
-    return {"id": OTHER, "name": "orders", **more}
+    return {"id": OTHER, "name": "orders", **fields}
 
 
 def owned_by(*owners: str, kind: str = "user") -> Document:

@@ -59,7 +59,7 @@ def test_there_are_about_1500_steps_of_every_kind(year: list[SampleStep]) -> Non
             "Enlist",
             "ChangeStep",
             "Retire",
-            "BringBack",
+            "RestoreEntity",
             "Connect",
             "Follow",
             "ReportResult",

@@ -28,7 +28,7 @@ def deleted(name: str, old: Any) -> ChangeDescription:
 COLUMN_REMOVED = deleted("columns", [{"name": "email", "dataType": "VARCHAR"}])
 
 
-def change_event(described: ChangeDescription | None = COLUMN_REMOVED, **given: Any) -> ChangeEvent:
+def change_event(described: ChangeDescription | None = COLUMN_REMOVED, **fields: Any) -> ChangeEvent:
     return ChangeEvent(
         **{
             "id": "0199c6f2-7c00-7000-8000-000000000001",
@@ -43,12 +43,12 @@ def change_event(described: ChangeDescription | None = COLUMN_REMOVED, **given: 
             "timestamp": NOW_MS,
             "change_description": described,
             "entity": {"id": "123e4567-e89b-12d3-a456-426614174000", "name": "orders"},
-            **given,
+            **fields,
         }
     )
 
 
-def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.com", **given: Any) -> Dispatch:
+def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.com", **fields: Any) -> Dispatch:
     claimed = Message(
         id=MESSAGE_ID,
         subscription_id="s",
@@ -59,7 +59,7 @@ def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.co
         due_at_ms=NOW_MS,
         created_at_ms=NOW_MS,
     )
-    return Dispatch(claimed, (Entry("n", 42, event or change_event(), given.pop("reasons", (OWNER,))),), **given)
+    return Dispatch(claimed, (Entry("n", 42, event or change_event(), fields.pop("reasons", (OWNER,))),), **fields)
 
 
 SHARES_OF_FIVE = {"s": Share(5)}

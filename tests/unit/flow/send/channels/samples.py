@@ -74,10 +74,10 @@ def sample(name: str) -> Dispatch:
     return dispatch(EVENTS[name], reasons=(REASON,))
 
 
-def with_incident(given: Dispatch) -> Dispatch:
+def with_incident(message: Dispatch) -> Dispatch:
     """Return a message with a button to acknowledge an incident for each of its notifications."""
     button = Button("Acknowledge INC-7", f"{HOME}/#/incidents/INC-7", "token")
-    return replace(given, buttons={one.notification_id: (button,) for one in given.entries})
+    return replace(message, buttons={one.notification_id: (button,) for one in message.entries})
 
 
 def hostile() -> Dispatch:
@@ -99,8 +99,8 @@ def enormous() -> Dispatch:
 
 
 def digest(count: int, event: ChangeEvent | None = None) -> Dispatch:
-    one = dispatch(event or change_event(updated("description", "old", "<b>new</b>")), reasons=(REASON,))
-    return replace(one, entries=one.entries * count)
+    sample = dispatch(event or change_event(updated("description", "old", "<b>new</b>")), reasons=(REASON,))
+    return replace(sample, entries=sample.entries * count)
 
 
 def enormous_digest() -> Dispatch:
@@ -108,11 +108,11 @@ def enormous_digest() -> Dispatch:
     return digest(30, change_event(ChangeDescription(fields_updated=long)))
 
 
-def texts_of(whole: Any) -> list[str]:
+def texts_of(value: Any) -> list[str]:
     """Return every text anywhere in a JSON value."""
-    if isinstance(whole, str):
-        return [whole]
-    inner = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for one in inner for text in texts_of(one)]
 
 

@@ -61,12 +61,15 @@ def _row(name: str, figure: float, floor: float, count: int) -> Measurement:
 
 def _permissions(*rules: Document) -> Permissions:
     """Return what a plain person may do, with further rules."""
-    chosen_policies = [one for one in POLICIES if one["name"] in ("OrganizationPolicy", "DataConsumerPolicy")]
+    chosen_policies = [
+        rule_policy for rule_policy in POLICIES if rule_policy["name"] in ("OrganizationPolicy", "DataConsumerPolicy")
+    ]
     chosen_policies.append({"name": "More", "rules": list(rules)})
     policies = [
-        policy_of({**one, "id": one["name"], "rules": checked_rules(one, RESOURCES)}) for one in chosen_policies
+        policy_of({**rule_policy, "id": rule_policy["name"], "rules": checked_rules(rule_policy, RESOURCES)})
+        for rule_policy in chosen_policies
     ]
-    return Permissions(Subject(id="a", name="a", grants=tuple(Grant(one) for one in policies)))
+    return Permissions(Subject(id="a", name="a", grants=tuple(Grant(rule_policy) for rule_policy in policies)))
 
 
 def _check_us(permissions: Permissions, document: Document, count: int) -> float:

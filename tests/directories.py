@@ -52,11 +52,11 @@ class Company:
         return ids[size - 1 :: size] if len(ids) > size else []
 
     def sharing(self, addresses: Collection[str]) -> set[str]:
-        counts_by_address = Counter(one.email for one in self.users.values() if one.email)
+        counts_by_address = Counter(person.email for person in self.users.values() if person.email)
         return {
-            one.id
-            for one in self.users.values()
-            if one.email and (counts_by_address[one.email] > 1 or one.email in addresses)
+            person.id
+            for person in self.users.values()
+            if person.email and (counts_by_address[person.email] > 1 or person.email in addresses)
         }
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:

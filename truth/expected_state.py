@@ -160,7 +160,10 @@ class ExpectedState:
         hops_by_key, frontier = {key: 0}, [key]
         for hops in range(1, depth + 1):
             frontier = [
-                one for node in frontier for one in sorted(self.downstream.get(node, ())) if one not in hops_by_key
+                key_below
+                for node in frontier
+                for key_below in sorted(self.downstream.get(node, ()))
+                if key_below not in hops_by_key
             ]
             if not frontier:
                 break

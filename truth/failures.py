@@ -42,12 +42,12 @@ def unlike_incidents(expected: Iterable[Incident], stored: Mapping[int, Incident
     """Yield incidents that are missing or too many; ``stored`` are known by their numbers, which have no gaps."""
     due, stored_incidents = set(expected), set(stored.values())
     yield from (
-        Difference(Kind.INCIDENT, 0, f"of {one.alert}", right=str(one))
-        for one in sorted(due - stored_incidents, key=str)
+        Difference(Kind.INCIDENT, 0, f"of {incident.alert}", right=str(incident))
+        for incident in sorted(due - stored_incidents, key=str)
     )
     yield from (
-        Difference(Kind.INCIDENT, 0, f"of {one.alert}", found=str(one))
-        for one in sorted(stored_incidents - due, key=str)
+        Difference(Kind.INCIDENT, 0, f"of {incident.alert}", found=str(incident))
+        for incident in sorted(stored_incidents - due, key=str)
     )
     if sorted(stored) != list(range(1, len(stored) + 1)):
         yield Difference(Kind.INCIDENT, 0, "numbers", right="without gaps", found=str(sorted(stored))[:200])

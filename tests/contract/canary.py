@@ -221,9 +221,9 @@ def _add_measurements(client: httpx.Client, secret: Json, orders: Json) -> None:
 
 def _add_watchers(aviary: Canaries, client: httpx.Client, mallory: httpx.Client) -> None:
     for collection in ("tables", "charts", "containers", "dataQuality/testCases", "dashboards"):
-        for one in aviary.every(collection):
+        for asset in aviary.every(collection):
             for user_id in (aviary.mallory_id, aviary.zoe_id):
-                client.put(f"/{collection}/{one['id']}/followers/{user_id}")
+                client.put(f"/{collection}/{asset['id']}/followers/{user_id}")
     secret = aviary.hidden["tables"][0]
     assert mallory.put(f"/users/{aviary.mallory_id}/mutes", json={"entity": {"id": secret["id"], "type": "table"}})
     owner = {"op": "add", "path": "/owners", "value": [{"id": aviary.zoe_id, "type": "user"}]}
@@ -239,8 +239,8 @@ def _add_watchers(aviary: Canaries, client: httpx.Client, mallory: httpx.Client)
     }
     observed = {"resources": ["table", "container", "testCase"], "rules": []}
     failures = {**everything, "name": "Failures", "alertType": "Observability", "filteringRules": observed}
-    for one in (everything, failures):
-        aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **one))
+    for alert in (everything, failures):
+        aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **alert))
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/hook"}}
     everywhere = {**everything, "name": "Mallorys", "destinations": [hook]}
     aviary.open["events/subscriptions"].append(made(mallory, "/events/subscriptions", **everywhere))

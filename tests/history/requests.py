@@ -54,7 +54,8 @@ def first_requests(lines: Iterable[Line]) -> list[Puts]:
         for depth in range(1, len(names) + 1):
             _above(requests_by_type, line["entityType"], names[:depth])
     return [
-        Puts(entity_type, list(rows.values())) for entity_type, rows in sorted(requests_by_type.items(), key=_order)
+        Puts(entity_type, list(requests_by_name.values()))
+        for entity_type, requests_by_name in sorted(requests_by_type.items(), key=_order)
     ]
 
 

@@ -52,7 +52,7 @@ class Unevaluated:
 def withheld_pairs(events: DataFrame, index: Index, work: Notify) -> dict[Pair, str]:
     """Return which events are withheld from which alerts of ``index``, and for which editor, as rights are now.
 
-    Pairs that do not match by the facts are left out; no condition is evaluated.
+    ``events`` have one row per event. Pairs that do not match by the facts are left out; no condition is evaluated.
     """
     candidates = matches(events, index.by_facts(), columns=OF_EVENT)
     withheld = in_tasks(candidates, FindWithheld(work), WITHHELD).toArrow()
@@ -61,7 +61,7 @@ def withheld_pairs(events: DataFrame, index: Index, work: Notify) -> dict[Pair, 
 
 
 def record_withheld(events: DataFrame, withheld: Mapping[Pair, str], work: Notify) -> None:
-    """Store that these pairs are withheld; doing it again changes nothing."""
+    """Store that these pairs are withheld, as one row per pair; doing it again changes nothing."""
     if withheld:
         records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
         frame = events.sparkSession.createDataFrame(records, WITHHELD)
@@ -69,12 +69,12 @@ def record_withheld(events: DataFrame, withheld: Mapping[Pair, str], work: Notif
 
 
 def without_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
-    """Return the events, to be matched without these pairs."""
+    """Return the events, to be matched without these pairs: one row per event, as before."""
     return skipping(events, _by_offset(pairs)) if pairs else events
 
 
 def only_pairs(events: DataFrame, pairs: Collection[Pair]) -> DataFrame:
-    """Return the events of these pairs, to be matched with the alerts of these pairs alone."""
+    """Return the events of these pairs, one row per event, to be matched with the alerts of these pairs alone."""
     alerts = {alert for _, alert in pairs}
     skipped = {offset: alerts.difference(with_event) for offset, with_event in _by_offset(pairs).items()}
     return skipping(events, skipped, with_others=False)

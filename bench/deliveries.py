@@ -28,7 +28,7 @@ from tests.postgres import binaries, running_cluster
 
 from bench.estate import Size, build_estate
 from bench.measured import Measurement, Report, p95, scaled
-from bench.running import opened, running, settings_in, tocsin_command
+from bench.running import open_store, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import LOOPBACK, any_free_port
@@ -97,12 +97,12 @@ class Receivers:
     async def take_post(self, request: web.Request) -> web.Response:
         """Take a chat message as Slack does: one a second to each address, but for short bursts."""
         text, now_s = await request.text(), time.perf_counter()
-        left, at_s = self.allowances.get(request.path, (_BURST, now_s))
-        left = min(_BURST, left + (now_s - at_s) / _SLACK_LIMIT_S)
-        if left < 1:
+        allowance, at_s = self.allowances.get(request.path, (_BURST, now_s))
+        allowance = min(_BURST, allowance + (now_s - at_s) / _SLACK_LIMIT_S)
+        if allowance < 1:
             self.refused_count += 1
             return web.Response(status=429, headers={"Retry-After": "1"})
-        self.allowances[request.path] = (left - 1, now_s)
+        self.allowances[request.path] = (allowance - 1, now_s)
         self.keep(f"{request.path} {hash(text)}")
         return web.Response(text="ok")
 
@@ -115,18 +115,18 @@ class Receivers:
 
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure workers that work off messages which are all due."""
-    rows = []
-    rows += [_hanging(scale)]
+    measurements = []
+    measurements += [_hanging(scale)]
     report(1, 5)
-    rows += [_mails(scaled(MAIL_COUNT, scale, least=20), 1, "mails over one server")]
+    measurements += [_mails(scaled(MAIL_COUNT, scale, least=20), 1, "mails over one server")]
     report(2, 5)
     alerts = scaled(ALERT_COUNT, scale, least=20)
     name = f"daily digests of {alerts:,} alerts, due in the same minute"
-    rows += [_mails(alerts * _DIGEST_SIZE, alerts, name, is_digest=True)]
+    measurements += [_mails(alerts * _DIGEST_SIZE, alerts, name, is_digest=True)]
     report(3, 5)
-    rows += [_chats(scaled(CHANNEL_COUNT, scale, least=5), scaled(POST_COUNT, scale, least=3))]
+    measurements += [_chats(scaled(CHANNEL_COUNT, scale, least=5), scaled(POST_COUNT, scale, least=3))]
     report(4, 5)
-    return rows + _two_workers(scaled(WORKER_COUNT, scale, least=100))
+    return measurements + _two_workers(scaled(WORKER_COUNT, scale, least=100))
 
 
 def _hanging(scale: float) -> Measurement:
@@ -137,23 +137,23 @@ def _hanging(scale: float) -> Measurement:
     return Measurement("deliveries", name, times_ms[1], "ms", times_ms[0], (receivers - 1) * EACH_COUNT, "1.2 x floor")
 
 
-def _webhooks(receivers: int, each: int, *, hangs: bool) -> float:
+def _webhooks(receivers: int, count: int, *, hangs: bool) -> float:
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
         settings = settings_in(Path(folder))
-        engine, _ = stack.enter_context(opened(settings))
-        return asyncio.run(_until_arrived(engine, settings, receivers, each, hangs=hangs))
+        engine, _ = stack.enter_context(open_store(settings))
+        return asyncio.run(_until_arrived(engine, settings, receivers, count, hangs=hangs))
 
 
-async def _until_arrived(engine: Engine, settings: Settings, receivers: int, each: int, *, hangs: bool) -> float:
+async def _until_arrived(engine: Engine, settings: Settings, receivers: int, count: int, *, hangs: bool) -> float:
     async with _receiving() as received:
         paths = [f"{received.url}/{'hang' if hangs and not at else 'hook'}/{at}" for at in range(receivers)]
         alerts = _alerts(engine, [_destination(Channel.WEBHOOK, endpoint=path) for path in paths])
-        ids = _add_messages(engine, alerts, each)
+        ids = _add_messages(engine, alerts, count)
         expected = {one for path, many in ids.items() if "/hang/" not in path for one in many}
         with running(tocsin_command("deliver"), settings, "deliver"):
             await _all_arrived(received, expected)
-        others = received.times_s[: len(expected)]
-        return p95([(one - received.times_s[0]) * 1000 for one in others])
+        times_s = received.times_s[: len(expected)]
+        return p95([(one - received.times_s[0]) * 1000 for one in times_s])
 
 
 def _mails(count: int, alerts: int, name: str, *, is_digest: bool = False) -> Measurement:
@@ -164,18 +164,20 @@ def _mails(count: int, alerts: int, name: str, *, is_digest: bool = False) -> Me
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
         port = any_free_port()
         settings = settings_in(Path(folder), smtp_host=LOOPBACK, smtp_port=port)
-        engine, _ = stack.enter_context(opened(settings))
-        figure, floor = asyncio.run(_handed_over(engine, settings, count, alerts, trigger=_DAILY if is_digest else {}))
+        engine, _ = stack.enter_context(open_store(settings))
+        figure, floor = asyncio.run(_hand_over(engine, settings, count, alerts, trigger=_DAILY if is_digest else {}))
     return Measurement("deliveries", name, figure, "mails/s", floor, alerts if is_digest else count)
 
 
-async def _handed_over(
+async def _hand_over(
     engine: Engine, settings: Settings, count: int, alerts: int, *, trigger: Document
 ) -> tuple[float, float]:
     addresses = [f"r{number}@bench.example.org" for number in range(alerts)]
-    made = _alerts(engine, [_destination(Channel.EMAIL, receivers=[one]) for one in addresses], trigger=trigger)
-    timings = timings_of(Subscriptions(engine).list_enabled({one for one, _ in made})) if trigger else {}
-    ids = _add_messages(engine, made, count // alerts, timings)
+    created_alerts = _alerts(
+        engine, [_destination(Channel.EMAIL, receivers=[one]) for one in addresses], trigger=trigger
+    )
+    timings = timings_of(Subscriptions(engine).list_enabled({one for one, _ in created_alerts})) if trigger else {}
+    ids = _add_messages(engine, created_alerts, count // alerts, timings)
     expected = {one for many in ids.values() for one in many}
     async with _mail_server(settings.smtp_port) as received:
         with running(tocsin_command("deliver"), settings, "deliver"):
@@ -201,13 +203,13 @@ def _chats(channels: int, posts: int) -> Measurement:
     """Return how many messages a second reach chats that take one a second each; the floor is that limit."""
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
         settings = settings_in(Path(folder))
-        engine, _ = stack.enter_context(opened(settings))
-        per_s = asyncio.run(_posted(engine, settings, channels, posts))
+        engine, _ = stack.enter_context(open_store(settings))
+        per_s = asyncio.run(_post_all(engine, settings, channels, posts))
     name = f"Slack: {channels} channels at one message a second each"
     return Measurement("deliveries", name, per_s, "messages/s", channels / _SLACK_LIMIT_S, channels * posts)
 
 
-async def _posted(engine: Engine, settings: Settings, channels: int, posts: int) -> float:
+async def _post_all(engine: Engine, settings: Settings, channels: int, posts: int) -> float:
     async with _receiving() as received:
         paths = [f"{received.url}/services/{at}" for at in range(channels)]
         alerts = _alerts(engine, [_destination(Channel.SLACK, endpoint=path) for path in paths])
@@ -232,8 +234,8 @@ def _two_workers(count: int) -> list[Measurement]:
             cluster.run(f"CREATE DATABASE {name}")
             (Path(folder) / name).mkdir()
             settings = settings_in(Path(folder) / name, database_url=cluster.url(name))
-            engine, _ = stack.enter_context(opened(settings))
-            rates[path, workers] = asyncio.run(_worked_off(engine, settings, count, path, workers=workers))
+            engine, _ = stack.enter_context(open_store(settings))
+            rates[path, workers] = asyncio.run(_work_off(engine, settings, count, path, workers=workers))
     name = "webhooks of two workers on PostgreSQL, against one"
     far, near = ((rates[path, 2], "deliveries/s", rates[path, 1], count) for path in ("far", "hook"))
     return [
@@ -242,7 +244,7 @@ def _two_workers(count: int) -> list[Measurement]:
     ]
 
 
-async def _worked_off(engine: Engine, settings: Settings, count: int, path: str, *, workers: int) -> float:
+async def _work_off(engine: Engine, settings: Settings, count: int, path: str, *, workers: int) -> float:
     async with _receiving() as received:
         paths = [f"{received.url}/{path}/{at}" for at in range(10)]
         alerts = _alerts(engine, [_destination(Channel.WEBHOOK, endpoint=path) for path in paths])
@@ -264,23 +266,23 @@ def _alerts(
 ) -> list[tuple[str, Document]]:
     """Make an alert for each destination; return their ids with the destinations."""
     build_estate(engine, Size(tables=10, tested=4, pipelines=4), follows=10)
-    writes, made = Writes(SqlCatalogue(engine), SystemClock()), []
+    writes, alerts = Writes(SqlCatalogue(engine), SystemClock()), []
     for number, destination in enumerate(destinations):
         request: Document = {"name": f"alert{number}", "alertType": "Notification", "destinations": [destination]}
         request |= {"trigger": trigger} if trigger else {}
-        made.append((writes.create("eventsubscription", request, actor=SYSTEM).document["id"], destination))
-    return made
+        alerts.append((writes.create("eventsubscription", request, actor=SYSTEM).document["id"], destination))
+    return alerts
 
 
 def _add_messages(
-    engine: Engine, alerts: Sequence[tuple[str, Document]], each: int, timings: Timings = _AT_ONCE
+    engine: Engine, alerts: Sequence[tuple[str, Document]], count: int, timings: Timings = _AT_ONCE
 ) -> dict[str, list[str]]:
     """Make so many due notifications for each destination; return the ids of messages by what the destination names.
 
     Those of scheduled alerts are of yesterday, so that their digests are due by now.
     """
-    offsets = append_events(engine, each, lambda _done, _total: None)
-    events = EventLog(engine).read(offsets.start - 1, each)
+    offsets = append_events(engine, count, lambda _done, _total: None)
+    events = EventLog(engine).read(offsets.start - 1, count)
     drafts: list[NotificationDraft] = []
     for alert, destination in alerts:
         config = destination["config"]

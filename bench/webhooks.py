@@ -24,7 +24,7 @@ from sqlalchemy import Engine, func, select
 from bench.alerts import destination_id
 from bench.estate import Size, build_estate
 from bench.measured import Measurement, Report, scaled
-from bench.running import opened, running, settings_in, tocsin_command
+from bench.running import open_store, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
@@ -66,8 +66,8 @@ class Receiver:
         """Take one message."""
         body = await request.read()
         self.ids[request.headers.get("webhook-id", "")] += 1
-        own = {name: value for name, value in request.headers.items() if name.lower() not in _OF_EACH_CLIENT}
-        self.posts.append((body, own))
+        own_headers = {name: value for name, value in request.headers.items() if name.lower() not in _OF_EACH_CLIENT}
+        self.posts.append((body, own_headers))
         self.times_s.append(time.perf_counter())
         return web.Response()
 
@@ -81,11 +81,11 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     count = scaled(DELIVERY_COUNT, scale, least=50)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with opened(settings) as (engine, _password):
-            return asyncio.run(_measured(engine, settings, count, report))
+        with open_store(settings) as (engine, _password):
+            return asyncio.run(_measure_deliveries(engine, settings, count, report))
 
 
-async def _measured(engine: Engine, settings: Settings, count: int, report: Report) -> list[Measurement]:
+async def _measure_deliveries(engine: Engine, settings: Settings, count: int, report: Report) -> list[Measurement]:
     async with _receiving() as receiver, _receiving() as bare:
         expected = _add_messages(engine, receiver.url, count)
         with running(tocsin_command("deliver"), settings, "deliver"):
@@ -139,13 +139,13 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
 async def _all_recorded(engine: Engine, count: int, report: Report) -> float:
     """Return when (perf_counter) every message is recorded as delivered."""
     deadline_s = time.perf_counter() + _WITHIN_S
-    done = 0
-    while done < count:
+    done_count = 0
+    while done_count < count:
         if time.perf_counter() > deadline_s:
-            raise TimeoutError(f"{done} of {count} messages after {_WITHIN_S:g} s")
+            raise TimeoutError(f"{done_count} of {count} messages after {_WITHIN_S:g} s")
         await asyncio.sleep(_LOOK_EVERY_S)
-        done = await asyncio.to_thread(_delivered_count, engine)
-        report(done, count)
+        done_count = await asyncio.to_thread(_delivered_count, engine)
+        report(done_count, count)
     return time.perf_counter()
 
 
@@ -166,10 +166,10 @@ def post_all(url: str, posts: Sequence[Post], at_once: int) -> None:
 
 
 async def _post_all(url: str, posts: Sequence[Post], at_once: int) -> None:
-    left = iter(posts)
+    remaining = iter(posts)
 
     async def lane(session: aiohttp.ClientSession) -> None:
-        for body, headers in left:
+        for body, headers in remaining:
             async with session.post(url, data=body, headers=headers) as answer:
                 await answer.read()
 

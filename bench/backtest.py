@@ -73,7 +73,7 @@ def _measure_backtest(
     source: str,
 ) -> Measurement:
     """Measure one alert over all there is, in turns with a bare scan of the same."""
-    extent, total = parts.happened(ALWAYS)
+    extent, total = parts.extent_of(ALWAYS)
     backtest_parts, admin = build(parts, engine), People(engine).by_name("admin")
     if admin is None:
         raise AssertionError("there is no administrator")

@@ -28,7 +28,7 @@ from bench.running import settings_in
 from bench.traffic import append, happenings, templates
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import build
-from tocsin.jobs.resolving import OF_EVENT, Notify, SharedAlerts, StoreAddress, opened
+from tocsin.jobs.resolving import OF_EVENT, Notify, SharedAlerts, StoreAddress, open_resolving
 from tocsin.spark.match import matches
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
@@ -123,7 +123,7 @@ def _build_stores(folder: Path, scale: float) -> tuple[Path, Path]:
 def _counting_store(path: Path, rules: Here) -> Iterator[Store]:
     """Yield the store with an engine that counts statements and steps."""
     address = StoreAddress(f"sqlite:///{path}")
-    engine = opened(address).engine
+    engine = open_resolving(address).engine
     store = Store(engine, Notify(address, rules, SystemClock().now_ms()))
     _count(engine, store)
     try:

@@ -275,7 +275,7 @@ class Failing(Notify):
 
     def _store(self, events: Sequence[MatchedEvent], asked: Resolving) -> int:
         for event in events:
-            for subscription_id in event.asked:
+            for subscription_id in event.answers_by_alert:
                 if any(rule.subscription_name == "bad" for rule in self.alerts.value.rules.get(subscription_id, ())):
                     raise ValueError("this alert cannot be resolved")
         return super()._store(events, asked)
@@ -322,7 +322,7 @@ def _refuse(work: Notify, events: Sequence[MatchedEvent], asked: Resolving) -> N
         if table[1].get("name") == "revenue"
     }
     for event in events:
-        for subscription_id in event.asked:
+        for subscription_id in event.answers_by_alert:
             rules = work.alerts.value.rules.get(subscription_id, ())
             if event.head.entity_id in hidden and any(rule.subscription_name == "hers" for rule in rules):
                 raise ValueError("this text of a hidden table cannot be evaluated")

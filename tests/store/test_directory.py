@@ -146,7 +146,7 @@ def test_of_people_who_are_named_nobody_else_is_read(company: SmallCompany, dire
     event.listen(
         company.engine, "before_cursor_execute", lambda _c, _cur, sql, args, _ctx, _many: statements.append((sql, args))
     )
-    found = list(directory.of(Portion(named=frozenset({cem}))).stakeholders({orders}, ReasonKind.FOLLOWER))
+    found = list(directory.of(Portion(only=frozenset({cem}))).stakeholders({orders}, ReasonKind.FOLLOWER))
     assert [one.principal_id for one in found] == [cem]
     ((sql, args),) = [one for one in statements if "FROM follow" in one[0]]
     with company.engine.connect() as connection:

@@ -166,7 +166,7 @@ def test_the_cases_of_one_alert_are_one_match() -> None:
     of_event = {"log_offset": 1, "event_id": "e", "entity_id": "t", "user_id": "u", "timestamp_ms": 5}
     rows = [{**of_event, "subscription_id": alert, "asked": asked} for alert, asked in cases]
     (one,) = matched_events([pa.RecordBatch.from_pylist(rows[:2]), pa.RecordBatch.from_pylist(rows[2:])])
-    assert one.asked == {"a": 1, "b": 0b1010, "c": 0b100}
+    assert one.answers_by_alert == {"a": 1, "b": 0b1010, "c": 0b100}
 
 
 def test_tasks_open_and_resolve_incidents_and_a_success_alone_notifies_nobody(store_engine: Engine) -> None:

@@ -23,7 +23,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
-from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, involved_in
+from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, alerts_involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
 from tocsin.jobs.backtest_tasks import COUNTED, Count, EventsOfAsker
 from tocsin.jobs.lake import LakeParts
@@ -35,7 +35,7 @@ from tocsin.model.match_result import Pair
 from tocsin.model.people import Person
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription
-from tocsin.spark.lake import part, reported
+from tocsin.spark.lake import part, status_reports
 from tocsin.spark.match import Index, each_once, index_of, matches
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.access.subjects import SqlSubjects
@@ -96,7 +96,7 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
     InvalidInput : the alert is none that can be matched
     """
     run = _run_of(request, parts)
-    extent, count = parts.history.happened(run.window)
+    extent, count = parts.history.extent_of(run.window)
     steps = list(extent.steps(run.window, parts.events_per_step))
     total, done_count = sum(step.event_count for step in steps), 0
     began_ms = parts.clock.now_ms()
@@ -107,7 +107,7 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
         done_count += step.event_count
         report(done_count, total)
     if run.at_reports is not None:
-        reports = reported(parts.session, parts.history.place, extent.log_end, run.window)
+        reports = status_reports(parts.session, parts.history.place, extent.log_end, run.window)
         run.count(matches(reports, run.at_reports, columns=_OF_EVENT), lambda: report(done_count, total))
     return run.result(count) | {"tookMs": parts.clock.now_ms() - began_ms}
 
@@ -116,24 +116,24 @@ def backtest(request: Backtest, parts: BacktestParts, report: ReportProgress) ->
 class _Run:
     """One backtest under way; ``at_reports`` is for what depends on earlier reports, if the alert asks for that."""
 
-    asked: Backtest
+    request: Backtest
     parts: BacktestParts
     window: Window
     viewer: Person
     index: Index
     at_reports: Index | None
     alerts: Involved
-    held: HeldBackMatches
+    held_back_matches: HeldBackMatches
     tally: BacktestTally
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
         """Count matches (rows of ``spark/match.matches``) and would-be notifications, a bounded part at a time."""
         for visible_matches in self.viewable(each_once(matched.toArrow()).sort_by("log_offset")):
             columns = {name: visible_matches[name].to_pylist() for name in ("log_offset", *_OF_EVENT)}
-            held_back = self.held.of(zip(columns["log_offset"], columns["entity_id"], strict=True))
+            held_back = self.held_back_matches.of(zip(columns["log_offset"], columns["entity_id"], strict=True))
             self.tally.match(columns)
             self.tally.hold_back(held_back)
-            self.tally.add(self.notified_by(visible_matches, held_back))
+            self.tally.add(self._count_recipients(visible_matches, held_back))
             report()
 
     def viewable(self, matched: pa.Table) -> Iterator[pa.Table]:
@@ -158,18 +158,18 @@ class _Run:
         alert_id = self.alerts.own_id
         if alert_id in self.alerts.of_tocsin:
             return []
-        events = EventsOfAsker(self.parts.events, self.asked.requested_by)
+        events = EventsOfAsker(self.parts.events, self.request.requested_by)
         return [
             offset for offset, _ in withheld(dict.fromkeys(offsets, (alert_id,)), self.alerts.reads, policies, events)
         ]
 
-    def notified_by(self, matched: pa.Table, held_back: frozenset[Pair]) -> list[RecipientRow]:
+    def _count_recipients(self, matched: pa.Table, held_back: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
         parts, alerts = self.parts, self.alerts
         work = Count(
             parts.store,
             alerts.rules,
-            self.asked.requested_by,
+            self.request.requested_by,
             alerts.cascades,
             held_back,
             of_tocsin=alerts.of_tocsin,
@@ -251,12 +251,12 @@ def _run_of(backtest_request: Backtest, parts: BacktestParts) -> _Run:
     window = Window(backtest_request.since_ms, backtest_request.until_ms)
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
-    alerts = involved_in(alert, parts.subscriptions.list_enabled)
-    held_back = HeldBackMatches(parts.holding, alerts.depending, _hidden(backtest_request, alerts, parts))
+    alerts = alerts_involved_in(alert, parts.subscriptions.list_enabled)
+    held_back = HeldBackMatches(parts.holding, alerts.depending, _hidden_assets_check(backtest_request, alerts, parts))
     return _Run(backtest_request, parts, window, viewer, index, reporting, alerts, held_back, BacktestTally())
 
 
-def _hidden(backtest: Backtest, alerts: Involved, parts: BacktestParts) -> Hidden:
+def _hidden_assets_check(backtest: Backtest, alerts: Involved, parts: BacktestParts) -> Hidden:
     """Return what says which assets are hidden from alerts or, of the one that is evaluated, from the asker."""
     events = EventsOfAsker(parts.events, backtest.requested_by)
 

@@ -22,7 +22,7 @@ from tocsin.jobs.resolving import EVENTS_AT_ONCE, Rules
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.holding import HeldBack, Hidden, Waiting, nothing_hidden
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 
 
 class Involved(NamedTuple):
@@ -70,7 +70,7 @@ class HeldBackMatches:
             for alert, upstream in self.depending.items()
         )
         # A few at a time: each is compared with all incidents of the time that they span.
-        return frozenset(pair for some in chunked(waiting, EVENTS_AT_ONCE) for pair in self._held_pairs(some))
+        return frozenset(pair for some in chunks_of(waiting, EVENTS_AT_ONCE) for pair in self._held_pairs(some))
 
     def _held_pairs(self, waiting: Sequence[Waiting]) -> Iterator[Pair]:
         incidents_by_pair = self.holding.of(waiting, is_new=False, hidden=self.hidden)
@@ -79,7 +79,7 @@ class HeldBackMatches:
                 yield offset, alert
 
 
-def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSubscription]]) -> Involved:
+def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSubscription]]) -> Involved:
     """Return the alerts of a backtest; ``stored`` returns the enabled alerts, and is asked only if it triggers any.
 
     Those that are triggered cover the whole history, as the alert itself does.
@@ -99,7 +99,7 @@ def involved_in(alert: EventSubscription, stored: Callable[[], Sequence[EventSub
             check_schedule(involved.trigger)
             rules[involved.id] = _rules_of(involved)
     if unreadable := triggered.keys() - rules.keys():
-        return involved_in(
+        return alerts_involved_in(
             alert, lambda: [involved for involved in alerts_by_id.values() if involved.id not in unreadable]
         )
     depending = {

@@ -47,7 +47,7 @@ class _NotWantedError(Exception):
 class _Progress:
     """How far a backtest is, and whether it is still wanted; shared by the two threads."""
 
-    done: int = 0
+    done_count: int = 0
     total: int = 0
     result: Document | None = None
     reason: str | None = None
@@ -56,7 +56,7 @@ class _Progress:
     def report(self, done_count: int, total: int) -> None:
         if self.unwanted.is_set():
             raise _NotWantedError
-        self.done, self.total = done_count, total
+        self.done_count, self.total = done_count, total
 
 
 def runner(history: LakeParts, engine: Engine) -> Runner:
@@ -123,7 +123,7 @@ class Runner:
         now_ms = self.clock.now_ms()
         try:
             self.presence.record_heartbeat(JOB, now_ms=now_ms)
-            return self.backtests.note_progress(backtest, self.name, progress.done, progress.total, now_ms=now_ms)
+            return self.backtests.note_progress(backtest, self.name, progress.done_count, progress.total, now_ms=now_ms)
         except FAILURES as error:  # who wants it cannot be asked now; the next look does
             _LOG.warning("backtests_wait", reason=str(error).splitlines()[0])
             return True

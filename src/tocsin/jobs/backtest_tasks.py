@@ -26,12 +26,12 @@ from tocsin.jobs.resolving import (
     disposing,
     drafts_of,
     matched_events,
-    opened,
+    open_resolving,
     visible_parts,
 )
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import NotificationDraft, Reasons
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 
 _TEXT, _NUMBER = StringType(), LongType()
 COUNTED = StructType(
@@ -53,7 +53,7 @@ class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
     ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``cascades`` hold
-    what is triggered as well, ``held`` the matches that incidents hold back, ``of_tocsin`` Tocsin's own alerts,
+    what is triggered as well, ``held_back`` the matches that incidents hold back, ``of_tocsin`` Tocsin's own alerts,
     ``reads`` what the conditions read that decide about each alert.
     """
 
@@ -61,19 +61,19 @@ class Count:
     rules: Rules
     asker_id: str
     cascades: Cascades
-    held: Collection[Pair]
+    held_back: Collection[Pair]
     of_tocsin: Collection[str] = ()
     reads: Reads = field(default_factory=lambda: NOTHING_KNOWN)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
-        store, counts = opened(self.store), _Counts()
+        store, counts = open_resolving(self.store), _Counts()
         with disposing(store):
-            for events_part in chunked(matched_events(batches), EVENTS_AT_ONCE):
+            for events_part in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 policies = store.permission_cache.now()
                 events = RememberedEvents(EventsOfAsker(store.events, self.asker_id))
                 triggering = [self._notifying(one) for one in events_part]
-                matched = {one.head.offset: one.asked.keys() - set(self.of_tocsin) for one in triggering}
+                matched = {one.head.offset: one.answers_by_alert.keys() - set(self.of_tocsin) for one in triggering}
                 barred = withheld(matched, self.reads, policies, events)
                 visible_events = [self._notifying(one, barred.keys()) for one in events_part] if barred else triggering
                 drafts = drafts_of(resolve_events(visible_events, self.rules, store.directory))
@@ -85,10 +85,12 @@ class Count:
         """Return an event with all alerts that would notify of it, without those that are ``barred``."""
         offset = event.head.offset
         hidden = {alert for at, alert in barred if at == offset}
-        direct = {alert: ways for alert, ways in event.asked.items() if alert not in hidden}
+        direct = {alert: ways for alert, ways in event.answers_by_alert.items() if alert not in hidden}
         ways_by_alert, _ = with_triggered(direct, offset, self.cascades, hidden)
         return event._replace(
-            asked={alert: ways for alert, ways in ways_by_alert.items() if (offset, alert) not in self.held}
+            answers_by_alert={
+                alert: ways for alert, ways in ways_by_alert.items() if (offset, alert) not in self.held_back
+            }
         )
 
 
@@ -149,22 +151,22 @@ class _Recipient:
 class EventsOfAsker:
     """The store's events; an alert that is not stored yet would be its asker's."""
 
-    known: Events
+    events: Events
     asker_id: str
 
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
         """Return the subjects of each of these events."""
-        return self.known.subjects(offsets)
+        return self.events.subjects(offsets)
 
     def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return these entities as they are now, or were last."""
-        return self.known.entities(entity_ids)
+        return self.events.entities(entity_ids)
 
     def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
         """Return the parts of each of these events that refer to what somebody may not view."""
-        return self.known.parts_hidden(offsets, permissions)
+        return self.events.parts_hidden(offsets, permissions)
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts, the asker of one that has none yet."""
-        editors = self.known.editors_of(subscription_ids)
+        editors = self.events.editors_of(subscription_ids)
         return {alert: editors.get(alert) or (self.asker_id,) for alert in subscription_ids}

@@ -68,7 +68,7 @@ class LakeParts:
         segments = self.lake.segments()
         return Extent(segments, max(self.log.readable_end(), segments[-1].through if segments else 0))
 
-    def happened(self, window: Window) -> tuple[Extent, int]:
+    def extent_of(self, window: Window) -> tuple[Extent, int]:
         """Return the extent of the history in ``window``, and the number of events in it."""
         extent = self.extent()
         met = [one for one in extent.segments if window.meets(one)]

@@ -45,7 +45,7 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.holding import HeldBack, Hidden, Holding, Waiting
 from tocsin.store.alerts.roots import Matched, Roots
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.people.preferences import SqlPreferences
@@ -119,7 +119,7 @@ class Resolving:
 
 
 @lru_cache(maxsize=8)
-def opened(store: StoreAddress) -> Resolving:
+def open_resolving(store: StoreAddress) -> Resolving:
     """Return what this process asks of a store; kept, with what it remembers of permissions."""
     engine = open_engine(
         store.url, synchronous=store.synchronous, pool_size=3, patience_s=PATIENT_S, writer_cache_mib=_CACHE_MIB
@@ -168,15 +168,15 @@ class Notify:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield one row of ``COUNTS``."""
         resolving, matched, notified = self.resolving(), 0, 0
         with disposing(resolving):
-            for events in chunked(matched_events(batches), EVENTS_AT_ONCE):
-                matched += sum(len(one.asked.keys() - {RECOVERY}) for one in events)
+            for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
+                matched += sum(len(one.answers_by_alert.keys() - {RECOVERY}) for one in events)
                 with _tuned_interpreter():
                     notified += self._store(events, resolving)
         yield pa.RecordBatch.from_pylist([{"matched": matched, "notified": notified}])
 
     def resolving(self) -> Resolving:
         """Return what this process asks of the store."""
-        return opened(self.store)
+        return open_resolving(self.store)
 
     def _store(self, events: Sequence[MatchedEvent], resolving: Resolving) -> int:
         """Store what these events give in one transaction; return how many notifications that is."""
@@ -186,13 +186,13 @@ class Notify:
         events, work = self._incidents(without(events, hidden))
         events, triggered, barred = self._cascade(events, sight)
         hidden |= barred
-        pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.asked)]
+        pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.answers_by_alert)]
         if self.alerts.value.reads_incidents:  # of these events too: they come first
             if not (self.are_incidents_settled or self.is_rehearsal):
                 _settle(work, LogPosition(*last), resolving)
             work = NO_WORK
         counts = MatchCounts(pairs)
-        parts = _prefetched(self._parts(events, resolving, sight))
+        parts = _prefetch(self._parts(events, resolving, sight))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
         with suppress(_Rehearsed), resolving.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
@@ -227,12 +227,18 @@ class Notify:
     def _incidents(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], IncidentWork]:
         """Return the events that alerts match, and what all of them mean for incidents."""
         opening = self.alerts.value.opening
-        recovering = frozenset(one.head.entity_id for one in events if RECOVERY in one.asked)
+        recovering = frozenset(one.head.entity_id for one in events if RECOVERY in one.answers_by_alert)
         if not opening and not recovering:
             return events, NO_WORK
-        failing = ((one.head.offset, alert) for one in self._young(events) for alert in opening.intersection(one.asked))
-        asked = ((one, {alert: asked for alert, asked in one.asked.items() if alert != RECOVERY}) for one in events)
-        matched = [one._replace(asked=of_alerts) for one, of_alerts in asked if of_alerts]
+        failing = (
+            (one.head.offset, alert)
+            for one in self._young(events)
+            for alert in opening.intersection(one.answers_by_alert)
+        )
+        answers = (
+            (one, {alert: ways for alert, ways in one.answers_by_alert.items() if alert != RECOVERY}) for one in events
+        )
+        matched = [one._replace(answers_by_alert=of_alerts) for one, of_alerts in answers if of_alerts]
         return matched, IncidentWork(tuple(failing), recovering, self.now_ms)
 
     def _cascade(
@@ -258,8 +264,8 @@ class Notify:
             return events, triggered
         for event in events:
             offset = event.head.offset
-            ways_by_alert, by = with_triggered(event.asked, offset, cascades, barred.get(offset, ()))
-            all_events.append(event._replace(asked=ways_by_alert))
+            ways_by_alert, by = with_triggered(event.answers_by_alert, offset, cascades, barred.get(offset, ()))
+            all_events.append(event._replace(answers_by_alert=ways_by_alert))
             triggered |= {(offset, alert): other for alert, other in by.items()}
         return all_events, triggered
 
@@ -271,11 +277,11 @@ class Notify:
         waiting = [
             Waiting(event.head.offset, event.head.entity_id, alert, depending[alert])
             for event in events
-            for alert in depending.keys() & event.asked.keys()
+            for alert in depending.keys() & event.answers_by_alert.keys()
         ]
-        return resolving.holding.of(waiting, is_new=True, hidden=self._hidden(sight)) if waiting else {}
+        return resolving.holding.of(waiting, is_new=True, hidden=self._hidden_check(sight)) if waiting else {}
 
-    def _hidden(self, sight: _Sight) -> Hidden:
+    def _hidden_check(self, sight: _Sight) -> Hidden:
         """Return what says which assets are hidden from alerts; from Tocsin's own, none."""
         of_tocsin = self.alerts.value.of_tocsin
         return lambda assets: hidden_assets({one for one in assets if one[0] not in of_tocsin}, *sight)
@@ -286,7 +292,7 @@ class Notify:
         return [
             Matched(event.head.offset, event.head.entity_id, alert)
             for event in events
-            for alert in by_root(event.asked, timings)
+            for alert in by_root(event.answers_by_alert, timings)
         ]
 
     def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
@@ -300,9 +306,9 @@ class Notify:
         rules, timings, *_ = self.alerts.value
         held_back = self._find_held_back(young, resolving, sight)
         free = without_held(young, held_back) if held_back else young
-        resolved_events = resolve_events(free, rules, resolving.directory, ahead=_prefetched) if free else iter(())
+        resolved_events = resolve_events(free, rules, resolving.directory, ahead=_prefetch) if free else iter(())
         resolved_events = naming(resolved_events, held_back) if held_back else resolved_events
-        roots = resolving.roots.of(self._by_root(free), self._hidden(sight))
+        roots = resolving.roots.of(self._by_root(free), self._hidden_check(sight))
         for drafts in visible_parts(drafts_of(resolved_events, roots), *sight):
             preferred = resolving.preferences.among(drafts)
             yield list(
@@ -331,7 +337,7 @@ class SettleIncidents:
         """Take the matches that ``notify`` takes, and yield one row of ``COUNTS``: zeros."""
         resolving = self.notify.resolving()
         with disposing(resolving):
-            for events in chunked(matched_events(batches), EVENTS_AT_ONCE):
+            for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 self.notify.settle(events, resolving)
         yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
 
@@ -368,7 +374,7 @@ def _matches_in(batch: pa.RecordBatch) -> Iterator[tuple[EventHead, str, int]]:
 
 
 def _by_offset(events: Iterable[MatchedEvent]) -> dict[int, Collection[str]]:
-    return {one.head.offset: one.asked.keys() for one in events}
+    return {one.head.offset: one.answers_by_alert.keys() for one in events}
 
 
 def _offsets_of(pairs: Iterable[Pair]) -> dict[int, Collection[str]]:
@@ -384,7 +390,9 @@ def without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> Sequence
         return events
     return [
         event._replace(
-            asked={alert: ways for alert, ways in event.asked.items() if (event.head.offset, alert) not in pairs}
+            answers_by_alert={
+                alert: ways for alert, ways in event.answers_by_alert.items() if (event.head.offset, alert) not in pairs
+            }
         )
         for event in events
     ]
@@ -432,11 +440,11 @@ def visible_parts(
     drafts: Iterator[NotificationDraft], policies: PolicySnapshot, events: Events
 ) -> Iterator[list[NotificationDraft]]:
     """Yield those of the notifications that may be stored, a bounded number at a time."""
-    for drafts_part in chunked(drafts, DRAFTS_AT_ONCE):
+    for drafts_part in chunks_of(drafts, DRAFTS_AT_ONCE):
         yield only_visible(drafts_part, policies, events)
 
 
-def _prefetched(parts: Iterator[T]) -> Iterator[T]:
+def _prefetch(parts: Iterator[T]) -> Iterator[T]:
     """Yield the parts, each worked out while the one before it is used."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, parts, None)

@@ -20,7 +20,7 @@ from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, disposing, matched_e
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.spark.match import Index, matches, skipping
 from tocsin.spark.tasks import in_tasks
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 
 _AT_ONCE = 1_000
 
@@ -90,7 +90,7 @@ class FindWithheld:
         """Take matches, rows of ``spark/match.matches`` with ``OF_EVENT``, and yield rows of ``WITHHELD``."""
         resolving = self.notify.resolving()
         with disposing(resolving):
-            for events in chunked(matched_events(batches), _AT_ONCE):
+            for events in chunks_of(matched_events(batches), _AT_ONCE):
                 withheld = self.notify.withheld(events, resolving)
                 records = [(*pair, editor_id) for pair, editor_id in sorted(withheld.items())]
                 columns = zip(*records, strict=True) if records else ([], [], [])

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.exc import IntegrityError
 
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.statements import by_driver
 
@@ -62,7 +62,7 @@ class BulkInsert:
         if not table_rows:
             return []
         if is_sqlite(connection):
-            for chunk in chunked(table_rows, _VARIABLES // len(self.columns)):
+            for chunk in chunks_of(table_rows, _VARIABLES // len(self.columns)):
                 self._insert_values(connection, chunk)
             return []
         self._stage(connection, table_rows)

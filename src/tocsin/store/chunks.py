@@ -11,7 +11,7 @@ T = TypeVar("T")
 MOST_KEYS = 1000
 
 
-def chunked(values: Iterable[T], size: int = MOST_KEYS) -> Iterator[list[T]]:
+def chunks_of(values: Iterable[T], size: int = MOST_KEYS) -> Iterator[list[T]]:
     """Yield ``size`` of the things at a time, the last time what is left; by default keys that a statement can take."""
     remaining = iter(values)
     while chunk := list(islice(remaining, size)):

@@ -19,7 +19,7 @@ from tocsin.flow.eventlog.differences import (
     decompress_snapshot,
     difference,
 )
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import Row
 from tocsin.store.statements import Prepared
 from tocsin.store.tables import change_event, document_snapshot, entity_version
@@ -105,7 +105,7 @@ def _newest(connection: Connection, entity_ids: Collection[str]) -> dict[str, _S
         row = _NEWEST.run(connection, {"of": entity_id}).fetchone()
         return {} if row is None else {entity_id: _Snapshot(row[0], row[1])}
     snapshots: dict[str, _Snapshot] = {}
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         last = select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id.in_(chunk)).group_by(_SNAPSHOT.entity_id)
         query = select(_SNAPSHOT.entity_id, _SNAPSHOT.id, _SNAPSHOT.content).where(_SNAPSHOT.id.in_(last))
         snapshots |= {row.entity_id: _Snapshot(row.id, row.content) for row in connection.execute(query)}

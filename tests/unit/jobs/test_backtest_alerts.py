@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from tocsin.jobs.backtest_alerts import HeldBackMatches, involved_in
+from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.holding import HeldBack, Hidden, Waiting, nothing_hidden
@@ -58,7 +58,7 @@ def test_triggered_alerts_cover_the_whole_history_and_unreadable_ones_are_left_o
     own = alert("own", triggers="next broken gone")
     broken = alert("broken", "no condition (", triggers="beyond")
     stored = [alert("next", triggers="last own", dependsOn="up"), alert("last"), broken, alert("beyond"), own]
-    found = involved_in(own, lambda: stored)
+    found = alerts_involved_in(own, lambda: stored)
     assert (found.own_id, sorted(found.triggered)) == ("own", ["last", "next"])
     cascades = {one: {each.subscription_id: each.since_offset for each in many} for one, many in found.cascades.items()}
     assert cascades == {"own": {"next": 0}, "next": {"last": 0, "own": 0}}
@@ -70,4 +70,4 @@ def test_stored_alerts_are_not_read_for_one_that_triggers_none() -> None:
     def never() -> list[EventSubscription]:
         raise AssertionError("not needed")
 
-    assert involved_in(alert("own"), never).triggered == {}
+    assert alerts_involved_in(alert("own"), never).triggered == {}

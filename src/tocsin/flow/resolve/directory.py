@@ -73,17 +73,17 @@ class PersonFact:
 
 @dataclass(frozen=True)
 class Portion:
-    """Some of all people: ids above ``after`` and up to ``through``, without ``apart``; or those of ``named`` alone."""
+    """Some of all people: ids above ``after`` and up to ``through``, without ``apart``; or those of ``only``."""
 
     after: str = ""
     through: str | None = None
     apart: frozenset[str] = frozenset()
-    named: frozenset[str] | None = None
+    only: frozenset[str] | None = None
 
     def holds(self, user_id: str) -> bool:
         """Say whether a person is one of these."""
-        if self.named is not None:
-            return user_id in self.named
+        if self.only is not None:
+            return user_id in self.only
         return self.after < user_id and (self.through is None or user_id <= self.through) and user_id not in self.apart
 
 

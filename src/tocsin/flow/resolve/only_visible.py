@@ -50,28 +50,28 @@ class Events(Protocol):
 class RememberedEvents:
     """Events of a part of the log: their subjects, and the editors of alerts, are looked up once."""
 
-    known: Events
+    events: Events
     _subjects: dict[int, Sequence[Subject]] = field(default_factory=dict)
     _editors: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
         """Return the subjects of each of these events."""
         if unknown := set(offsets) - self._subjects.keys():
-            self._subjects |= self.known.subjects(unknown)
+            self._subjects |= self.events.subjects(unknown)
         return {offset: self._subjects[offset] for offset in offsets}
 
     def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
         """Return these entities as they are now, or were last."""
-        return self.known.entities(entity_ids)
+        return self.events.entities(entity_ids)
 
     def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
         """Return the parts of each of these events that refer to what somebody may not view."""
-        return self.known.parts_hidden(offsets, permissions)
+        return self.events.parts_hidden(offsets, permissions)
 
     def editors_of(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return the editors of each of these alerts."""
         if unknown := set(subscription_ids) - self._editors.keys():
-            self._editors |= dict.fromkeys(unknown, ()) | dict(self.known.editors_of(unknown))
+            self._editors |= dict.fromkeys(unknown, ()) | dict(self.events.editors_of(unknown))
         return {alert: self._editors[alert] for alert in subscription_ids}
 
 

@@ -26,7 +26,7 @@ class MatchedEvent(NamedTuple):
     """An event and, by alert that it matches, the answers accepted to what that asks of people."""
 
     head: EventHead
-    asked: Mapping[str, int]
+    answers_by_alert: Mapping[str, int]
 
 
 class ResolvedEvent(NamedTuple):
@@ -48,7 +48,7 @@ def resolve_events(
 
     ``rules`` holds the recipient rules of each alert; ``ahead`` may look up a portion while the one before is used.
     """
-    alerts = sorted({alert for event in events for alert in event.asked})
+    alerts = sorted({alert for event in events for alert in event.answers_by_alert})
     all_rules = [rule for alert in alerts for rule in rules.get(alert, ())]
     entity_ids = {event.head.entity_id for event in events}
     standing = directory.from_offset(min((event.head.offset for event in events), default=0))
@@ -84,7 +84,7 @@ def portions(
     if any(rule.by_address for rule in rules):
         shared = frozenset(directory.sharing({rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL}))
     ranges = [Portion(after or "", through, shared) for after, through in pairwise(["", *cuts, None])]
-    return [*ranges, Portion(named=shared)] if shared else ranges
+    return [*ranges, Portion(only=shared)] if shared else ranges
 
 
 def _asks_of_followers(rules: Sequence[RecipientRule]) -> bool:

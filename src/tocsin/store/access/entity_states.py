@@ -22,7 +22,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, lacks, place_of, with_asked, with_inherited
 from tocsin.store.alerts.tables import alert_incident
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.entities.inheritance import heritage_on
@@ -55,7 +55,7 @@ class SqlEntityStates:
         """Return references to all that have each of these full names, whatever their types."""
         references: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(fqns)):
+            for chunk in chunks_of(sorted(fqns)):
                 of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(chunk)
                 for row in connection.execute(select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(*of_any)):
                     references.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
@@ -66,7 +66,7 @@ class SqlEntityStates:
         numbers = {int(name.removeprefix(PREFIX)): name for name in names}
         references: dict[str, list[Document]] = {}
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(numbers)):
+            for chunk in chunks_of(sorted(numbers)):
                 for row in connection.execute(select(alert_incident).where(alert_incident.c.number.in_(chunk))):
                     alert = {"id": row.subscription_id, "type": "eventsubscription"}
                     references[numbers[row.number]] = [alert, {"id": row.entity_id, "type": row.entity_type}]
@@ -99,7 +99,7 @@ def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
 def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
     subjects: dict[str, Subject] = {}
     query = select(entity.c.id, entity.c.entity_type, entity.c.document)
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         entities = connection.execute(query.where(entity.c.id.in_(chunk)))
         subjects |= {row.id: (row.entity_type, from_text(row.document)) for row in entities}
     subjects = _with_heritage(connection, subjects)
@@ -110,7 +110,7 @@ def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict
     """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
     subjects: dict[str, Subject] = {}
     columns, texts = (_EVENT.entity_id, _EVENT.entity_type, *EVENT_TEXT), Texts(connection)
-    for chunk in chunked(entity_ids):
+    for chunk in chunks_of(entity_ids):
         deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
         query = select(*columns).where(_EVENT.entity_id.in_(chunk), deleted).order_by(_EVENT.log_offset)
         for row in connection.execute(query):
@@ -166,7 +166,7 @@ def _as_they_went(connection: Connection, references_by_id: Mapping[str, list[Do
     by_name = [one for one, many in references_by_id.items() if any("id" not in reference for reference in many)]
     past_parents: dict[str, list[Document]] = {}
     past = past_relation.c
-    for chunk in chunked(sorted(by_name)):
+    for chunk in chunks_of(sorted(by_name)):
         parents = select(past.entity_id, past.other_id, past.other_type).where(past.relation == f"{ABOVE}1")
         for row in connection.execute(parents.where(past.entity_id.in_(chunk))):
             past_parents[row.entity_id] = [{"id": row.other_id, "type": row.other_type}]
@@ -176,7 +176,7 @@ def _as_they_went(connection: Connection, references_by_id: Mapping[str, list[Do
 def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the types of the hard-deleted assets that these queries were used in; queries without have no entry."""
     kinds, types_by_query = gone_kinds("query"), dict[str, list[str]]()
-    for chunk in chunked(sorted(query_ids)):
+    for chunk in chunks_of(sorted(query_ids)):
         query = select(attachment.c.entity_id, attachment.c.kind)
         attachments = connection.execute(query.where(attachment.c.entity_id.in_(chunk), attachment.c.kind.in_(kinds)))
         for row in attachments:
@@ -195,7 +195,7 @@ def _ids_of(connection: Connection, names: Iterable[Name]) -> dict[Name, str]:
         by_type.setdefault(entity_type, []).append(fqn)
     ids: dict[Name, str] = {}
     for entity_type, fqns in by_type.items():
-        for chunk in chunked(sorted(fqns)):
+        for chunk in chunks_of(sorted(fqns)):
             query = select(entity.c.id, entity.c.fqn).where(
                 entity.c.entity_type == entity_type, entity.c.fqn.in_(chunk)
             )

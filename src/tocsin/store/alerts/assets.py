@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, literal, select, union_all
 
 from tocsin.model import fqn
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.entities.past_relations import ABOVE
 from tocsin.store.feed.tables import thread, tombstone_part
 from tocsin.store.keys import is_one_of
@@ -41,7 +41,7 @@ def assets_of(connection: Connection, ids: Collection[str]) -> Assets:
     threads: dict[str, str] = {}
     tests: dict[str, str] = {}
     tested: dict[str, str] = {}
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         for kind, entity_id, about in connection.execute(union_all(*_queries(connection, chunk))):
             {"thread": threads, "name": tested, "table": tests}[kind][entity_id] = about
     return Assets(threads, tests | _tables(connection, tested))
@@ -71,7 +71,7 @@ def _tables(connection: Connection, tested: Mapping[str, str]) -> dict[str, str]
     """Return the table of each test case, given by id with its FQN: ``service.database.schema.table[.column].name``."""
     names = {test: fqn.join(fqn.split(name)[:_TABLE_PARTS]) for test, name in tested.items()}
     ids: dict[str, str] = {}
-    for chunk in chunked(sorted(set(names.values()))):
+    for chunk in chunks_of(sorted(set(names.values()))):
         query = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == _TABLE, entity.c.fqn.in_(chunk))
         ids |= {row.fqn: row.id for row in connection.execute(query)}
     return {test: ids[name] for test, name in names.items() if name in ids}

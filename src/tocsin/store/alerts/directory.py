@@ -197,8 +197,8 @@ class SqlDirectory:
 
     def _ours(self, connection: Connection, person_id: ColumnElement[str]) -> Iterator[ColumnElement[bool]]:
         portion = self._portion
-        if portion.named is not None:
-            yield is_one_of(connection, person_id, portion.named)
+        if portion.only is not None:
+            yield is_one_of(connection, person_id, portion.only)
         if portion.after:
             yield person_id > portion.after
         if portion.through is not None:

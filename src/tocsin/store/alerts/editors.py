@@ -18,7 +18,7 @@ from tocsin.model.entity import FIRST_VERSION
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Stored
 from tocsin.store.alerts.tables import alert_editor
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import change_event, person
 
@@ -100,7 +100,7 @@ def note_creators(connection: Connection, versions: Sequence[Stored]) -> None:
 def creators(connection: Connection, alert_ids: Collection[str]) -> dict[str, str]:
     """Return who created each of these alerts, by its id; Tocsin's own have no entry."""
     creator_ids: dict[str, str] = {}
-    for chunk in chunked(sorted(alert_ids)):
+    for chunk in chunks_of(sorted(alert_ids)):
         query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(chunk), _ROW.is_creator)
         creator_ids |= {
             row.subscription_id: row.user_id for row in connection.execute(query) if row.user_id != SYSTEM.id
@@ -111,7 +111,7 @@ def creators(connection: Connection, alert_ids: Collection[str]) -> dict[str, st
 def editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the editors of each of these alerts, by its id; of Tocsin's own nobody, unless somebody changed them."""
     editor_ids: dict[str, set[str]] = defaultdict(set)
-    for chunk in chunked(sorted(alert_ids)):
+    for chunk in chunks_of(sorted(alert_ids)):
         query = select(_ROW.subscription_id, _ROW.user_id).where(_ROW.subscription_id.in_(chunk), _ROW.is_editor)
         for row in connection.execute(query):
             editor_ids[row.subscription_id].add(row.user_id)

@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.thread import THREAD
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.alerts import editors
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import change_event
@@ -59,7 +59,7 @@ class SqlEvents:
         events: dict[int, ChangeEvent] = {}
         with reading(self._engine) as connection:
             event, texts = change_event.c, Texts(connection)
-            for chunk in chunked(sorted(offsets)):
+            for chunk in chunks_of(sorted(offsets)):
                 query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(chunk))
                 for row in connection.execute(query):
                     events[row.log_offset] = ChangeEvent.model_validate_json(texts.of(row))

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, Select, func, select
 from tocsin.flow.eventlog.lake import ALWAYS, Window
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.store.alerts.tables import firing
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import LOGGED, logged_event_of, readable_end
 from tocsin.store.page_bytes import BoundedList, portion
@@ -188,7 +188,7 @@ def _dropped_counts(connection: Connection, subscription_id: str, offsets: Colle
     query = query.join(attempt, attempt.c.message_id == notification.c.message_id)
     query = query.where(attempt.c.dropped.is_not(None), attempt.c.number == last.scalar_subquery())
     counts = Counter[int]()
-    for chunk in chunked(sorted(offsets)):
+    for chunk in chunks_of(sorted(offsets)):
         for identity, offset, text in connection.execute(query.where(notification.c.log_offset.in_(chunk))):
             counts[offset] += (identity, subscription_id) in _pairs_left_out(text)
     return counts

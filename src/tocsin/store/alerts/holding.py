@@ -20,7 +20,7 @@ from tocsin.model.match_result import Pair
 from tocsin.store.alerts import relations_over_time
 from tocsin.store.alerts.assets import Assets, assets_of
 from tocsin.store.alerts.tables import alert_held_back, alert_incident, alert_incident_step
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import change_event
 
@@ -110,7 +110,7 @@ def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Inc
     query = query.where(_ROW.opened_offset < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
     return [
         Incident(*row[:5], NO_END if row[5] is None else row[5])
-        for chunk in chunked(upstream)
+        for chunk in chunks_of(upstream)
         for row in connection.execute(
             query.where(_ROW.subscription_id.in_(chunk)).order_by(_ROW.opened_offset, _ROW.number)
         )
@@ -170,7 +170,7 @@ def _claim_first(connection: Connection, roots_by_pair: Mapping[Pair, Incident])
 
 def _first_behind(connection: Connection, incident_ids: Collection[str]) -> dict[tuple[str, str], int]:
     first_offsets: dict[tuple[str, str], int] = {}
-    for chunk in chunked(sorted(incident_ids)):
+    for chunk in chunks_of(sorted(incident_ids)):
         for row in connection.execute(select(alert_held_back).where(_HELD.incident_id.in_(chunk))):
             first_offsets[row.incident_id, row.subscription_id] = row.log_offset
     return first_offsets

@@ -20,7 +20,7 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.alerts.tables import alert_incident, alert_incident_step
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import change_event
@@ -61,7 +61,7 @@ def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Fai
         _success(report, is_before=False).label("until"),
     ).join(change_event, _EVENT.log_offset == report.c.log_offset)
     failures: dict[int, Failure] = {}
-    for chunk in chunked(sorted(offsets)):
+    for chunk in chunks_of(sorted(offsets)):
         for row in connection.execute(query.where(report.c.log_offset.in_(chunk), ~is_history)):
             if row.verdict is not None and is_failure(row.verdict):
                 place = (row.log_offset, row.id, row.entity_id, row.entity_type, row.timestamp_ms)
@@ -97,7 +97,7 @@ def _resolved_by_hand(connection: Connection, entity_ids: Collection[str]) -> di
         change_event, _EVENT.id == _STEP.event_id
     )
     query = query.where(_STEP.kind == StepKind.RESOLVED.value)
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         for alert, entity_id, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
             offsets[alert, entity_id].append(offset)
     return offsets
@@ -127,7 +127,7 @@ def _open(connection: Connection, openings: Sequence[Opening], now_ms: int) -> N
 def _opening_offsets(connection: Connection, openings: Sequence[Opening]) -> dict[str, int]:
     """Return where those of these incidents that are known were opened."""
     offsets: dict[str, int] = {}
-    for chunk in chunked(sorted(one.id for one in openings)):
+    for chunk in chunks_of(sorted(one.id for one in openings)):
         offsets |= {row.id: row.opened_offset for row in connection.execute(_first_of(chunk))}
     return offsets
 
@@ -165,7 +165,7 @@ def _new_row(opening: Opening, number: int, moments: dict[int, tuple[str, int]],
 def _moments(connection: Connection, offsets: Sequence[int]) -> dict[int, tuple[str, int]]:
     """Return id and time of the events at these places."""
     moments: dict[int, tuple[str, int]] = {}
-    for chunk in chunked(sorted(set(offsets))):
+    for chunk in chunks_of(sorted(set(offsets))):
         query = select(_EVENT.log_offset, _EVENT.id, _EVENT.timestamp_ms).where(_EVENT.log_offset.in_(chunk))
         moments |= {row.log_offset: (row.id, row.timestamp_ms) for row in connection.execute(query)}
     return moments
@@ -177,7 +177,7 @@ def _recover(connection: Connection, entity_ids: Collection[str], now_ms: int) -
     until = _success(report, is_before=False).label("until")
     query = select(_ROW.id, until).join(report, report.c.log_offset == _ROW.opened_offset)
     query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         incidents = connection.execute(query.where(_ROW.entity_id.in_(chunk)).order_by(_ROW.id)).all()
         moments = _moments(connection, [row.until for row in incidents if row.until is not None])
         for row in incidents:
@@ -196,7 +196,7 @@ def assignees_at(connection: Connection, entity_ids: Collection[str], from_offse
     query = query.join(change_event, _EVENT.id == _STEP.event_id)
     query = query.where(_STEP.assignee_id.is_not(None), _EVENT.log_offset >= from_offset)
     principals: list[Principal] = []
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         for asset, assignee_id, kind, offset in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
             principals.append(
                 Principal(ReasonKind.ASSIGNEE, assignee_id, kind, asset, since_offset=offset, until_offset=offset)

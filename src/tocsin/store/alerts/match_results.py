@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.alerts.tables import match_result
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.entities import past_relations
 from tocsin.store.tables import pipeline_progress
@@ -68,7 +68,7 @@ class MatchResults:
         """Return those of these alerts that have a result of an event, and the editor for whom it was withheld."""
         row, editors_by_alert = match_result.c, dict[str, str | None]()
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(subscription_ids)):
+            for chunk in chunks_of(sorted(subscription_ids)):
                 query = select(row.subscription_id, row.withheld_for).where(row.log_offset == log_offset)
                 results = connection.execute(query.where(row.subscription_id.in_(chunk)))
                 editors_by_alert |= {one.subscription_id: one.withheld_for for one in results}

@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.assets import assets_of
 from tocsin.store.alerts.tables import mute
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import announce_write
 from tocsin.store.tables import entity
@@ -58,7 +58,7 @@ class Mutes:
         query = select(*names, entity.c.fqn.label("fullyQualifiedName"))
         muted_references: list[Document] = []
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(set(ids))):
+            for chunk in chunks_of(sorted(set(ids))):
                 muted_references += [
                     dict(row._mapping) for row in connection.execute(query.where(entity.c.id.in_(chunk)))
                 ]
@@ -71,7 +71,7 @@ class Mutes:
         query = select(mute.c.about_id, people, by_link).where(mute.c.until_ms > now_ms).group_by(mute.c.about_id)
         counts_by_alert: dict[str, tuple[int, int]] = {}
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(alert_ids)):
+            for chunk in chunks_of(sorted(alert_ids)):
                 for about_id, muted, unsubscribed in connection.execute(query.where(mute.c.about_id.in_(chunk))):
                     counts_by_alert[about_id] = (muted - unsubscribed, unsubscribed)
         return counts_by_alert
@@ -99,7 +99,7 @@ def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection
 
 
 def _rows(connection: Connection, column: ColumnElement[str], keys: Collection[str]) -> list[Row[Any]]:  # Any: as below
-    return [row for some in chunked(sorted(keys)) for row in connection.execute(select(mute).where(column.in_(some)))]
+    return [row for some in chunks_of(sorted(keys)) for row in connection.execute(select(mute).where(column.in_(some)))]
 
 
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value

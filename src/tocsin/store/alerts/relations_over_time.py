@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.entities.ancestry import ancestry
 from tocsin.store.entities.past_relations import ABOVE, DOWNSTREAM, MEMBER, OWNER
 from tocsin.store.tables import entity, lineage_edge, membership, ownership, past_relation
@@ -184,13 +184,13 @@ def _effective(
 
 def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
     entries: dict[str, Entry] = {}
-    for chunk in chunked(sorted(node_ids)):
+    for chunk in chunks_of(sorted(node_ids)):
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
         entries |= {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     lines = ancestry(connection, entries.values())
     entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for chunk in chunked(sorted({above for line in lines.values() for above in line})):
+    for chunk in chunks_of(sorted({above for line in lines.values() for above in line})):
         query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.fqn.in_(chunk))
         for row in connection.execute(query.where(entity.c.entity_type.in_(types))):
             entities_by_fqn[row.fqn].append((row.id, row.entity_type))
@@ -209,7 +209,7 @@ def _past_ancestors(
     ancestors: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id)
     query = select(*columns).where(_PAST.relation.like(f"{ABOVE}%"), _PAST.until_offset >= from_offset)
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         for row in connection.execute(query.where(_PAST.entity_id.in_(chunk)).order_by(_PAST.relation)):
             ancestors[row.entity_id][row.until_offset].append(row.other_id)
     return {one: sorted(many.items()) for one, many in ancestors.items()}
@@ -218,7 +218,7 @@ def _past_ancestors(
 def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> dict[str, list[_Held]]:
     """Return the relations without those to what is soft-deleted."""
     deleted: set[str] = set()
-    for chunk in chunked(sorted({row.target[0] for many in relations.values() for row in many})):
+    for chunk in chunks_of(sorted({row.target[0] for many in relations.values() for row in many})):
         deleted.update(
             connection.execute(select(entity.c.id).where(entity.c.id.in_(chunk), entity.c.deleted)).scalars()
         )
@@ -232,7 +232,7 @@ def _relations_held(
     ended = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
     query, key = current
     relations: dict[str, list[_Held]] = defaultdict(list)
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         for statement in (query.where(key.in_(chunk)), ended.where(_PAST.entity_id.in_(chunk))):
             for entity_id, target_id, other_type, since, until, fqn in connection.execute(statement):
                 relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))

@@ -25,7 +25,7 @@ from tocsin.store.alerts.holding import (
     nothing_hidden,
     reach_by_asset,
 )
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import entity
@@ -133,7 +133,7 @@ def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:
     """Return which of these events report a failure."""
     failing: set[int] = set()
     query = select(status_report.c.log_offset, status_report.c.verdict)
-    for chunk in chunked(sorted(offsets)):
+    for chunk in chunks_of(sorted(offsets)):
         reports = connection.execute(query.where(status_report.c.log_offset.in_(chunk)))
         failing.update(row.log_offset for row in reports if row.verdict is not None and is_failure(row.verdict))
     return failing
@@ -141,7 +141,7 @@ def _failing(connection: Connection, offsets: Collection[int]) -> set[int]:
 
 def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     names: dict[str, str] = {}
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         query = select(entity.c.id, entity.c.fqn).where(entity.c.id.in_(chunk))
         names |= {row.id: row.fqn for row in connection.execute(query)}
     return names

@@ -21,7 +21,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription, bot_of
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.tables import alert_editor, alert_incident, mute
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.entities.renamings import Renamings
@@ -93,7 +93,7 @@ class Subscriptions:
         with reading(self._engine) as connection:
             return {
                 row.id
-                for chunk in chunked(sorted(subscription_ids))
+                for chunk in chunks_of(sorted(subscription_ids))
                 for row in connection.execute(select(*columns).where(entity.c.id.in_(chunk)))
                 if alert_of(json.loads(row.document)).is_critical
             }
@@ -230,7 +230,7 @@ def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> di
     query = select(event.entity_id, event.log_offset, event.derived).where(
         (event.event_type == EventType.ENTITY_CREATED.value) | event.derived.contains(f'"{_SWITCH}"')
     )
-    for chunk in chunked(sorted(subscription_ids)):
+    for chunk in chunks_of(sorted(subscription_ids)):
         for row in connection.execute(query.where(event.entity_id.in_(chunk)).order_by(event.log_offset)):
             changed = json.loads(row.derived)
             if _SWITCH in changed["fieldsUpdated"] or row.entity_id not in offsets:
@@ -242,7 +242,7 @@ def _bots(connection: Connection, subscription_ids: Collection[str]) -> dict[str
     """Return what tells the bots of these alerts apart, by alert and destination."""
     secret, bots = destination_secret.c, dict[str, dict[str, str]]()
     query = select(secret.subscription_id, secret.destination_id, secret.bot).where(secret.bot.is_not(None))
-    for chunk in chunked(sorted(subscription_ids)):
+    for chunk in chunks_of(sorted(subscription_ids)):
         for row in connection.execute(query.where(secret.subscription_id.in_(chunk))):
             bots.setdefault(row.subscription_id, {})[row.destination_id] = row.bot
     return bots

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from tocsin.model.inheritance import BY_REFERENCE, Entry, ancestors
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.tables import entity
 
 
@@ -25,7 +25,7 @@ def ancestry(connection: Connection, entries: Collection[Entry]) -> dict[Entry, 
     for entity_type, fqns in referring.items():
         above, kind = entity.alias("above"), BY_REFERENCE[entity_type][1]
         query = select(entity.c.fqn, above.c.fqn).join(above, above.c.id == entity.c.parent_id)
-        for chunk in chunked(sorted(fqns)):
+        for chunk in chunks_of(sorted(fqns)):
             parents = connection.execute(query.where(entity.c.entity_type == entity_type, entity.c.fqn.in_(chunk)))
             lines |= {(entity_type, fqn): [parent, *ancestors((kind, parent))] for fqn, parent in parents}
     return lines

@@ -21,7 +21,7 @@ from tocsin.model.inheritance import Heritage, types_above
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.store import tables
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import STORED, entity_of, reference_of
 from tocsin.store.entities import changes, projections
 from tocsin.store.entities.changes import EntityChange
@@ -115,7 +115,7 @@ class SqlBatch(SqlTransaction):
     def look_ahead(self, entity_type: str, fqns: Iterable[str]) -> None:
         """Fetch together the entities of these names, and remember which there are not."""
         names = list(dict.fromkeys(fqns))
-        for chunk in chunked(names):
+        for chunk in chunks_of(names):
             self._fetch(entity_type, "fqn", chunk, Hold.CHANGE)
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:

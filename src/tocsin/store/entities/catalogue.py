@@ -25,7 +25,7 @@ from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, STORED, entity_of, from_text, reference_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.entities import projections
@@ -129,7 +129,7 @@ class SqlCatalogue:
         visible_ids: set[str] = set()
         with reading(self._engine) as connection:
             is_visible = visible(visible_to, is_sqlite=is_sqlite(connection))
-            for chunk in chunked(sorted(ids)):
+            for chunk in chunks_of(sorted(ids)):
                 query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(chunk), is_visible)
                 visible_ids.update(connection.execute(query).scalars())
         return visible_ids
@@ -162,7 +162,7 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             ids = teams.all_under(connection, team_id)
             documents_by_id: dict[str, Document] = {one: {} for one in ids}
-            for chunk in chunked(ids):
+            for chunk in chunks_of(ids):
                 team_rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(chunk)))
                 documents_by_id |= {one.id: one.document for one in (entity_of(*row) for row in team_rows)}
             documents = list(documents_by_id.values())
@@ -211,7 +211,7 @@ class SqlCatalogue:
         """Return references to the entities of these ids that are not deleted, by FQN."""
         references: list[Document] = []
         with reading(self._engine) as connection:
-            for chunk in chunked(ids):
+            for chunk in chunks_of(ids):
                 query = select(*REFERENCE).where(_ENTITY.id.in_(chunk), _ENTITY.deleted.is_(False))
                 references += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
         return references
@@ -220,7 +220,7 @@ class SqlCatalogue:
         """Return the ids of those of these entities that are deleted softly."""
         deleted_ids: set[str] = set()
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(ids)):
+            for chunk in chunks_of(sorted(ids)):
                 deleted_ids.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(chunk), _ENTITY.deleted)))
         return frozenset(deleted_ids)
 
@@ -249,7 +249,7 @@ class SqlCatalogue:
         documents: dict[Name, Document] = {}
         with reading(self._engine) as connection:
             for source, entity_type in TYPES.items():
-                for chunk in chunked(sorted({fqn for one, fqn in names if one == source})):
+                for chunk in chunks_of(sorted({fqn for one, fqn in names if one == source})):
                     query = select(_ENTITY.fqn, _ENTITY.document).where(
                         _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(chunk)
                     )
@@ -272,7 +272,7 @@ class SqlCatalogue:
         follow, followers = tables.follow.c, dict[str, list[Document]]()
         query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
         with reading(self._engine) as connection:
-            for chunk in chunked(entity_ids):
+            for chunk in chunks_of(entity_ids):
                 follows = connection.execute(query.where(follow.entity_id.in_(chunk)).order_by(_ENTITY.fqn))
                 for entity_id, *reference in follows:
                     followers.setdefault(entity_id, []).append(reference_of(*reference))

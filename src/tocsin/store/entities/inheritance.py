@@ -16,7 +16,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, ancestors, nearest, types_above
 from tocsin.store import tables
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import reference_of
 from tocsin.store.entities.tables import entity_reference
 from tocsin.store.statements import Prepared
@@ -40,7 +40,7 @@ def heritage_on(connection: Connection, entries: Collection[Entry]) -> dict[Entr
 def _at(connection: Connection, types: tuple[str, ...], fqns: Iterable[str]) -> dict[str, Heritage]:
     """Return the own values of these entities, by name."""
     values: dict[str, Heritage] = defaultdict(dict)
-    for chunk in chunked(sorted(fqns)):
+    for chunk in chunks_of(sorted(fqns)):
         for fqn, key, *reference in _rows(connection, types, chunk):
             references: list[Document] = values[fqn].setdefault(key, [])
             references.append(reference_of(*reference))

@@ -17,7 +17,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.labels import LabelNames, rename_labels
 from tocsin.model.stored import Relabelling, Stored
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import tenths_of
 from tocsin.store.entities.tables import relabelling, renaming
 
@@ -77,7 +77,7 @@ class RenamingRows:
 def new_names(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[NewNames]]:
     """Return what labels of these entities were renamed to, oldest first; without those that never were."""
     by_entity: dict[str, list[NewNames]] = defaultdict(list)
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         query = select(*_COLUMNS).where(_RELABELLING.entity_id.in_(chunk)).order_by(_RELABELLING.log_offset)
         for row in connection.execute(query):
             by_entity[row.entity_id].append(_new_names(row))

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, delete, insert, select
 
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import inserting, reading
 from tocsin.store.entities.tables import earlier_holder, former_name
@@ -55,7 +55,7 @@ class Names:
         written = _texts_by_fqn(texts)
         types_by_text: dict[str, str] = {}
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(written)):
+            for chunk in chunks_of(sorted(written)):
                 for table in (_FORMER, _ENTITY):
                     query = select(table.entity_type, table.fqn)
                     name_rows = connection.execute(
@@ -103,7 +103,7 @@ def holder_at(candidates: Sequence[Holder], at_ms: int) -> str | None:
 
 def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
     """Record that entities were called so, or are gone for good: type, FQN and id of each."""
-    for chunk in chunked(names):
+    for chunk in chunks_of(names):
         for entity_type, former, _ in chunk:
             same = _FORMER.entity_type == entity_type, _FORMER.fqn == former
             holder = connection.execute(select(former_name).where(*same)).one_or_none()
@@ -129,7 +129,7 @@ def _times_called(connection: Connection, texts: Texts, entity_id: str, written:
 
 def _existing(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
     written, references = _texts_by_fqn(texts), dict[str, Document]()
-    for chunk in chunked(sorted(written)):
+    for chunk in chunks_of(sorted(written)):
         query = select(*REFERENCE).where(_ENTITY.entity_type.in_(sorted(types)), _ENTITY.fqn.in_(chunk))
         for row in connection.execute(query.where(~_ENTITY.deleted)):
             references[written[row.fqn]] = reference_of(*row)
@@ -138,7 +138,7 @@ def _existing(connection: Connection, types: Collection[str], texts: Collection[
 
 def _formerly(connection: Connection, types: Collection[str], texts: Collection[str]) -> dict[str, Document]:
     written, references = _texts_by_fqn(texts), dict[str, Document]()
-    for chunk in chunked(sorted(written)):
+    for chunk in chunks_of(sorted(written)):
         query = select(_FORMER.fqn, *REFERENCE).join(entity, _ENTITY.id == _FORMER.entity_id)
         renamed = query.where(_FORMER.entity_type.in_(sorted(types)), _FORMER.fqn.in_(chunk), ~_ENTITY.deleted)
         for former, *row in connection.execute(renamed):

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from tocsin.model.entity import Document
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.tables import entity, ownership
 
@@ -44,7 +44,7 @@ def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, li
         .order_by(entity.c.fqn)
     )
     owners: dict[str, list[Document]] = defaultdict(list)
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         for owned_id, *owner in connection.execute(query.where(ownership.c.entity_id.in_(chunk))):
             owners[owned_id].append(reference_of(*owner))
     return owners
@@ -53,7 +53,7 @@ def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, li
 def _parents(connection: Connection, assets_by_place: dict[str, set[str]]) -> dict[str, set[str]]:
     query = select(entity.c.id, entity.c.parent_id).where(entity.c.parent_id.is_not(None))
     above: dict[str, set[str]] = defaultdict(set)
-    for chunk in chunked(sorted(assets_by_place)):
+    for chunk in chunks_of(sorted(assets_by_place)):
         for place, parent_id in connection.execute(query.where(entity.c.id.in_(chunk))):
             above[parent_id] |= assets_by_place[place]
     return above

@@ -31,7 +31,7 @@ from tocsin.model.entity import version_to_tenths
 from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import parent_of
 from tocsin.store.entities.ancestry import ancestry
 from tocsin.store.entities.projections import members, owners
@@ -170,7 +170,7 @@ class RelationChanges:
 def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Relation]]:
     """Return the owners, followers, downstream assets and ancestors of each of these entities."""
     relations: dict[str, list[Relation]] = {one: [] for one in entity_ids}
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         for query in _own(chunk):
             for row in connection.execute(query):
                 relations[row.entity_id].append(dict(row._mapping))
@@ -238,7 +238,7 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
     fqns = {above for line in lines.values() for above in line}
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for chunk in chunked(sorted(fqns)):
+    for chunk in chunks_of(sorted(fqns)):
         query = select(entity.c.fqn, entity.c.id, entity.c.entity_type)
         for row in connection.execute(query.where(entity.c.fqn.in_(chunk), entity.c.entity_type.in_(types))):
             entities_by_fqn[row.fqn].append((row.id, row.entity_type))
@@ -254,7 +254,7 @@ def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator
 def _since_of(connection: Connection, source: _Rows, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     first, second = source.table.c[source.key], source.table.c[source.other_key]
     offsets: dict[tuple[str, str], int] = {}
-    for chunk in chunked(keys):
+    for chunk in chunks_of(keys):
         query = select(first, second, source.table.c.since_offset).where(tuple_(first, second).in_(chunk))
         offsets |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query)}
     return offsets

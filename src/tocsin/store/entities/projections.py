@@ -19,7 +19,7 @@ from tocsin.model.look_alikes import look_of
 from tocsin.model.people import PRINCIPALS
 from tocsin.model.stored import Stored
 from tocsin.store import tables
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import Row
 from tocsin.store.entities.tables import entity_reference
 from tocsin.store.people.tables import name_look
@@ -90,12 +90,12 @@ def write_again(connection: Connection, entity: Stored) -> None:
 def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
     """Yield queries for the ids of all entities that name one of these in a list, or carry one of these tags."""
     owner, refers, member, tag = tables.ownership.c, entity_reference.c, tables.membership.c, tables.entity_tag.c
-    for chunk in chunked(entity_ids):
+    for chunk in chunks_of(entity_ids):
         yield select(owner.entity_id).where(owner.owner_id.in_(chunk))
         yield select(refers.entity_id).where(refers.target_id.in_(chunk))
         yield select(member.team_id).where(member.member_id.in_(chunk))
         yield select(member.member_id).where(member.team_id.in_(chunk))
-    for chunk in chunked(tags):
+    for chunk in chunks_of(tags):
         yield select(tag.entity_id).where(tag.tag_fqn.in_(chunk))
 
 

@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.relations import Relation
 from tocsin.store import tables
 from tocsin.store.access.visibility import Scopes, Sql, in_scopes
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.tables import entity_reference
@@ -55,7 +55,7 @@ def related_entities(
 
 def _chunks(relation: Relation, ids: Sequence[str]) -> Iterable[Sequence[str]]:
     """Return the ids in chunks for one statement each; by one where each has its own limit."""
-    return chunked(ids) if relation.at_most is None else [[one] for one in ids]
+    return chunks_of(ids) if relation.at_most is None else [[one] for one in ids]
 
 
 def _in_teams(connection: Connection, relation: Relation, ids: Sequence[str]) -> dict[str, list[Document] | int]:

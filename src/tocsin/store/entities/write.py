@@ -27,7 +27,7 @@ from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.alerts.editors import SqlAlertEditors
 from tocsin.store.alerts.incidents import SqlAlertIncidents
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, STORED, Row, entity_of, from_text, reference_of, to_text
 from tocsin.store.entities import authors, changes, label_names, past_relations, projections
 from tocsin.store.entities import names as former_names
@@ -176,7 +176,7 @@ class SqlTransaction:
             (column,) = which.selected_columns
             ids.update(self._run(which.where(column > after).order_by(column).limit(limit)).scalars())
         entities: list[Stored] = []
-        for chunk in chunked(sorted(ids)[:limit]):
+        for chunk in chunks_of(sorted(ids)[:limit]):
             entities += self._entities_of(
                 select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.id), Hold.CHANGE
             )
@@ -188,11 +188,11 @@ class SqlTransaction:
         """Return every entity that any of these users follows, held for change, with the ids of those users."""
         follow = tables.follow.c
         by_entity: dict[str, list[str]] = {}
-        for chunk in chunked(sorted(user_ids)):
+        for chunk in chunks_of(sorted(user_ids)):
             for row in self._run(select(follow.entity_id, follow.user_id).where(follow.user_id.in_(chunk))):
                 by_entity.setdefault(row.entity_id, []).append(row.user_id)
         entities: list[Stored] = []
-        for chunk in chunked(sorted(by_entity)):
+        for chunk in chunks_of(sorted(by_entity)):
             entities += self._entities_of(
                 select(*STORED).where(_ENTITY.id.in_(chunk)).order_by(_ENTITY.fqn), Hold.CHANGE
             )

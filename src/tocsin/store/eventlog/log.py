@@ -19,7 +19,7 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.stored import CapturedEvent
 from tocsin.store import tables
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports
@@ -118,7 +118,7 @@ class EventLog:
         """Return the events at these offsets, by offset."""
         events: dict[int, LoggedEvent] = {}
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(offsets)):
+            for chunk in chunks_of(sorted(offsets)):
                 query = select(*LOGGED).where(_EVENT.log_offset.in_(chunk))
                 events |= {one.offset: one for one in _events_of(connection, query)}
         return events

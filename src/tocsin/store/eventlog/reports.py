@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, func, insert, select
 from tocsin.flow.match.streak import StatusReport, report_in
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.stored import CapturedEvent
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report
@@ -52,7 +52,7 @@ def _row(offset: int, captured: CapturedEvent, ended: frozenset[str]) -> dict[st
 def _ids_with_reports(connection: Connection, entity_ids: Sequence[str]) -> frozenset[str]:
     """Return which of these entities have reported something."""
     reporting = set[str]()
-    for chunk in chunked(entity_ids):
+    for chunk in chunks_of(entity_ids):
         reported = select(status_report.c.entity_id).where(status_report.c.entity_id.in_(chunk))
         reporting.update(connection.execute(reported.distinct()).scalars())
     return frozenset(reporting)
@@ -94,7 +94,7 @@ class Reports:
         """Return the type of each of these entities that is not deleted."""
         columns, types = entity.c, dict[str, str]()
         with reading(self._engine) as connection:
-            for chunk in chunked(entity_ids):
+            for chunk in chunks_of(entity_ids):
                 query = select(columns.id, columns.entity_type).where(columns.id.in_(chunk), columns.deleted.is_(False))
                 types |= {row.id: row.entity_type for row in connection.execute(query)}
         return types
@@ -103,7 +103,7 @@ class Reports:
         """Return which of these events the log has."""
         ids = set[str]()
         with reading(self._engine) as connection:
-            for chunk in chunked(event_ids):
+            for chunk in chunks_of(event_ids):
                 query = select(change_event.c.id).where(change_event.c.id.in_(chunk))
                 ids |= set(connection.execute(query).scalars())
         return ids

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, func, literal, select
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.model.thread import ThreadPart
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.feed.tables import thread_part, tombstone_part
 
 PARTS: dict[ReasonKind, tuple[ThreadPart, ...]] = {
@@ -36,7 +36,7 @@ def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind)
     """
     current = _query(relation, _PART, literal(NO_END))
     past = _query(relation, _GONE, _GONE.log_offset).group_by(_GONE.log_offset)
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         spans = defaultdict[tuple[str, str, str], list[_Span]](list)
         for query, part in ((current, _PART), (past, _GONE)):
             for *who, at, until in connection.execute(query.where(part.thread_id.in_(chunk))):

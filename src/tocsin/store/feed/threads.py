@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, steps_of
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType, thread_document
 from tocsin.store.access.visibility import Scopes
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.cursors import not_a_cursor
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
@@ -238,7 +238,7 @@ def _assignee_ids(threads: Iterable[StoredThread]) -> Iterable[str]:
 
 def _references(connection: Connection, ids: set[str]) -> dict[str, Document]:
     references: dict[str, Document] = {}
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         query = select(*REFERENCE).where(entity.c.id.in_(chunk))
         references |= {row.id: reference_of(*row) for row in connection.execute(query)}
     return references

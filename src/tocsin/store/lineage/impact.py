@@ -16,7 +16,7 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.owners import owners_of
@@ -108,7 +108,7 @@ class _Steps:
 
 
 def _leaving(connection: Connection, ids: list[str], limit: int) -> Iterator[Edge]:
-    for chunk in chunked(ids):
+    for chunk in chunks_of(ids):
         yield from edges.read(connection, edges.EDGES.where(edges.leaving(chunk)).limit(limit))
 
 

@@ -15,7 +15,7 @@ from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.model.stored import Key
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.lineage import edges
@@ -89,7 +89,7 @@ def _ends(
 ) -> list[tuple[str, Document]]:
     """Return, for each edge at these assets, the asset and a reference to the other end."""
     ends: list[tuple[str, Document]] = []
-    for chunk in chunked(ids):
+    for chunk in chunks_of(ids):
         edge_rows = connection.execute(select(*columns).where(columns[0].in_(chunk)))
         ends += [(str(row[0]), {"id": row[1], "type": row[2]}) for row in edge_rows]
     return ends
@@ -112,4 +112,4 @@ def _edges_within_depth(connection: Connection, start: str, depth: int, *, upstr
 def edges_at(connection: Connection, ids: Sequence[str], *, upstream: bool) -> list[Edge]:
     """Return the edges that lead to these assets, or from them."""
     near = edges.reaching if upstream else edges.leaving
-    return [edge for some in chunked(ids) for edge in edges.read(connection, edges.EDGES.where(near(some)))]
+    return [edge for some in chunks_of(ids) for edge in edges.read(connection, edges.EDGES.where(near(some)))]

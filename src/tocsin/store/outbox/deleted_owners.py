@@ -14,7 +14,7 @@ from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.tables import entity
 
 _OWNERS = "owners"
@@ -32,7 +32,7 @@ def with_deleted_owners(connection: Connection, dispatches: Sequence[Dispatch]) 
 
 def _live(connection: Connection, ids: Collection[str]) -> set[str]:
     live_ids = set[str]()
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         query = select(entity.c.id).where(entity.c.id.in_(chunk), entity.c.deleted.is_(False))
         live_ids.update(connection.scalars(query))
     return live_ids

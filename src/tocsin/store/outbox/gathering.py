@@ -22,7 +22,7 @@ from tocsin.flow.schedule.messages import (
     slot_order,
 )
 from tocsin.model.message import MessageStatus
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting
 from tocsin.store.tables import message, paced_time
 
@@ -157,7 +157,7 @@ def _sent_messages(connection: Connection, groups: _Groups) -> Iterator[tuple[Gr
         *(column.id, column.channel, column.recipient, column.grouping_key, column.due_at_ms, column.updated_at_ms),
         *(column.status, column.lease_owner, column.attempt_count),
     )
-    for chunk in chunked(sorted(groups)):
+    for chunk in chunks_of(sorted(groups)):
         since_ms = min(groups[one][0].created_at_ms for one in chunk) - _LOOK_BACK_MS
         for row in connection.execute(query.where(*_of_groups(column, chunk), column.due_at_ms > since_ms)):
             is_open = row.status == MessageStatus.PENDING.value and row.lease_owner is None and row.attempt_count == 0
@@ -168,7 +168,7 @@ def _sent_messages(connection: Connection, groups: _Groups) -> Iterator[tuple[Gr
 
 def _planned_turns(connection: Connection, groups: _Groups) -> Iterator[tuple[Group, _Latest]]:
     """Yield when these groups, and perhaps others, last had a turn that an alert used that was earlier."""
-    for chunk in chunked(sorted(groups)):
+    for chunk in chunks_of(sorted(groups)):
         for row in connection.execute(select(paced_time).where(*_of_groups(paced_time.c, chunk))):
             yield (row.channel, row.recipient, row.grouping_key), _Latest(None, row.due_at_ms, is_planned=True)
 
@@ -203,7 +203,7 @@ def _open(connection: Connection, notifications: Sequence[ScheduledNotification]
     connection.execute(insert, [new[one] for one in ids])
     untouched = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
     unclaimed_ids: set[str] = set()
-    for chunk in chunked(ids):
+    for chunk in chunks_of(ids):
         query = select(message.c.id).where(message.c.id.in_(chunk), message.c.attempt_count == 0, *untouched)
         unclaimed_ids.update(connection.execute(query.order_by(message.c.id).with_for_update()).scalars())
     return unclaimed_ids

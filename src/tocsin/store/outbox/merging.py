@@ -18,7 +18,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firings import Fired
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting
 from tocsin.store.outbox.gathering import message_row
 from tocsin.store.tables import OPEN_MESSAGE, message, notification
@@ -114,7 +114,7 @@ def _merge_parameters(
 def _drop_empty(connection: Connection, ids: Collection[str]) -> None:
     """Delete those of these messages that carry nothing any more."""
     carries = exists().where(notification.c.message_id == message.c.id)
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         connection.execute(message.delete().where(message.c.id.in_(chunk), ~carries))
 
 
@@ -122,7 +122,7 @@ def _lock_notifications(connection: Connection, ids: Collection[str]) -> list[An
     """Return the stored notifications of these ids, locked until the transaction ends."""
     columns = [notification.c[name] for name in ("id", "reasons", "recipient_id", "message_id", "due_at_ms")]
     notifications: list[Any] = []
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         query = select(*columns).where(notification.c.id.in_(chunk)).order_by(notification.c.id)
         notifications += connection.execute(query.with_for_update())
     return notifications
@@ -132,7 +132,7 @@ def _messages(connection: Connection, ids: Collection[str]) -> tuple[set[str], s
     """Return which of these messages nobody has claimed yet, and which were given up; locked as well."""
     taking, ended = set[str](), set[str]()
     free = and_(OPEN_MESSAGE, message.c.lease_owner.is_(None))
-    for chunk in chunked(sorted(ids)):
+    for chunk in chunks_of(sorted(ids)):
         query = select(message.c.id, message.c.status).where(message.c.id.in_(chunk))
         query = query.where(or_(free, message.c.status.in_(_GIVEN_UP))).order_by(message.c.id).with_for_update()
         for row in connection.execute(query):

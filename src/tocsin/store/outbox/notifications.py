@@ -21,7 +21,7 @@ from tocsin.model.subscription import Channel
 from tocsin.store.alerts import incidents, match_results
 from tocsin.store.alerts.firings import Fired, FiringCounts
 from tocsin.store.bulk import BulkInsert, Row, insert_new
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.outbox.gathering import gather
@@ -105,7 +105,7 @@ class Storing:
         """Return the notifications that were not there when this transaction began."""
         new = {one.draft.event.offset for one in notifications}.difference(self._known)
         self._known |= {offset: set() for offset in new}
-        for chunk in chunked(sorted(new)):
+        for chunk in chunks_of(sorted(new)):
             query = select(notification.c.log_offset, notification.c.id).where(notification.c.log_offset.in_(chunk))
             for offset, identity in self._connection.execute(query):
                 self._known[offset].add(identity)

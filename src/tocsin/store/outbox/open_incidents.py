@@ -17,7 +17,7 @@ from tocsin.flow.send.report_wording import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.message import Entry
 from tocsin.store.alerts.tables import alert_incident
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 
 _ROW = alert_incident.c
 Opened = tuple[int, OpenIncident]
@@ -54,7 +54,7 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
     query = select(_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.subscription_id)
     query = query.where(_ROW.status == IncidentStatus.OPEN.value).order_by(_ROW.number)
     opened: dict[str, list[Opened]] = defaultdict(list)
-    for chunk in chunked(sorted(entity_ids)):
+    for chunk in chunks_of(sorted(entity_ids)):
         for row in connection.execute(query.where(_ROW.entity_id.in_(chunk))):
             opened[row.entity_id].append((row.opened_offset, OpenIncident(row.number, row.subscription_id)))
     return opened

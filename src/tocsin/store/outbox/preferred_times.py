@@ -15,7 +15,7 @@ from sqlalchemy import Connection, exists, select, update
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting
 from tocsin.store.tables import destination_secret, message, notification, person
 
@@ -40,7 +40,7 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     planned: list[str] = []
     for group in groups.values():
         ids = [row.id for row in group]
-        for chunk in chunked(ids):
+        for chunk in chunks_of(ids):
             connection.execute(update(message).where(message.c.id.in_(chunk)).values(due))
         planned += [*ids, *_gather(connection, group, {**due, "grouping_key": grouping_key, "updated_at_ms": now_ms})]
     return planned
@@ -56,7 +56,7 @@ def _recipients(connection: Connection, user_id: str) -> list[str]:
 def follow(connection: Connection, message_ids: Sequence[str]) -> None:
     """Let notifications be due when their messages are."""
     due = select(message.c.due_at_ms).where(message.c.id == notification.c.message_id).scalar_subquery()
-    for chunk in chunked(message_ids):
+    for chunk in chunks_of(message_ids):
         connection.execute(update(notification).where(notification.c.message_id.in_(chunk)).values(due_at_ms=due))
 
 
@@ -70,10 +70,10 @@ def _gather(connection: Connection, messages: Sequence[Any], planned: Mapping[st
     if connection.scalar(select(message.c.id).where(message.c.id == gathered_id, *_FREE).with_for_update()) is None:
         return []  # somebody is sending it: the others go out by themselves
     other_ids = [row.id for row in messages if row.id != gathered_id]
-    for chunk in chunked(other_ids):
+    for chunk in chunks_of(other_ids):
         inside = select(notification.c.id).where(notification.c.message_id.in_(chunk)).order_by(notification.c.id)
         ids = connection.execute(inside.with_for_update(skip_locked=True)).scalars().all()
-        for moved in chunked(ids):
+        for moved in chunks_of(ids):
             connection.execute(update(notification).where(notification.c.id.in_(moved)).values(message_id=gathered_id))
         is_full = exists().where(notification.c.message_id == message.c.id)
         connection.execute(message.delete().where(message.c.id.in_(chunk), ~is_full))

@@ -17,7 +17,7 @@ from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.alerts.tables import match_result
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.tables import attempt, destination_status, message, notification, person
 
@@ -37,7 +37,7 @@ class Records:
         """Return those of these notifications that are stored."""
         notification_rows: list[Row[Any]] = []
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(ids)):
+            for chunk in chunks_of(sorted(ids)):
                 notification_rows += connection.execute(select(notification).where(notification.c.id.in_(chunk)))
             return _records(connection, notification_rows)
 
@@ -93,7 +93,7 @@ def _records(connection: Connection, notification_rows: Sequence[Row[Any]]) -> d
 
 def _names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
     names: dict[str, str] = {}
-    for chunk in chunked(sorted(user_ids)):
+    for chunk in chunks_of(sorted(user_ids)):
         query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(chunk))
         names |= {row.user_id: row.name for row in connection.execute(query)}
     return names
@@ -111,7 +111,7 @@ def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str,
         status.subscription_id == message.c.subscription_id, status.destination_id == message.c.destination_id
     )
     query = select(message, status.opened_at_ms, status.stopped_at_ms).outerjoin(destination_status, same_destination)
-    for chunk in chunked(sorted(message_ids)):
+    for chunk in chunks_of(sorted(message_ids)):
         message_rows += connection.execute(query.where(message.c.id.in_(chunk)))
     tried, counts = _attempts(connection, message_ids), _counts(connection, message_ids)
     return {
@@ -129,7 +129,7 @@ def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str,
 def _counts(connection: Connection, message_ids: Collection[str]) -> dict[str, int]:
     """Return how many notifications each of these messages carries."""
     counts: dict[str, int] = {}
-    for chunk in chunked(sorted(message_ids)):
+    for chunk in chunks_of(sorted(message_ids)):
         query = select(notification.c.message_id, func.count().label("carried")).group_by(notification.c.message_id)
         count_rows = connection.execute(query.where(notification.c.message_id.in_(chunk)))
         counts |= {row.message_id: row.carried for row in count_rows}
@@ -138,7 +138,7 @@ def _counts(connection: Connection, message_ids: Collection[str]) -> dict[str, i
 
 def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str, list[AttemptRecord]]:
     tried: dict[str, list[AttemptRecord]] = defaultdict(list)
-    for chunk in chunked(sorted(message_ids)):
+    for chunk in chunks_of(sorted(message_ids)):
         query = select(attempt).where(attempt.c.message_id.in_(chunk)).order_by(attempt.c.message_id, attempt.c.number)
         for row in connection.execute(query):
             values = {name: getattr(row, name) for name in _TRIED}

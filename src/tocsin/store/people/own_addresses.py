@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.own_address import OWN_KEYS, SETTERS, OwnAddress
 from tocsin.model.secret import PROFILE, SUBSCRIPTION
 from tocsin.model.subscription import Channel, DestinationConfig
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.observations.series import SqlAttachments
@@ -54,7 +54,7 @@ def held_addresses(connection: Connection, holder_ids: Collection[str]) -> Itera
     columns = (entity.c.id, entity.c.entity_type, entity.c.name, entity.c.deleted, entity.c.document)
     setters = attachment.c.document.label("setters")
     match = (attachment.c.entity_id == entity.c.id) & (attachment.c.kind == SETTERS)
-    for chunk in chunked(sorted(holder_ids)):
+    for chunk in chunks_of(sorted(holder_ids)):
         query = select(*columns, setters).join(attachment, match).where(entity.c.id.in_(chunk))
         holders = [(row, from_text(row.setters)) for row in connection.execute(query)]
         present = _present(connection, {one for _, set_by in holders for one in set_by.values()})
@@ -73,7 +73,7 @@ def _addresses_of(row: Any, set_by: Document) -> Iterator[HeldAddress]:  # Any: 
 def _present(connection: Connection, user_ids: Collection[str]) -> set[str]:
     """Return those of these people who are not deleted."""
     present_ids: set[str] = set()
-    for chunk in chunked(sorted(user_ids)):
+    for chunk in chunks_of(sorted(user_ids)):
         query = select(person.c.user_id).where(person.c.user_id.in_(chunk), ~person.c.deleted)
         present_ids.update(connection.scalars(query))
     return present_ids

@@ -16,7 +16,7 @@ from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.outbox.preferred_times import follow, plan_again
 from tocsin.store.people.tables import notification_preference
@@ -77,7 +77,7 @@ def _preferences(row: Any) -> Preferences:  # Any: a row of SQLAlchemy's
 def _preference_rows(connection: Connection, user_ids: Collection[str]) -> list[Any]:  # Any: rows of SQLAlchemy's
     return [
         row
-        for chunk in chunked(sorted(user_ids))
+        for chunk in chunks_of(sorted(user_ids))
         for row in connection.execute(select(notification_preference).where(_ROW.user_id.in_(chunk)))
     ]
 
@@ -87,6 +87,6 @@ def _categories(connection: Connection, event_ids: Collection[str]) -> list[tupl
     column = change_event.c
     return [
         (row.id, tuple(json.loads(row.derived).get("changeCategory") or ()))
-        for chunk in chunked(sorted(event_ids))
+        for chunk in chunks_of(sorted(event_ids))
         for row in connection.execute(select(column.id, column.derived).where(column.id.in_(chunk)))
     ]

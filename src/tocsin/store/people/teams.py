@@ -16,7 +16,7 @@ from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
 from tocsin.model.look_alikes import look_of
 from tocsin.store import tables
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.tables import entity_reference
@@ -44,7 +44,7 @@ class SqlTeams:
         """Return references to the teams directly under one, each with its ``teamType``."""
         teams = children(self._connection, [team_id]).get(team_id, [])
         kinds: dict[str, str] = {}
-        for chunk in chunked([one["id"] for one in teams]):
+        for chunk in chunks_of([one["id"] for one in teams]):
             query = select(_ENTITY.id, _ENTITY.document).where(_ENTITY.id.in_(chunk))
             team_rows = self._connection.execute(query)
             kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in team_rows}
@@ -54,7 +54,7 @@ class SqlTeams:
         """Return whether being in one of these teams, or in one of these names, decides what somebody may do."""
         ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
         called = set(names)
-        for chunk in chunked(sorted(ids)):
+        for chunk in chunks_of(sorted(ids)):
             query = select(_ENTITY.id, _ENTITY.name).where(_ENTITY.id.in_(chunk))
             called |= {name for one, name in self._connection.execute(query)}
         called.discard(ORGANIZATION)
@@ -63,7 +63,7 @@ class SqlTeams:
     def _bring(self, team_ids: Collection[str]) -> bool:
         """Return whether one of these teams, short of the Organization, has roles or policies."""
         link = entity_reference.c
-        for chunk in chunked(sorted(team_ids)):
+        for chunk in chunks_of(sorted(team_ids)):
             query = select(link.entity_id).where(
                 link.entity_id.in_(chunk), link.field.in_(("policies", "defaultRoles")), link.entity_id == _ENTITY.id
             )
@@ -114,7 +114,7 @@ def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
     """Return the live teams directly under each; under the Organization, those that are under no other."""
     teams_under: Lists = defaultdict(list)
     root = root_of(connection)
-    for chunk in chunked(list(team_ids)):
+    for chunk in chunks_of(list(team_ids)):
         query = select(_MEMBER.team_id, *REFERENCE).where(_MEMBER.team_id.in_(chunk), _is_live_child())
         for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
             teams_under[team_id].append(reference_of(*reference))
@@ -154,7 +154,7 @@ def root_of(connection: Connection) -> Document | None:
 def user_counts(connection: Connection, team_ids: Sequence[str]) -> dict[str, int]:
     """Return how many people are in each team or its descendants, each once; everybody is in the Organization."""
     counts: dict[str, int] = {}
-    for chunk in chunked(list(team_ids)):
+    for chunk in chunks_of(list(team_ids)):
         below = _walk(chunk, from_column="team_id", to_column="member_id")
         live = select(below.c.start, func.count(distinct(_MEMBER.member_id)))
         live = live.where(_MEMBER.team_id == below.c.at, _MEMBER.member_type == "user", _MEMBER.member_id == _ENTITY.id)
@@ -205,7 +205,7 @@ def own_or_inherited_domains(connection: Connection, ids: Sequence[str]) -> List
 def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[str]]:
     """Return the live ancestors of each team or person."""
     ancestors: dict[str, set[str]] = {one: set() for one in member_ids}
-    for chunk in chunked(list(member_ids)):
+    for chunk in chunks_of(list(member_ids)):
         up = _walk(chunk, from_column="member_id", to_column="team_id")
         query = select(up.c.start, up.c.at).where(up.c.at == _ENTITY.id, ~_ENTITY.deleted, up.c.at != up.c.start)
         for start, at in connection.execute(query):
@@ -216,7 +216,7 @@ def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[s
 def _parents(connection: Connection, above: dict[str, set[str]]) -> dict[str, set[str]]:
     live = {team for teams in above.values() for team in teams}
     parents: dict[str, set[str]] = defaultdict(set)
-    for chunk in chunked(sorted(live | above.keys())):
+    for chunk in chunks_of(sorted(live | above.keys())):
         query = select(_MEMBER.member_id, _MEMBER.team_id).where(_MEMBER.member_id.in_(chunk))
         for member, team in connection.execute(query):
             parents[member] |= {team} & live
@@ -236,7 +236,7 @@ def _walk(starts: Sequence[str], *, from_column: str, to_column: str) -> Any:  #
 def _references(connection: Connection, team_ids: Collection[str], field: str) -> Lists:
     link = entity_reference.c
     references: Lists = defaultdict(list)
-    for chunk in chunked(sorted(team_ids)):
+    for chunk in chunks_of(sorted(team_ids)):
         query = select(link.entity_id, *REFERENCE).where(
             link.entity_id.in_(chunk), link.field == literal(field), link.target_id == _ENTITY.id, ~_ENTITY.deleted
         )

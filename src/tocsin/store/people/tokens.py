@@ -16,7 +16,7 @@ from tocsin.model.people import Actor
 from tocsin.model.stored import Stored
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading, writing
 from tocsin.store.people.tables import issued_token
 from tocsin.store.tables import person
@@ -101,7 +101,7 @@ class IssuedTokens:
         """Return whose each of these tokens is, by its id; those that were revoked are left out."""
         actors: dict[str, Actor] = {}
         with reading(self._engine) as connection:
-            for chunk in chunked(sorted(token_ids)):
+            for chunk in chunks_of(sorted(token_ids)):
                 holder_rows = connection.execute(_HOLDER.where(_TOKEN.id.in_(chunk)))
                 actors |= {one: Actor(who, name, is_admin, is_bot) for one, who, name, is_admin, is_bot in holder_rows}
         return actors
@@ -133,9 +133,9 @@ def revoke(connection: Connection, which: ColumnElement[bool]) -> int:
     level = _lock_tokens(connection, which)
     while level:  # level by level: what is being made with a held token waits, and then finds its parent gone
         revoked |= level
-        children = (_lock_tokens(connection, _TOKEN.parent_id.in_(chunk)) for chunk in chunked(sorted(level)))
+        children = (_lock_tokens(connection, _TOKEN.parent_id.in_(chunk)) for chunk in chunks_of(sorted(level)))
         level = {one for chunk in children for one in chunk} - revoked
-    for chunk in chunked(sorted(revoked)):
+    for chunk in chunks_of(sorted(revoked)):
         connection.execute(delete(issued_token).where(_TOKEN.id.in_(chunk)))
     if revoked:
         rules_revision.note_revoked(connection)

@@ -20,7 +20,7 @@ from tocsin.model.entity import Document
 from tocsin.model.report import IncidentStep
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible
-from tocsin.store.chunks import chunked
+from tocsin.store.chunks import chunks_of
 from tocsin.store.cursors import ReportPage, ReportWindow, place_of, place_text
 from tocsin.store.documents import REFERENCE, from_text, reference_of, to_text
 from tocsin.store.engine import is_sqlite, reading
@@ -132,7 +132,7 @@ class IncidentLog:
     def latest_of(self, test_case_ids: Sequence[str]) -> dict[str, Document]:
         """Return the newest step of each test case that has had an incident, by the test case's id."""
         queries = (
-            _steps_with_cases().where(_ROW.latest, _ROW.test_case_id.in_(chunk)) for chunk in chunked(test_case_ids)
+            _steps_with_cases().where(_ROW.latest, _ROW.test_case_id.in_(chunk)) for chunk in chunks_of(test_case_ids)
         )
         return {step["testCaseReference"]["id"]: step for query in queries for step in self._steps(query)}
 
@@ -165,7 +165,7 @@ def _update_people(connection: Connection, steps: list[Document]) -> None:
     holders = [holder for step in steps for holder in (step, step.get("testCaseResolutionStatusDetails") or {})]
     people_ids = {holder[key]["id"] for holder in holders for key in _PEOPLE if isinstance(holder.get(key), dict)}
     people: dict[str, Document] = {}
-    for chunk in chunked(sorted(people_ids)):
+    for chunk in chunks_of(sorted(people_ids)):
         reference_rows = connection.execute(select(*REFERENCE).where(_ENTITY.id.in_(chunk)))
         people |= {row.id: reference_of(*row) for row in reference_rows}
     for holder in holders:

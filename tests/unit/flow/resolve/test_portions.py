@@ -36,7 +36,7 @@ def case(seed: int, *, is_personal: bool = False) -> Case:
     questions = {alert.id: _questions(rng) if is_personal else () for alert in alerts}
     rules = {alert.id: recipient_rules(alert, questions[alert.id]) for alert in alerts}
     events = tuple(_event(rng, made, number, questions) for number in range(12))
-    return Case(tuple(one for one in events if one.asked), rules, made)
+    return Case(tuple(one for one in events if one.answers_by_alert), rules, made)
 
 
 def _questions(rng: random.Random) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class ExpectedRecipients:
         users: dict[Key, set[str]] = defaultdict(set)
         targets: dict[Key, str] = {}
         for event in self._case.events:
-            for alert in event.asked:
+            for alert in event.answers_by_alert:
                 for rule in self._case.rules[alert]:
                     for key, target, user_id, reason in self._reached(event, rule):
                         at = (event.head.event_id, rule.channel.value, key)
@@ -143,7 +143,7 @@ class ExpectedRecipients:
             for bit, question in enumerate(rule.questions)
             if user_id is not None and self._holds(question, user_id, event.head)
         )
-        return bool(event.asked[rule.subscription_id] >> answers & 1)
+        return bool(event.answers_by_alert[rule.subscription_id] >> answers & 1)
 
     def _holds(self, question: str, user_id: str, head: EventHead) -> bool:
         company, asset = self._company, head.entity_id

@@ -231,14 +231,12 @@ class Notify:
         if not opening and not recovering:
             return events, NO_WORK
         failing = (
-            (one.head.offset, alert)
-            for one in self._young(events)
-            for alert in opening.intersection(one.answers_by_alert)
+            (event.head.offset, alert)
+            for event in self._young(events)
+            for alert in opening.intersection(event.answers_by_alert)
         )
-        answers = (
-            (one, {alert: ways for alert, ways in one.answers_by_alert.items() if alert != RECOVERY}) for one in events
-        )
-        matched = [one._replace(answers_by_alert=of_alerts) for one, of_alerts in answers if of_alerts]
+        direct = without(events, {(event.head.offset, RECOVERY) for event in events})
+        matched = [event for event in direct if event.answers_by_alert]
         return matched, IncidentWork(tuple(failing), recovering, self.now_ms)
 
     def _cascade(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from sqlalchemy import Engine
 from tests.company import STARTED_MS, SmallCompany
 from tests.spark.test_match_stream import DOWNSTREAM_BELL, FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
@@ -20,19 +24,21 @@ from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
 from tocsin.clock import FixedClock, SystemClock
-from tocsin.flow.eventlog.lake import Window
+from tocsin.flow.eventlog.lake import ALWAYS, Window
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, notifications_for
-from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, build
+from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, build, without_hidden
 from tocsin.jobs.backtest_runner import Runner
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import JOB, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.spark.lake import HistoryLocation
+from tocsin.spark.lake import HistoryLocation, part
+from tocsin.spark.match import index_of
+from tocsin.spark.match import matches as matches_on_spark
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.alerts.backtests import Backtests
@@ -329,6 +335,22 @@ def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts:
     plan = plan_of(alert_of(alert, created_at_ms=0))
     assert whole["matched"] - narrowed["matched"] == sum(matches(plan, one) for one in hidden) > 1
     assert [one["id"] for one in hidden_samples(narrowed, hidden)] == []
+
+
+def test_no_condition_is_evaluated_on_what_somebody_may_not_view(company: SmallCompany, parts: BacktestParts) -> None:
+    index = index_of([replace(plan_of(alert_of(stored_alert(company, "schema"), created_at_ms=0)), enabled=True)])
+    extent, _ = parts.history.extent_of(ALWAYS)
+    (step,) = extent.steps(ALWAYS, 10_000)
+    events = part(parts.session, parts.history.place, step, ALWAYS)
+    is_of_orders = F.col("entity_id") == company.ids["orders"]
+
+    def viewable(candidates: pa.Table) -> Iterator[pa.Table]:
+        yield candidates.filter(pc.equal(candidates["entity_id"], company.ids["orders"]))
+
+    matched = matches_on_spark(without_hidden(events, index, viewable), index).select("log_offset").collect()
+    expected = matches_on_spark(events.where(is_of_orders), index).select("log_offset").collect()
+    assert sorted(matched) == sorted(expected)
+    assert 1 < len(matched) < matches_on_spark(events, index).count()
 
 
 def hidden_samples(result: Document, hidden: list[Any]) -> list[Document]:

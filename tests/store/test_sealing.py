@@ -57,6 +57,7 @@ def an_alert(engine: Engine) -> str:
         connection.exec_driver_sql("ALTER TABLE entity DROP COLUMN curated")  # later revisions add it
         connection.exec_driver_sql("DROP TABLE relabelling")  # and this
         connection.exec_driver_sql("DROP TABLE renaming")  # and this
+        connection.exec_driver_sql("DROP TABLE earlier_holder")
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{BEFORE}'")
     return alert_id
 

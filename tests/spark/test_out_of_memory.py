@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError
 from tests.sparksession import SHORT_LIVED
 from tocsin.clock import SystemClock
 from tocsin.errors import Unavailable
-from tocsin.jobs.supervision import Ground, Supervised, keep_running
+from tocsin.jobs.supervision import QueryEnvironment, Supervised, keep_running
 from tocsin.spark.session import open_session
 
 conf = {**SHORT_LIVED, "spark.driver.extraJavaOptions": SHORT_LIVED["spark.driver.extraJavaOptions"]}
@@ -24,7 +24,7 @@ session = open_session(master="local[1]", driver_memory="512m", conf=conf)
 gateway = session.sparkContext._gateway
 java = gateway.proc.pid
 
-class Waits:
+class NoReports:
     def begin(self, name, fault, *, since_ms): pass
     def end(self, name): pass
 
@@ -33,7 +33,8 @@ def running():
 
 query = Supervised("match_stream", Path("nowhere"), running)
 try:
-    keep_running(query, Ground(session, Waits(), Path("."), SystemClock()), threading.Event(), threading.Event())
+    environment = QueryEnvironment(session, NoReports(), Path("."), SystemClock())
+    keep_running(query, environment, threading.Event(), threading.Event())
 except Unavailable as error:
     print(error.message)
 try:

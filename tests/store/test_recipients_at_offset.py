@@ -77,6 +77,27 @@ def test_a_moved_table_had_the_owners_of_the_schema_that_it_was_in(company: Smal
     assert recipients(company, before) == notified
 
 
+def test_owners_are_inherited_as_they_were_although_one_is_soft_deleted_later(company: SmallCompany) -> None:
+    """Whoever is soft-deleted hands down no ownership from then on: until then nobody further up was an owner."""
+    for kind, fqn, who in (("databaseSchema", "pg.store.public", "ana"), ("database", "pg.store", "ben")):
+        owner = [{"op": "add", "path": "/owners", "value": [{"id": company.ids[who], "type": "user"}]}]
+        company.writes.patch(kind, Key.by_name(fqn), owner, actor=SYSTEM)
+    company.describe("profit", "before")
+    before = EventLog(company.engine).read(0, 10_000)[-1]
+    company.writes.delete("user", company.key("ana"), actor=SYSTEM)
+    company.describe("profit", "after")
+    after = EventLog(company.engine).read(0, 10_000)[-1]
+    assert _owners_notified(company, before) == set(), "ana, who is gone now"
+    assert _owners_notified(company, after) == {company.ids["ben"]}
+    company.writes.restore("user", company.ids["ana"], actor=SYSTEM)
+    assert _owners_notified(company, before) == {company.ids["ana"]}
+    assert _owners_notified(company, after) == {company.ids["ben"]}
+
+
+def _owners_notified(company: SmallCompany, logged: LoggedEvent) -> set[str]:
+    return {who for (_, _, who), reasons in recipients(company, logged).items() if any("owner" in r for r in reasons)}
+
+
 def test_who_is_concerned_downstream_hears_of_a_deletion_though_the_asset_downstream_goes_later(
     company: SmallCompany,
 ) -> None:

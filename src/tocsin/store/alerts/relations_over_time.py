@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
 
 from tocsin.flow.resolve.directory import NO_END, Principal
+from tocsin.model.change import EventType
 from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.store.chunks import chunks_of
 from tocsin.store.entities.ancestry import ancestry
 from tocsin.store.entities.past_relations import ABOVE, DOWNSTREAM, MEMBER, OWNER
-from tocsin.store.tables import entity, lineage_edge, membership, ownership, past_relation
+from tocsin.store.tables import change_event, entity, lineage_edge, membership, ownership, past_relation
 
 Span = tuple[int, int]
 """The first and the last offset for which something holds."""
@@ -216,13 +217,35 @@ def _past_ancestors(
 
 
 def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> dict[str, list[_Held]]:
-    """Return the relations without those to what is soft-deleted."""
-    deleted: set[str] = set()
-    for chunk in chunks_of(sorted({row.target[0] for many in relations.values() for row in many})):
-        deleted.update(
-            connection.execute(select(entity.c.id).where(entity.c.id.in_(chunk), entity.c.deleted)).scalars()
-        )
-    return {one: [row for row in many if row.target[0] not in deleted] for one, many in relations.items()}
+    """Return the relations without those to what was soft-deleted, for as long as it was."""
+    targets = {row.target[0] for many in relations.values() for row in many}
+    deleted_spans = _deleted_spans(connection, targets)
+    return {
+        one: [
+            row._replace(span=span) for row in many for span in _without(row.span, deleted_spans.get(row.target[0], ()))
+        ]
+        for one, many in relations.items()
+    }
+
+
+def _deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, list[Span]]:
+    """Return when each of these was soft-deleted: after the event that says so, up to the one that restores it."""
+    column, is_deletion = change_event.c, change_event.c.event_type == EventType.ENTITY_SOFT_DELETED.value
+    is_restoration = column.event_type == EventType.ENTITY_RESTORED.value
+    turns: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    for chunk in chunks_of(sorted(ids)):
+        query = select(column.entity_id, column.log_offset, is_deletion)
+        query = query.where(column.entity_id.in_(chunk), is_deletion | is_restoration).order_by(column.log_offset)
+        for entity_id, offset, is_gone in connection.execute(query):
+            turns[entity_id].append((offset, bool(is_gone)))
+    return {
+        entity_id: [
+            (offset + 1, following[0] if following else NO_END)
+            for (offset, is_gone), following in zip_longest(many, many[1:])
+            if is_gone
+        ]
+        for entity_id, many in turns.items()
+    }
 
 
 def _relations_held(

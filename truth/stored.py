@@ -87,7 +87,9 @@ def read_log(caller: Caller, engine: Engine, ends: Sequence[int]) -> Log:
     while True:
         page = caller.ask("GET", "/events", params={"offset": at, "limit": 500, "format": "tocsin"})
         for answer in (one for one in page["data"] if one["eventType"] != _OF_A_JOB):
-            steps[bisect_left(ends, offsets[answer["id"]]) - 1].append(event_of(answer))
+            step_end = bisect_left(ends, offsets[answer["id"]])
+            if step_end < len(ends):  # later are log-ins of a replay that is judged again
+                steps[step_end - 1].append(event_of(answer))
         if not page["data"]:
             return Log(steps)
         at = page["paging"]["offset"]

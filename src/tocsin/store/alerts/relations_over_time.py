@@ -221,10 +221,10 @@ def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> d
     targets = {row.target[0] for many in relations.values() for row in many}
     deleted_spans = _deleted_spans(connection, targets)
     return {
-        one: [
+        entity_id: [
             row._replace(span=span) for row in many for span in _without(row.span, deleted_spans.get(row.target[0], ()))
         ]
-        for one, many in relations.items()
+        for entity_id, many in relations.items()
     }
 
 

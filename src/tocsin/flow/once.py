@@ -99,7 +99,8 @@ def notifications_for(
     timings = timings_of(matched)
     root_alerts = by_root([one.id for one in matched], timings)
     roots = world.roots(logged, root_alerts) if root_alerts else {}
-    drafts = [under_roots(one.draft(head_of(logged)), roots) for one in permitted]
+    event = head_of(logged)
+    drafts = list(under_roots((recipient.draft(event) for recipient in permitted), roots))
     preferred = world.preferred(drafts)
     return list(  # 5 schedule: now, at a time, or together with others
         scheduled_notifications(

@@ -429,9 +429,8 @@ def drafts_of(
 ) -> Iterator[NotificationDraft]:
     """Yield the notifications of these events; ``roots`` holds, by offset, those of the alerts that group by them."""
     for head, recipients in events:
-        roots_of_alerts = roots.get(head.offset, _NO_ROOTS)
-        for recipient in recipients:
-            yield under_roots(recipient.draft(head), roots_of_alerts)
+        drafts = (recipient.draft(head) for recipient in recipients)
+        yield from under_roots(drafts, roots.get(head.offset, _NO_ROOTS))
 
 
 def visible_parts(

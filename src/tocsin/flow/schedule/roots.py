@@ -5,7 +5,7 @@ Pure; ``store/alerts/roots.py`` finds them. Next: ``flow/schedule/messages.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tocsin.flow.schedule.decide import Timing, key_of_alert
@@ -31,12 +31,15 @@ def by_root(alerts: Collection[str], timings: Mapping[str, Timing]) -> list[str]
     return [one for one, timing in timed if timing and timing.trigger.group_by is GroupBy.LINEAGE_ROOT]
 
 
-def under_roots(draft: NotificationDraft, roots: RootsOfAlerts) -> NotificationDraft:
-    """Return a draft that alerts with a root of its event group under it, and name it as the reason."""
+def under_roots(drafts: Iterable[NotificationDraft], roots: RootsOfAlerts) -> Iterator[NotificationDraft]:
+    """Yield the drafts of one event; alerts with a root there group under it, and name it as the reason."""
     if not roots:
-        return draft
-    reasons = reasons_of(naming_root(draft.reasons.in_order, roots))
-    return draft._replace(reasons=reasons, assets_by_group=assets_by_key(roots))
+        yield from drafts
+        return
+    assets_by_group = assets_by_key(roots)
+    for draft in drafts:
+        reasons = reasons_of(naming_root(draft.reasons.in_order, roots))
+        yield draft._replace(reasons=reasons, assets_by_group=assets_by_group)
 
 
 def naming_root(reasons: Sequence[Reason], roots: RootsOfAlerts) -> tuple[Reason, ...]:

@@ -25,8 +25,8 @@ def owner_reason(alert: str) -> Reason:
 
 def key(alert: str, roots: RootsOfAlerts = MappingProxyType({})) -> str | None:
     """Return the grouping key of a notification of an alert."""
-    grouped = under_roots(draft("Email", alert, event=REVENUE), roots)
-    (notification,) = scheduled_notifications([grouped], TIMINGS, now_ms=1, gatherings=GATHERINGS)
+    drafts = under_roots([draft("Email", alert, event=REVENUE)], roots)
+    (notification,) = scheduled_notifications(drafts, TIMINGS, now_ms=1, gatherings=GATHERINGS)
     return notification.slot.grouping_key
 
 

@@ -24,7 +24,7 @@ from truth.facts import Event
 from truth.history import Json
 from truth.script import Script
 from truth.steps import DropAlert, RemoveUser, SwitchAlert
-from truth.stored import Firing, Names, read_firings
+from truth.stored import Firing, Names, read_firings, read_matches_of_a_job, read_notifications
 from truth.ways import Progress, Replayed
 
 _ALERTS = "/events/subscriptions"
@@ -86,15 +86,25 @@ class Agreement:
         """Return where one of the four says something else than the stored notifications."""
         notifications_by_alert, steady = _by_alert(self.stored), steady_alerts(self.script)
         self._explain(steady)
+        matches, notifications_with_jobs = self._with_those_of_jobs()
         alerts = _some(sorted(steady - self.due.too_new), self.questions.backtested)
         for number, alert in enumerate(alerts, 1):
             if f"backtest {alert}" not in self.answers:
-                self.answers.note(f"backtest {alert}", self._backtest(alert, notifications_by_alert[alert]))
+                differences = self._backtest(alert, notifications_with_jobs[alert], matches[alert])
+                self.answers.note(f"backtest {alert}", differences)
             self.progress("backtests", number, len(alerts))
         for question, found in (("noise", self._noise(steady, notifications_by_alert)), ("audit", self._audit(steady))):
             if question not in self.answers:
                 self.answers.note(question, found)
         return self.answers.differences()
+
+    def _with_those_of_jobs(self) -> tuple[dict[str, set[str]], Rows]:
+        """Return what backtests count: the matched events of each alert and its notifications."""
+        matches = read_matches_of_a_job(self.replay.engine, self.names)
+        for alert, events in self.due.firings.items():
+            matches[alert] |= events
+        stored_of_jobs = read_notifications(self.replay.engine, self.names, of_a_job=True)
+        return matches, _by_alert({**self.stored, **stored_of_jobs})
 
     def _explain(self, steady: frozenset[str]) -> None:
         events = _some(list(enumerate(self.replay.log.everything(), 1)), self.questions.explained)
@@ -115,7 +125,7 @@ class Agreement:
         ids = [self.replay.caller.ids["user", one] for one in names]
         return frozenset((*names, *map(address_of, names), *ids))
 
-    def _backtest(self, alert: str, notifications: Notifications) -> Iterator[Difference]:
+    def _backtest(self, alert: str, notifications: Notifications, matches: set[str]) -> Iterator[Difference]:
         caller, deleted = self.replay.caller, self._deleted_people()
         notifications = {at: reasons for at, reasons in notifications.items() if at[2] not in deleted}
         request = {"id": caller.ids["alert", alert], "since": _since(self.replay.log.everything(), alert)}
@@ -126,7 +136,7 @@ class Agreement:
             yield Difference(Kind.BACKTEST, 0, f"{alert} {backtest['state']}: {backtest.get('reason')}")
             return
         stored, answered = (
-            _counts_of_stored(notifications, self.due.firings.get(alert, set())),
+            _counts_of_stored(notifications, matches),
             _counts_of_result(backtest["result"]),
         )
         if len(backtest["result"]["recipients"]) >= _MOST_NAMED:

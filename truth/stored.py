@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +27,8 @@ _OF_A_JOB = "alertNarrowed"
 
 _NOTIFICATIONS = text(
     "SELECT n.event_id, n.channel, n.recipient, n.reasons"
-    " FROM notification n JOIN change_event e ON e.id = n.event_id WHERE e.event_type <> 'alertNarrowed'"
+    " FROM notification n JOIN change_event e ON e.id = n.event_id"
+    " WHERE (e.event_type = 'alertNarrowed') = :of_a_job"
 )
 _PLANNED = text(
     "SELECT n.event_id, e.timestamp_ms, n.channel, n.recipient, n.recipient_id, n.reasons, n.created_at_ms,"
@@ -39,6 +41,10 @@ _OFFSETS = text("SELECT log_offset, id FROM change_event ORDER BY log_offset")
 _FIRINGS = text(
     "SELECT e.id, f.subscription_id, f.notified_count, f.person_count, f.app_count"
     " FROM firing f JOIN change_event e ON e.log_offset = f.log_offset"
+)
+_MATCHES_OF_A_JOB = text(
+    "SELECT e.id, f.subscription_id FROM firing f JOIN change_event e ON e.log_offset = f.log_offset"
+    " WHERE e.event_type = 'alertNarrowed'"
 )
 _LAST_REPORT = text(
     "SELECT coalesce(max(log_offset), 0) FROM change_event"
@@ -137,11 +143,11 @@ def names_of(caller: Caller, script: Script) -> Names:
     return Names(ids["user"], ids["alert"], places)
 
 
-def read_notifications(engine: Engine, names: Names) -> Notifications:
-    """Return every stored notification, with names instead of ids."""
+def read_notifications(engine: Engine, names: Names, *, of_a_job: bool = False) -> Notifications:
+    """Return every stored notification of an event of a step, or of a job, with names instead of ids."""
     reasons_by_address: dict[Address, frozenset[Reason]] = {}
     with engine.connect() as connection:
-        for row in connection.execute(_NOTIFICATIONS):
+        for row in connection.execute(_NOTIFICATIONS, {"of_a_job": of_a_job}):
             reasons = frozenset(map(names.reason, json.loads(row.reasons)))
             reasons_by_address[row.event_id, row.channel, names.recipient(row.channel, row.recipient, reasons)] = (
                 reasons
@@ -178,6 +184,15 @@ def read_incidents(engine: Engine, names: Names) -> dict[int, Incident]:
             )
             for row in connection.execute(_INCIDENTS)
         }
+
+
+def read_matches_of_a_job(engine: Engine, names: Names) -> dict[str, set[str]]:
+    """Return the ids of the events of a job that each alert matched: no step predicts them; backtests count them."""
+    matches = defaultdict[str, set[str]](set)
+    with engine.connect() as connection:
+        for event_id, alert in connection.execute(_MATCHES_OF_A_JOB):
+            matches[names.alerts.get(alert, alert)].add(event_id)
+    return matches
 
 
 def read_firings(engine: Engine, names: Names) -> dict[tuple[str, str], Firing]:

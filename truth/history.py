@@ -161,15 +161,16 @@ def _tag(fqn: str) -> str:
 
 
 def _column(column: Json) -> Json:
-    """Return a column with the API's data types and its own as text."""
+    """Return a column with the API's data types and its own as text; arrays whose items have no type get an unknown."""
     source_type = column["dataType"]
     converted = {
         **column,
         "dataType": "ARRAY" if source_type == "REPEATED" else TYPES.get(source_type, source_type),
         "dataTypeDisplay": source_type,
     }
-    if "arrayDataType" in column:
-        converted["arrayDataType"] = TYPES.get(column["arrayDataType"], column["arrayDataType"])
+    if converted["dataType"] == "ARRAY":
+        item_type = column.get("arrayDataType", "UNKNOWN")
+        converted["arrayDataType"] = TYPES.get(item_type, item_type)
     if "children" in column:
         converted["children"] = [_column(one) for one in column["children"]]
     return converted

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from tocsin.chunks import chunks_of
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of, with_triggered
@@ -22,7 +23,6 @@ from tocsin.jobs.resolving import EVENTS_AT_ONCE, Rules
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.holding import HeldBack, Hidden, Waiting, nothing_hidden
-from tocsin.store.chunks import chunks_of
 
 
 class Involved(NamedTuple):

@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject
+from tocsin.chunks import chunks_of
 from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.resolve.only_visible import Events, RememberedEvents
 from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
@@ -31,7 +32,6 @@ from tocsin.jobs.resolving import (
 )
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import NotificationDraft, Reasons
-from tocsin.store.chunks import chunks_of
 
 _TEXT, _NUMBER = StringType(), LongType()
 COUNTED = StructType(

@@ -26,6 +26,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
+from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.match.plan import RECOVERY
@@ -45,7 +46,6 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.holding import HeldBack, Hidden, Holding, Waiting
 from tocsin.store.alerts.roots import Matched, Roots
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.people.preferences import SqlPreferences

@@ -15,12 +15,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from tocsin.chunks import chunks_of
 from tocsin.jobs.alerts import Alerts
 from tocsin.jobs.resolving import COUNTS, OF_EVENT, Notify, disposing, matched_events
 from tocsin.model.match_result import MatchCounts, Pair
 from tocsin.spark.match import Index, matches, skipping
 from tocsin.spark.tasks import in_tasks
-from tocsin.store.chunks import chunks_of
 
 _AT_ONCE = 1_000
 

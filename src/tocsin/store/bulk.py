@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.exc import IntegrityError
 
-from tocsin.store.chunks import chunks_of
+from tocsin.chunks import chunks_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.statements import by_driver
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, Table, bindparam, func, insert, literal_column, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.differences import (
     SMALLEST_BYTES,
     TextReader,
@@ -19,7 +20,6 @@ from tocsin.flow.eventlog.differences import (
     decompress_snapshot,
     difference,
 )
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import Row
 from tocsin.store.statements import Prepared
 from tocsin.store.tables import change_event, document_snapshot, entity_version

@@ -15,6 +15,7 @@ from tocsin.access.decide import Permissions
 from tocsin.access.nodes import asks_about
 from tocsin.access.visibility import Subject
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, subject_references, with_found
+from tocsin.chunks import chunks_of
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import PREFIX
 from tocsin.model.change import EventType
@@ -22,7 +23,6 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, lacks, place_of, with_asked, with_inherited
 from tocsin.store.alerts.tables import alert_incident
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.entities.inheritance import heritage_on

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, literal, select, union_all
 
+from tocsin.chunks import chunks_of
 from tocsin.model import fqn
-from tocsin.store.chunks import chunks_of
 from tocsin.store.entities.past_relations import ABOVE
 from tocsin.store.feed.tables import thread, tombstone_part
 from tocsin.store.keys import is_one_of

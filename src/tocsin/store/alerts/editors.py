@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select, update
 
+from tocsin.chunks import chunks_of
 from tocsin.model.alert_editor import AlertEditor, ViewExtent
 from tocsin.model.change import EventType
 from tocsin.model.entity import FIRST_VERSION
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Stored
 from tocsin.store.alerts.tables import alert_editor
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import change_event, person
 

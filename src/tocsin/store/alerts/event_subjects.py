@@ -12,12 +12,12 @@ from sqlalchemy import Engine, select
 from tocsin.access.decide import Permissions
 from tocsin.access.person_visibility import Visibility
 from tocsin.access.visibility import Subject, subjects_of
+from tocsin.chunks import chunks_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.thread import THREAD
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.alerts import editors
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import change_event

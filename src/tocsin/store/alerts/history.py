@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Select, func, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.lake import ALWAYS, Window
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.store.alerts.tables import firing
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import LOGGED, logged_event_of, readable_end
 from tocsin.store.page_bytes import BoundedList, portion

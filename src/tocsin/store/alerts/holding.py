@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, func, or_, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
@@ -20,7 +21,6 @@ from tocsin.model.match_result import Pair
 from tocsin.store.alerts import relations_over_time
 from tocsin.store.alerts.assets import Assets, assets_of
 from tocsin.store.alerts.tables import alert_held_back, alert_incident, alert_incident_step
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import change_event
 

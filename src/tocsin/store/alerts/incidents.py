@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, insert, select, text, update
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import Principal
 from tocsin.flow.track.alert_incidents import Failure, IncidentWork, Opening, Subject, openings
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
@@ -20,7 +21,6 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.alerts.tables import alert_incident, alert_incident_step
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import change_event

@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
+from tocsin.chunks import chunks_of
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.alerts.tables import match_result
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.entities import past_relations
 from tocsin.store.tables import pipeline_progress

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, select
 
+from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.assets import assets_of
 from tocsin.store.alerts.tables import mute
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import announce_write
 from tocsin.store.tables import entity

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change import EventType
 from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
-from tocsin.store.chunks import chunks_of
 from tocsin.store.entities.ancestry import ancestry
 from tocsin.store.entities.past_relations import ABOVE, DOWNSTREAM, MEMBER, OWNER
 from tocsin.store.tables import change_event, entity, lineage_edge, membership, ownership, past_relation

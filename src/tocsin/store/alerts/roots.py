@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.flow.schedule.roots import Root
 from tocsin.model.match_result import Pair
@@ -25,7 +26,6 @@ from tocsin.store.alerts.holding import (
     nothing_hidden,
     reach_by_asset,
 )
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import entity

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, select
 
 from tocsin.catalogue.naming.past_names import with_past_names
+from tocsin.chunks import chunks_of
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -21,7 +22,6 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription, bot_of
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.tables import alert_editor, alert_incident, mute
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.entities.renamings import Renamings

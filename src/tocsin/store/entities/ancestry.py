@@ -10,8 +10,8 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, select
 
+from tocsin.chunks import chunks_of
 from tocsin.model.inheritance import BY_REFERENCE, Entry, ancestors
-from tocsin.store.chunks import chunks_of
 from tocsin.store.tables import entity
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, NestedTransaction, bindparam, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.capture.ports import Hold, MustWriteError
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
@@ -21,7 +22,6 @@ from tocsin.model.inheritance import Heritage, types_above
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.store import tables
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import STORED, entity_of, reference_of
 from tocsin.store.entities import changes, projections
 from tocsin.store.entities.changes import EntityChange

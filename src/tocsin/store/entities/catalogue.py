@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from tocsin.access.nodes import Condition
 from tocsin.catalogue.governance.labels import TYPES, Name
+from tocsin.chunks import chunks_of
 from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Collision, MustWriteError
 from tocsin.model.entity import Document
@@ -25,7 +26,6 @@ from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, STORED, entity_of, from_text, reference_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.entities import projections

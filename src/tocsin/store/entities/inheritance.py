@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, literal_column, select, union_all
 
+from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, ancestors, nearest, types_above
 from tocsin.store import tables
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import reference_of
 from tocsin.store.entities.tables import entity_reference
 from tocsin.store.statements import Prepared

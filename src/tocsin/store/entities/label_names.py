@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, insert, select, update
 
+from tocsin.chunks import chunks_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.labels import LabelNames, rename_labels
 from tocsin.model.stored import Relabelling, Stored
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import tenths_of
 from tocsin.store.entities.tables import relabelling, renaming
 

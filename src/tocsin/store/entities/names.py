@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, insert, select
 
+from tocsin.chunks import chunks_of
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import inserting, reading
 from tocsin.store.entities.tables import earlier_holder, former_name

@@ -26,12 +26,12 @@ from sqlalchemy import (
     update,
 )
 
+from tocsin.chunks import chunks_of
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import version_to_tenths
 from tocsin.model.inheritance import Entry, types_above
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import parent_of
 from tocsin.store.entities.ancestry import ancestry
 from tocsin.store.entities.projections import members, owners

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 
 from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.capture import nested_references
 from tocsin.model.entity import Document
 from tocsin.model.labels import carries_labels, labels_of
@@ -19,7 +20,6 @@ from tocsin.model.look_alikes import look_of
 from tocsin.model.people import PRINCIPALS
 from tocsin.model.stored import Stored
 from tocsin.store import tables
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import Row
 from tocsin.store.entities.tables import entity_reference
 from tocsin.store.people.tables import name_look

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, distinct, func, literal, or_, select, union_all
 
+from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.relations import Relation
 from tocsin.store import tables
 from tocsin.store.access.visibility import Scopes, Sql, in_scopes
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.tables import entity_reference

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select
 
+from tocsin.chunks import chunks_of
 from tocsin.conditions.entity_names import REMEMBERED
 from tocsin.flow.capture.ports import Hold
 from tocsin.model import fqn as names
@@ -27,7 +28,6 @@ from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.alerts.editors import SqlAlertEditors
 from tocsin.store.alerts.incidents import SqlAlertIncidents
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, STORED, Row, entity_of, from_text, reference_of, to_text
 from tocsin.store.entities import authors, changes, label_names, past_relations, projections
 from tocsin.store.entities import names as former_names

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
 
+from tocsin.chunks import chunks_of
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.eventlog.position import BEGINNING, LAST_EVENT, LogPosition
@@ -19,7 +20,6 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.stored import CapturedEvent
 from tocsin.store import tables
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, func, insert, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.match.streak import StatusReport, report_in
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.stored import CapturedEvent
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report

@@ -11,10 +11,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, literal, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.model.thread import ThreadPart
-from tocsin.store.chunks import chunks_of
 from tocsin.store.feed.tables import thread_part, tombstone_part
 
 PARTS: dict[ReasonKind, tuple[ThreadPart, ...]] = {

@@ -12,12 +12,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select
 
+from tocsin.chunks import chunks_of
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, steps_of
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType, thread_document
 from tocsin.store.access.visibility import Scopes
-from tocsin.store.chunks import chunks_of
 from tocsin.store.cursors import not_a_cursor
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading

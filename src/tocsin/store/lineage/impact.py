@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Iterator
 
 from sqlalchemy import Connection, Engine, distinct, func, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.impact import Reached, Walk
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.owners import owners_of

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from sqlalchemy import Column, Connection, Engine, select
 
+from tocsin.chunks import chunks_of
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.model.stored import Key
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.lineage import edges

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
-from tocsin.store.chunks import chunks_of
 from tocsin.store.tables import entity
 
 _OWNERS = "owners"

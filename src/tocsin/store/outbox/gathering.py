@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.messages import (
     ScheduledNotification,
     Slot,
@@ -22,7 +23,6 @@ from tocsin.flow.schedule.messages import (
     slot_order,
 )
 from tocsin.model.message import MessageStatus
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting
 from tocsin.store.tables import message, paced_time
 

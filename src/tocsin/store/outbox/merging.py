@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, exists, or_, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.local import reason_order
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firings import Fired
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting
 from tocsin.store.outbox.gathering import message_row
 from tocsin.store.tables import OPEN_MESSAGE, message, notification

@@ -12,6 +12,7 @@ from operator import itemgetter
 
 from sqlalchemy import Connection, Engine, Select, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
@@ -21,7 +22,6 @@ from tocsin.model.subscription import Channel
 from tocsin.store.alerts import incidents, match_results
 from tocsin.store.alerts.firings import Fired, FiringCounts
 from tocsin.store.bulk import BulkInsert, Row, insert_new
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.outbox.gathering import gather

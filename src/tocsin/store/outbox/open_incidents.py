@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.send.channels.table import WORDED
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.report_wording import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.message import Entry
 from tocsin.store.alerts.tables import alert_incident
-from tocsin.store.chunks import chunks_of
 
 _ROW = alert_incident.c
 Opened = tuple[int, OpenIncident]

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, exists, select, update
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting
 from tocsin.store.tables import destination_secret, message, notification, person
 

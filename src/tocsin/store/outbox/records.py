@@ -13,11 +13,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, func, or_, select
 
+from tocsin.chunks import chunks_of
 from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.alerts.tables import match_result
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading
 from tocsin.store.tables import attempt, destination_status, message, notification, person
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, select, update
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.capture.secrets import KIND, in_clear_part, split
 from tocsin.flow.resolve.directory import HeldAddress
 from tocsin.model.entity import Document
 from tocsin.model.own_address import OWN_KEYS, SETTERS, OwnAddress
 from tocsin.model.secret import PROFILE, SUBSCRIPTION
 from tocsin.model.subscription import Channel, DestinationConfig
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.observations.series import SqlAttachments

@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, select
 
+from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, after_quiet_ms
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.outbox.preferred_times import follow, plan_again
 from tocsin.store.people.tables import notification_preference

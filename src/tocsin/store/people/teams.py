@@ -13,10 +13,10 @@ from typing import Any
 from sqlalchemy import Connection, distinct, exists, func, literal, select, text
 
 from tocsin.access.subject import ORGANIZATION
+from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.look_alikes import look_of
 from tocsin.store import tables
-from tocsin.store.chunks import chunks_of
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.tables import entity_reference

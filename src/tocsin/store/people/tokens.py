@@ -11,12 +11,12 @@ from enum import StrEnum
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, insert, select
 
+from tocsin.chunks import chunks_of
 from tocsin.errors import Unauthenticated
 from tocsin.model.people import Actor
 from tocsin.model.stored import Stored
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.chunks import chunks_of
 from tocsin.store.engine import reading, writing
 from tocsin.store.people.tables import issued_token
 from tocsin.store.tables import person

@@ -14,13 +14,13 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, in
 
 from tocsin.access.nodes import Condition
 from tocsin.catalogue.quality.incidents import with_test_case
+from tocsin.chunks import chunks_of
 from tocsin.errors import NotFound
 from tocsin.logic import ALWAYS
 from tocsin.model.entity import Document
 from tocsin.model.report import IncidentStep
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible
-from tocsin.store.chunks import chunks_of
 from tocsin.store.cursors import ReportPage, ReportWindow, place_of, place_text
 from tocsin.store.documents import REFERENCE, from_text, reference_of, to_text
 from tocsin.store.engine import is_sqlite, reading

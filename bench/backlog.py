@@ -23,11 +23,11 @@ from bench.traffic import append_events
 from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, notifications_for
+from tocsin.flow.once import Dependencies, notifications_for
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, streaming
+from tocsin.jobs.resolving import resolving_of
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import EventLog
@@ -121,11 +121,12 @@ def _check_sample(engine: Engine, offsets: range) -> None:
     """Check that a random sample of events has exactly the recipients of ``flow/once``."""
     alerts = Subscriptions(engine).list_enabled()
     plans = [(one, plan_of(one)) for one in alerts]
-    log, world = EventLog(engine), World(lambda _id: None, alerts, SqlDirectory(engine), {}, FixedClock(0))
+    log, lookups = EventLog(engine), resolving_of(engine).lookups(may_claim=False)
+    dependencies = Dependencies(log.find, alerts, lookups, {}, FixedClock(0))
     for offset in Random(5).sample(offsets, min(SAMPLE_COUNT, len(offsets))):
         (logged,) = log.read(offset - 1, 1)
         matched = [alert for alert, plan in plans if matches(plan, logged)]
-        expected = {due.id for due in notifications_for(logged, matched, world)}
+        expected = {due.id for due in notifications_for(logged, matched, dependencies)}
         with reading(engine) as connection:
             stored = set(connection.scalars(select(notification.c.id).where(notification.c.log_offset == offset)))
         if stored != expected:

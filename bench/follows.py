@@ -27,8 +27,9 @@ from bench.running import open_store as store_opened
 from bench.running import settings_in
 from bench.traffic import append, happenings, templates
 from tocsin.clock import SystemClock
+from tocsin.flow.pipeline import AlertFacts
 from tocsin.jobs.match_stream import build
-from tocsin.jobs.resolving import OF_EVENT, Notify, SharedAlerts, StoreAddress, open_resolving
+from tocsin.jobs.resolving import OF_EVENT, Notify, StoreAddress, open_resolving
 from tocsin.spark.match import matches
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
@@ -66,7 +67,7 @@ class Store:
 class Here:
     """The alerts, which need not be sent anywhere."""
 
-    value: SharedAlerts
+    value: AlertFacts
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
@@ -79,7 +80,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         stack.callback(parts.session.stop)
         alerts = parts.alerts.read()
         stores = [
-            stack.enter_context(_counting_store(path, Here(SharedAlerts(alerts.recipient_rules, alerts.timings))))
+            stack.enter_context(_counting_store(path, Here(AlertFacts(alerts.recipient_rules, alerts.timings))))
             for path in (few, many)
         ]
         batches = list(_batches([one.engine for one in stores], WARM_UP_COUNT + rounds))

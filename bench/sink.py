@@ -21,8 +21,9 @@ from sqlalchemy import Engine, insert, select
 from tests.postgres import binaries, running_cluster
 
 from bench.measured import Measurement, Report, in_alternation, scaled
+from tocsin.flow.pipeline import AlertFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule
-from tocsin.jobs.resolving import Notify, SharedAlerts, StoreAddress
+from tocsin.jobs.resolving import Notify, StoreAddress
 from tocsin.model.notification import NAMESPACE, ReasonKind
 from tocsin.model.subscription import Channel
 from tocsin.store.engine import open_engine, reading, writing
@@ -39,7 +40,7 @@ _EVENT = {"event_type": "entityUpdated", "entity_type": "table", "entity_fqn": "
 class Here:
     """The alerts, which need not be sent anywhere."""
 
-    value: SharedAlerts
+    value: AlertFacts
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
@@ -77,7 +78,7 @@ class _Task:
         migrate(engine)
         self._engine, self._followers, self._numbers = engine, followers, count(1)
         rule = RecipientRule(_ALERT, "alert", _DESTINATION, Channel.ACTIVITY_FEED, ReasonKind.FOLLOWER)
-        self._work = Notify(StoreAddress(url, "NORMAL"), Here(SharedAlerts({_ALERT: (rule,)}, {})), 1)
+        self._work = Notify(StoreAddress(url, "NORMAL"), Here(AlertFacts({_ALERT: (rule,)}, {})), 1)
         ids = [_id(f"follower {number}") for number in range(followers)]
         with writing(engine) as connection:
             for start in range(0, followers, _ROWS_PER_STATEMENT):

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
+
 from sqlalchemy import Engine
 
-from tocsin.access.permission_cache import PermissionCache
-from tocsin.clock import SystemClock
+from tocsin.clock import Clock, SystemClock
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of, recovery_plan
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, recipients_of, with_triggered_alerts
-from tocsin.flow.resolve.only_visible import only_visible
-from tocsin.flow.resolve.withholding import withheld
-from tocsin.flow.schedule.messages import scheduled_notifications, timings_of
-from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.flow.once import Dependencies
+from tocsin.flow.pipeline import MATCHING, Batch, Context, alert_facts_of, drafts_of, run, schedule
+from tocsin.flow.send.dispatch import Sender
 from tocsin.flow.track.alert_incidents import IncidentWork
-from tocsin.model.change import LoggedEvent
+from tocsin.jobs.resolving import resolving_of
 from tocsin.model.match_result import MatchCounts, Pair
-from tocsin.model.notification_draft import NotificationDraft, head_of
+from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.people.preferences import SqlPreferences
 
 
 def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
@@ -38,23 +35,21 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
     subscriptions = Subscriptions(engine)
     alerts = subscriptions.with_past_names(subscriptions.list_enabled(), after=log.progress(MATCH_STREAM))
-    world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
+    at_ms = now_ms or clock.now_ms()
+    context = Context(alert_facts_of(alerts), resolving_of(engine).lookups(may_claim=False), at_ms)
     hidden: dict[Pair, str] = {}
     drafts: list[NotificationDraft] = []
     pairs: list[Pair] = []
     for plain in log.read(log.progress(MATCH_STREAM), 10_000):
         logged = with_facts(plain, Reports(engine).before(plain))
-        matching = _without_hidden([one for one in alerts if matches(plan_of(one), logged)], logged, hidden, engine)
-        matched = _without_hidden(with_triggered_alerts(matching, logged, alerts), logged, hidden, engine)
-        pairs += [(logged.offset, one.id) for one in matched]
-        event = head_of(logged)._replace(timestamp_ms=now_ms or logged.event.timestamp)
-        drafts += [one.draft(event) for one in (recipients_of(logged, matched, world) if matched else ())]
-    visible = only_visible(drafts, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
-    preferred, timings = SqlPreferences(engine).among(visible), timings_of(alerts)
-    at_ms = now_ms or clock.now_ms()
-    scheduled = list(
-        scheduled_notifications(visible, timings, now_ms=at_ms, gatherings=GATHERINGS, preferred=preferred)
-    )
+        matching = [alert for alert in alerts if matches(plan_of(alert), logged)]
+        batch = run(MATCHING, Batch.of_event(logged, matching), context)
+        hidden |= batch.withheld
+        pairs += batch.pairs
+        for draft in chain.from_iterable(drafts_of(batch, context)):
+            event = draft.event._replace(timestamp_ms=now_ms or logged.event.timestamp)
+            drafts.append(draft._replace(event=event))
+    scheduled = list(chain.from_iterable(schedule([drafts], context)))
     counts = MatchCounts(pairs)
     counts.add(notification.offset_and_alerts for notification in scheduled)
     results = counts.results(now_ms=clock.now_ms(), withheld=hidden)
@@ -63,14 +58,15 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     return len(scheduled)
 
 
-def _without_hidden(
-    matched: list[EventSubscription], logged: LoggedEvent, hidden: dict[Pair, str], engine: Engine
-) -> list[EventSubscription]:
-    """Return the alerts whose editors may view the event; ``hidden`` gathers the others."""
-    ids = [one.id for one in matched if not one.is_of_tocsin]
-    reads = {one.id: plan_of(one).reads for one in matched}
-    hidden |= withheld({logged.offset: ids}, reads, PermissionCache(SqlSubjects(engine)).now(), SqlEvents(engine))
-    return [one for one in matched if (logged.offset, one.id) not in hidden]
+def dependencies_of(
+    engine: Engine,
+    alerts: Sequence[EventSubscription],
+    clock: Clock,
+    channels: Mapping[str, Sender] = MappingProxyType({}),
+) -> Dependencies:
+    """Return what ``flow/once`` needs of a store; without ``channels`` nothing can be sent."""
+    lookups = resolving_of(engine).lookups(may_claim=False)
+    return Dependencies(EventLog(engine).find, alerts, lookups, channels, clock, earlier=Reports(engine).before)
 
 
 def incident_work(engine: Engine, pairs: list[Pair], *, now_ms: int, after: int = 0) -> IncidentWork:

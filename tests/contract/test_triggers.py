@@ -10,7 +10,8 @@ from tests.contract.test_explain import Person, alert, describe, explained, pers
 from tests.notifying import notify_all
 from tests.serving import Json
 
-from tocsin.store.alerts.holding import Holding, Waiting
+from tocsin.flow.resolve.holding import Waiting
+from tocsin.store.alerts.holding import Holding
 from tocsin.store.eventlog.log import EventLog
 
 __all__ = ["person"]  # a fixture

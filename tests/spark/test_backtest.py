@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from sqlalchemy import Engine
 from tests.company import STARTED_MS, SmallCompany
+from tests.notifying import dependencies_of
 from tests.spark.test_match_stream import DOWNSTREAM_BELL, FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
 from tests.spark.test_streak_stream import caught_up as streaks_caught_up
 from tests.spark.test_streak_stream import company_with_alerts, following
@@ -28,7 +29,7 @@ from tocsin.flow.eventlog.lake import ALWAYS, Window
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, notifications_for
+from tocsin.flow.once import notifications_for
 from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, build, without_hidden
 from tocsin.jobs.backtest_runner import Runner
 from tocsin.jobs.lake import LakeParts, grow
@@ -42,7 +43,6 @@ from tocsin.spark.match import matches as matches_on_spark
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.alerts.backtests import Backtests
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
@@ -99,11 +99,11 @@ def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], 
     Matches and how many of them notified nobody, notifications by (channel, recipient), and reasons merged away.
     """
     engine, one = company.engine, alert_of(alert, created_at_ms=0)
-    world = World(EventLog(engine).find, [one], SqlDirectory(engine), {}, FixedClock(STARTED_MS))
+    dependencies = dependencies_of(engine, [one], FixedClock(STARTED_MS))
     earlier = Reports(engine).before
     log = [with_facts(plain, earlier(plain)) for plain in EventLog(engine).read(0, 10_000)]
     found = [logged for logged in log if matches(plan_of(one), logged)]
-    each = [notifications_for(logged, [one], world) for logged in found]
+    each = [notifications_for(logged, [one], dependencies) for logged in found]
     drafts = [scheduled.draft for some in each for scheduled in some]
     notified = Counter((str(draft.channel), draft.recipient_id or draft.target) for draft in drafts)
     merged = sum(len(draft.reasons.in_order) - 1 for draft in drafts)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, select, update
 from tests.company import STARTED_MS, SmallCompany
 from tests.losing import lose
-from tests.notifying import notify_all
+from tests.notifying import dependencies_of, notify_all
 from tests.waiting import until
 
 from tocsin.catalogue.feed.operations import FeedWrites
@@ -21,7 +21,7 @@ from tocsin.errors import Conflict
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, notifications_for
+from tocsin.flow.once import notifications_for
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, finding_log, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
@@ -32,7 +32,6 @@ from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
 from tocsin.spark.session import with_fast_checkpoints
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -104,12 +103,12 @@ def expected(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object
     engine = company.engine
     alerts = Subscriptions(engine).list_enabled()
     earlier = Reports(engine).before
-    world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, FixedClock(STARTED_MS), earlier=earlier)
+    dependencies = dependencies_of(engine, alerts, FixedClock(STARTED_MS))
     notified = {}
     for plain in EventLog(engine).read(after, 10_000):
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
-        for due in notifications_for(logged, matched, world):
+        for due in notifications_for(logged, matched, dependencies):
             one = due.draft
             reasons = [reason.to_wire() for reason in one.reasons.in_order]
             notified[due.id] = (one.event.event_id, str(one.channel), one.key, one.recipient_id, reasons)

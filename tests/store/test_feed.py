@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from sqlalchemy import Engine, func, insert, select
 from tests.company import PEOPLE, SmallCompany
+from tests.notifying import dependencies_of
 from tests.soak import SOAK
 from tests.store.catalogues import add_tags
 
@@ -17,12 +18,11 @@ from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, notifications_for
+from tocsin.flow.once import notifications_for
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import writing
 from tocsin.store.eventlog.log import EventLog
@@ -74,9 +74,9 @@ class FeedSetup:
         logged = EventLog(self.engine).find(written.event.id)
         assert logged is not None
         alerts = Subscriptions(self.engine).list_enabled()
-        world = World(EventLog(self.engine).find, alerts, SqlDirectory(self.engine), {}, FixedClock(1))
+        dependencies = dependencies_of(self.engine, alerts, FixedClock(1))
         names = {found: name for name, found in self.company.ids.items()}
-        due = notifications_for(logged, [one for one in alerts if matches(plan_of(one), logged)], world)
+        due = notifications_for(logged, [one for one in alerts if matches(plan_of(one), logged)], dependencies)
         bells = [scheduled.draft for scheduled in due]
         assert len({bell.recipient_id for bell in bells}) == len(bells), "one row per person per event"
         return {

@@ -10,20 +10,22 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
-from tests.notifying import notify_all
+from tests.notifying import dependencies_of, notify_all
 from tests.store.test_resolving import Here, match_rows, restricted, work_of
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
 from tocsin.catalogue.alerts.incidents import Handling, handle
 from tocsin.flow.match.plan import recovery_plan
+from tocsin.flow.once import notifications_for
+from tocsin.flow.resolve.holding import Waiting
 from tocsin.jobs.resolving import Notify
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.notification import Reason
 from tocsin.model.people import SYSTEM
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.holding import Holding, Waiting
+from tocsin.store.alerts.holding import Holding
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tables import match_result
@@ -54,7 +56,7 @@ def process(company: SmallCompany, *, at_once: bool = False) -> Notify:
     work = work_of(company.engine)
     alerts = Subscriptions(company.engine).list_enabled()
     depending = {one.id: tuple(each.id for each in one.depends_on) for one in alerts if one.depends_on}
-    shared = work.alerts.value._replace(opening=frozenset({company.ids["loads"]}), depending=depending)
+    shared = replace(work.alerts.value, opening=frozenset({company.ids["loads"]}), depending=depending)
     work = replace(work, alerts=Here(shared))
     rows = match_rows(company.engine, recovery_plan())
     for some in [rows] if at_once else [[row] for row in rows]:
@@ -97,6 +99,23 @@ def test_downstream_of_an_incident_one_notification_names_it_and_the_rest_waits(
         result = match_result.c
         counts = select(result.notified_count).where(result.subscription_id == company.ids["tables"])
         assert sorted(connection.scalars(counts)) == [0, 0, 1, 2, 2]
+
+
+def test_one_event_at_a_time_says_the_same(company: SmallCompany) -> None:
+    company.run("load", "Failed")
+    for table, text in (("revenue", "first"), ("orders", "second")):
+        company.describe(table, text, by="cem")
+    process(company)
+    alerts = [alert for alert in Subscriptions(company.engine).list_enabled() if alert.name == "tables"]
+    dependencies = dependencies_of(company.engine, alerts, company.clock)
+    first, second = EventLog(company.engine).read(0, 1_000)[-2:]
+    incidents = {
+        reason.held_by
+        for notification in notifications_for(first, alerts, dependencies)
+        for reason in notification.draft.reasons.in_order
+    }
+    assert incidents == {"INC-1"}
+    assert notifications_for(second, alerts, dependencies) == []
 
 
 def test_what_is_not_downstream_or_does_not_depend_is_not_held_back(company: SmallCompany) -> None:

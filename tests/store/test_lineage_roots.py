@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
+from tests.notifying import dependencies_of
 from tests.store.test_resolving import NOW_MS, Here, match_rows, work_of
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
 from tocsin.clock import FixedClock
 from tocsin.flow.match.plan import recovery_plan
-from tocsin.flow.once import World, notifications_for
-from tocsin.flow.schedule.roots import RootsOfAlerts
+from tocsin.flow.once import notifications_for
+from tocsin.flow.schedule.roots import GroupedMatch
 from tocsin.flow.send.digest_wording import digest_headline
 from tocsin.jobs.resolving import Notify
-from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.server.alerts.explanation_json import record_in_sight
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.subjects import SqlSubjects
-from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.roots import Matched, Roots
+from tocsin.store.alerts.roots import Roots
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tables import alert_incident
 from tocsin.store.eventlog.log import EventLog
@@ -68,7 +66,7 @@ def feeds(company: SmallCompany, source: str, target: str) -> None:
 def process(company: SmallCompany, *, at_once: bool = False, first: int = 0, now_ms: int = NOW_MS) -> None:
     """Let a task resolve the whole log once more: each event as a micro-batch, or all in one."""
     work: Notify = work_of(company.engine)
-    shared = work.alerts.value._replace(opening=frozenset(one for one in work.alerts.value.rules))
+    shared = replace(work.alerts.value, opening=frozenset(one for one in work.alerts.value.rules))
     work = replace(work, alerts=Here(shared), now_ms=now_ms)
     rows = match_rows(company.engine, recovery_plan())[first:]
     for some in [rows] if at_once else [[row] for row in rows]:
@@ -241,15 +239,11 @@ def test_one_event_at_a_time_says_the_same(company: SmallCompany) -> None:
     for table in ("orders", "revenue"):
         company.result(table, "Failed")
     process(company)
-    engine, roots = company.engine, Roots(company.engine)
+    engine = company.engine
     log, alerts = EventLog(engine), Subscriptions(engine).list_enabled()
-
-    def roots_of(one: LoggedEvent, asked: Sequence[str]) -> RootsOfAlerts:
-        return roots.of([Matched(one.offset, one.event.entity_id, alert) for alert in asked])[one.offset]
-
-    world = World(log.find, alerts, SqlDirectory(engine), {}, FixedClock(NOW_MS), roots=roots_of)
+    dependencies = dependencies_of(engine, alerts, FixedClock(NOW_MS))
     logged = log.read(0, 1_000)[-1]
-    (one,) = notifications_for(logged, alerts, world)
+    (one,) = notifications_for(logged, alerts, dependencies)
     assert one.draft.reasons.in_order[0].downstream_of == f"{NAME}.orders"
     with engine.connect() as connection:
         same = select(notification.c.reasons).where(notification.c.id == one.id)
@@ -280,7 +274,7 @@ def test_what_an_editor_may_not_view_is_no_root(company: SmallCompany) -> None:
         company.result(table, "Failed")
     process(company)
     last = EventLog(company.engine).read(0, 1_000)[-1]
-    matched, alert = [Matched(last.offset, last.event.entity_id, company.ids["failing"])], company.ids["failing"]
+    matched, alert = [GroupedMatch(last.offset, last.event.entity_id, company.ids["failing"])], company.ids["failing"]
     roots, asset = Roots(company.engine), company.ids["revenue"]
     assert roots.of(matched)[last.offset][alert].name == f"{NAME}.orders"
     (own,) = roots.of(matched, lambda assets: assets)[last.offset].values()

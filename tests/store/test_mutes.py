@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.notifying import dependencies_of
 
-from tocsin.flow.once import World, notifications_for
+from tocsin.flow.once import notifications_for
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.mutes import Mutes
@@ -31,9 +32,9 @@ def notified(company: SmallCompany, table: str = "orders") -> set[tuple[str, str
     logged = EventLog(engine).find(event["id"])
     assert logged is not None
     alerts = Subscriptions(engine).list_enabled()
-    world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, company.clock)
+    dependencies = dependencies_of(engine, alerts, company.clock)
     names = {identity: name for name, identity in company.ids.items()}
-    drafts = [scheduled.draft for scheduled in notifications_for(logged, alerts, world)]
+    drafts = [scheduled.draft for scheduled in notifications_for(logged, alerts, dependencies)]
     return {
         (one.channel, names.get(one.key, one.key), tuple(r.subscription_name for r in one.reasons.in_order))
         for one in drafts

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.notifying import dependencies_of
 
-from tocsin.flow.once import Notified, World, once
+from tocsin.flow.once import Dependencies, Notified, once
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.message import Delivered, MessageStatus, Outcome, OutcomeReason, Retry
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.eventlog.log import EventLog
 
 
 @dataclass
@@ -42,15 +41,9 @@ def company(store_engine: Engine) -> SmallCompany:
     return made
 
 
-def world_of(company: SmallCompany, mail: NotingChannel, hook: NotingChannel) -> World:
-    engine = company.engine
-    return World(
-        EventLog(engine).find,
-        Subscriptions(engine).list_enabled(),
-        SqlDirectory(engine),
-        {"Email": mail, "Webhook": hook},
-        company.clock,
-    )
+def with_channels(company: SmallCompany, mail: NotingChannel, hook: NotingChannel) -> Dependencies:
+    alerts, channels = Subscriptions(company.engine).list_enabled(), {"Email": mail, "Webhook": hook}
+    return dependencies_of(company.engine, alerts, company.clock, channels)
 
 
 def describing(company: SmallCompany, text: str, *, by: str) -> Callable[[], Written]:
@@ -65,7 +58,7 @@ def by_channel(notified: tuple[Notified, ...], channel: str) -> list[Notified]:
 
 async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_fires(company: SmallCompany) -> None:
     mail, hook = NotingChannel(), NotingChannel()
-    notified = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
+    notified = await once(describing(company, "All orders.", by="dia"), with_channels(company, mail, hook))
     assert mail.targets == ["ana@example.com", "ben@example.com"]
     assert hook.targets == ["http://127.0.0.1:9/hook"]
     (bell,) = by_channel(notified, "ActivityFeed")
@@ -79,7 +72,7 @@ async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_f
 
 async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(company: SmallCompany) -> None:
     mail, hook = NotingChannel(), NotingChannel(Retry(OutcomeReason.SERVER_ERROR, 503))
-    notified = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
+    notified = await once(describing(company, "All orders.", by="dia"), with_channels(company, mail, hook))
     (failed,) = by_channel(notified, "Webhook")
     assert failed.finished is not None
     assert failed.finished.step.status is MessageStatus.AWAITING_RETRY
@@ -89,21 +82,21 @@ async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(c
 
 async def test_whoever_made_the_change_is_left_out(company: SmallCompany) -> None:
     mail = NotingChannel()
-    await once(describing(company, "Mine.", by="ana"), world_of(company, mail, NotingChannel()))
+    await once(describing(company, "Mine.", by="ana"), with_channels(company, mail, NotingChannel()))
     assert mail.targets == ["ben@example.com"]
 
 
 async def test_a_write_that_changes_nothing_notifies_nobody(company: SmallCompany) -> None:
-    world = world_of(company, NotingChannel(), NotingChannel())
-    assert await once(describing(company, "Same.", by="dia"), world)
-    assert await once(describing(company, "Same.", by="dia"), world) == ()
+    dependencies = with_channels(company, NotingChannel(), NotingChannel())
+    assert await once(describing(company, "Same.", by="dia"), dependencies)
+    assert await once(describing(company, "Same.", by="dia"), dependencies) == ()
 
 
 async def test_whoever_follows_later_is_not_notified_of_what_was_before(company: SmallCompany) -> None:
     written = describing(company, "Early.", by="dia")()
     company.clock.advance(1)
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
-    notified = await once(lambda: written, world_of(company, NotingChannel(), NotingChannel()))
+    notified = await once(lambda: written, with_channels(company, NotingChannel(), NotingChannel()))
     assert [one.scheduled.draft.recipient_id for one in by_channel(notified, "ActivityFeed")] == [company.ids["cem"]]
 
 
@@ -116,8 +109,18 @@ async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) ->
     def delete() -> Written:
         return company.writes.delete("table", Key.by_id(company.ids["orders"]), actor=SYSTEM, hard=True)
 
-    notified = await once(delete, world_of(company, NotingChannel(), hook))
+    notified = await once(delete, with_channels(company, NotingChannel(), hook))
     bells = {one.scheduled.draft.recipient_id: one for one in by_channel(notified, "ActivityFeed")}
     assert set(bells) == {company.ids[name] for name in ("ana", "ben", "cem", "dia")}
     (reason,) = bells[company.ids["dia"]].scheduled.draft.reasons.in_order
     assert reason.sentence() == "you own pg.store.public.revenue, 1 hop downstream (alert gone)"
+
+
+async def test_an_event_that_is_too_old_notifies_nobody(company: SmallCompany) -> None:
+    mail = NotingChannel()
+    dependencies = replace(with_channels(company, mail, NotingChannel()), max_age_ms=60_000)
+    written = describing(company, "All orders.", by="dia")()
+    company.clock.advance(60_000)
+    assert await once(lambda: written, dependencies)
+    company.clock.advance(1)
+    assert await once(lambda: written, dependencies) == ()

@@ -7,16 +7,16 @@ from random import Random
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.notifying import dependencies_of
 from tests.random_changes import change, prepare
 from tests.soak import SOAK
 
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, notifications_for
+from tocsin.flow.once import notifications_for
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 
@@ -26,12 +26,12 @@ Notified = dict[tuple[str, str, str], tuple[str, ...]]
 def recipients(company: SmallCompany, logged: LoggedEvent) -> Notified:
     """Return whom the event is for, by the directory as it is now: channel, recipient and reasons."""
     alerts = [one for one in Subscriptions(company.engine).list_enabled() if matches(plan_of(one), logged)]
-    world = World(EventLog(company.engine).find, alerts, SqlDirectory(company.engine), {}, company.clock)
+    dependencies = dependencies_of(company.engine, alerts, company.clock)
     return {
         (logged.event.id, one.draft.channel, one.draft.key): tuple(
             f"{reason.kind} {reason.team} {reason.hops}" for reason in one.draft.reasons.in_order
         )
-        for one in notifications_for(logged, alerts, world)
+        for one in notifications_for(logged, alerts, dependencies)
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -16,11 +15,10 @@ from tocsin.errors import LogDiverged
 from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of, recovery_plan
-from tocsin.flow.resolve import portions
+from tocsin.flow.pipeline import AlertFacts, Context, alert_facts_of
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.messages import timings_of
-from tocsin.jobs import resolving
-from tocsin.jobs.resolving import Notify, Resolving, SharedAlerts, StoreAddress, matched_events, resolving_of
+from tocsin.jobs.resolving import Notify, Resolving, StoreAddress, matched_events, resolving_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
@@ -36,7 +34,7 @@ NOW_MS = 1_760_000_000_000
 
 @dataclass(frozen=True)
 class Here:
-    value: SharedAlerts
+    value: AlertFacts
 
 
 class NotifyAlone(Notify):
@@ -46,12 +44,19 @@ class NotifyAlone(Notify):
         return resolving_of(open_engine(self.store.url))
 
 
-def work_of(engine: Engine) -> Notify:
+class NotifyInSmallPortions(NotifyAlone):
+    """Resolves ten people at a time."""
+
+    def context(self, resolving: Resolving) -> Context:
+        return replace(super().context(resolving), people_at_once=10, drafts_at_once=7)
+
+
+def work_of(engine: Engine, kind: type[Notify] = NotifyAlone) -> Notify:
     alerts = Subscriptions(engine).list_enabled()
     rules = {one.id: recipient_rules(one, plan_of(one).questions) for one in alerts}
-    return NotifyAlone(
+    return kind(
         StoreAddress(engine.url.render_as_string(hide_password=False)),
-        Here(SharedAlerts(rules, timings_of(alerts), reads_incidents=True)),
+        Here(AlertFacts(rules, timings_of(alerts))),
         NOW_MS,
     )
 
@@ -108,17 +113,10 @@ def everything(engine: Engine) -> list[list[tuple[object, ...]]]:
         ]
 
 
-@pytest.fixture
-def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolving, "DRAFTS_AT_ONCE", 7)
-    real = portions.resolve_events
-    monkeypatch.setattr(resolving, "resolve_events", partial(real, people_at_once=10))
-
-
-@pytest.mark.usefixtures("small_portions")
 def test_a_large_fan_out_is_stored_in_parts_and_everybody_is_notified_once(store_engine: Engine) -> None:
     company = followed_by_many(store_engine, 45)
-    assert notified(store_engine, work_of(store_engine)) == 46 + 45, "46 people follow, two of whom share an address"
+    work = work_of(store_engine, NotifyInSmallPortions)
+    assert notified(store_engine, work) == 46 + 45, "46 people follow, two of whom share an address"
     with store_engine.connect() as connection:
         by_bell, by_mail = (
             connection.scalar(select(func.count()).where(notification.c.channel == channel))
@@ -130,10 +128,9 @@ def test_a_large_fan_out_is_stored_in_parts_and_everybody_is_notified_once(store
     assert company.ids["cem"]
 
 
-@pytest.mark.usefixtures("small_portions")
 def test_a_task_that_runs_again_or_twice_at_once_changes_nothing(store_engine: Engine) -> None:
     followed_by_many(store_engine, 30)
-    work = work_of(store_engine)
+    work = work_of(store_engine, NotifyInSmallPortions)
     with ThreadPoolExecutor(2) as both:
         assert len(set(both.map(lambda _: notified(store_engine, work), range(2)))) == 1
     first = everything(store_engine)
@@ -178,7 +175,7 @@ def test_tasks_open_and_resolve_incidents_and_a_success_alone_notifies_nobody(st
         company.run("etl", status)
     work = work_of(store_engine)
     opening = frozenset({company.ids["failed"]})
-    work = replace(work, alerts=Here(work.alerts.value._replace(opening=opening)))
+    work = replace(work, alerts=Here(replace(work.alerts.value, opening=opening)))
     rows = match_rows(store_engine, recovery_plan())
 
     def states() -> list[tuple[str, int]]:
@@ -212,7 +209,7 @@ def test_a_triggered_alert_notifies_of_what_the_other_matched_and_its_result_say
     company.describe("orders", "after it")
     work = work_of(store_engine)
     links = {one.id: links_of(one) for one in Subscriptions(store_engine).list_enabled()}
-    work = replace(work, alerts=Here(work.alerts.value._replace(cascades=cascades_of(links))))
+    work = replace(work, alerts=Here(replace(work.alerts.value, cascades=cascades_of(links))))
     assert notified(store_engine, work) == 2, "cem follows orders: by mail and in the app"
     before = everything(store_engine)
     assert notified(store_engine, work) == 2
@@ -286,7 +283,7 @@ def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withh
     links = {one: Links(0, ()) for one in ids.values()}
     links |= {ids["hers"]: Links(0, (ids["on"],)), ids["ours"]: Links(0, (ids["off"],))}
     links[ids["off"]] = Links(0, (ids["beyond"],))
-    work = replace(work, alerts=Here(work.alerts.value._replace(cascades=cascades_of(links))))
+    work = replace(work, alerts=Here(replace(work.alerts.value, cascades=cascades_of(links))))
     assert notified(store_engine, work) == 2
     with store_engine.connect() as connection:
         rows = connection.execute(select(match_result)).all()
@@ -297,3 +294,35 @@ def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withh
     }
     ana = company.ids["ana"]
     assert found == {"hers": (ana, 0), "ours": (None, 2), "off": (ana, 0)}
+
+
+def test_an_alert_whose_own_condition_is_withheld_is_triggered_by_one_that_reads_nothing_hidden(
+    store_engine: Engine,
+) -> None:
+    company = SmallCompany(store_engine)
+    company.put("domain", {"name": "Sales", "domainType": "Aggregate", "description": "Hidden from ana."})
+    company.table("orders", domains=["Sales"])
+    restricted(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["domain"]})
+    destinations = [{"id": destination_id("any", at), **one} for at, one in enumerate(MAIL_AND_BELL)]
+    request = {"alertType": "Notification", "destinations": destinations}
+    ids = {}
+    for name, condition in (("reading", "matchAnyDomain({'Sales'})"), ("plain", "fieldChanged == 'description'")):
+        rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": condition}]}
+        body = {**request, "name": name, "filteringRules": rules}
+        ids[name] = str(company.writes.create("eventsubscription", body, actor=company.actor("ana")).document["id"])
+    company.clock.advance(1_000)
+    company.describe("orders", "All orders.")
+    alerts = Subscriptions(store_engine).list_enabled()
+    links = {ids["plain"]: Links(0, (ids["reading"],)), ids["reading"]: Links(0, ())}
+    facts = replace(alert_facts_of(alerts), cascades=cascades_of(links))
+    work = replace(work_of(store_engine), alerts=Here(facts))
+    assert notified(store_engine, work) == 2
+    with store_engine.connect() as connection:
+        results = connection.execute(select(match_result).order_by(match_result.c.log_offset)).all()
+    last = max(row.log_offset for row in results)
+    outcomes = {
+        row.subscription_id: (row.triggered_by, row.withheld_for, row.notified_count)
+        for row in results
+        if row.log_offset == last
+    }
+    assert outcomes == {ids["plain"]: (None, None, 2), ids["reading"]: (ids["plain"], None, 2)}

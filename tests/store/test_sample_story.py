@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
+from tests.notifying import dependencies_of
 from tests.serving import KEY
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, notifications_for
+from tocsin.flow.once import notifications_for
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
@@ -25,7 +26,6 @@ from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.load import load
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
-from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -58,14 +58,8 @@ def notified(engine: Engine) -> list[ScheduledNotification]:
     """All recipients."""
     logged = EventLog(engine).read(0, 10_000)[-1]
     subscriptions = Subscriptions(engine).list_enabled()
-    world = World(
-        read=lambda _event_id: logged,
-        subscriptions=subscriptions,
-        directory=SqlDirectory(engine),
-        channels={},
-        clock=FixedClock(NOW_MS + 60_000),
-    )
-    return notifications_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], world)
+    dependencies = dependencies_of(engine, subscriptions, FixedClock(NOW_MS + 60_000))
+    return notifications_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], dependencies)
 
 
 def test_the_follower_hears_it_from_the_bell(notified: list[ScheduledNotification], engine: Engine) -> None:

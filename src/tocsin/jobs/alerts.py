@@ -14,12 +14,11 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.match.cascade import Links, cascades_of, links_of
 from tocsin.flow.match.plan import RECOVERY, Plan, between_reports, plan_of, recovery_plan
 from tocsin.flow.match.plan_cost import PER_ALERT, PlanCost, check_cost, cost_of, plans_left_out
+from tocsin.flow.pipeline import AlertFacts, dependencies_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.cron import check_schedule
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import timings_of
-from tocsin.flow.schedule.roots import by_root
-from tocsin.jobs.resolving import SharedAlerts
 from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
 
@@ -83,29 +82,26 @@ class Alerts:
     costs: dict[str, PlanCost] = field(repr=False, default_factory=dict)
     creators: dict[str, str] = field(repr=False, default_factory=dict)
     too_costly: dict[str, str] = field(repr=False, default_factory=dict)
-    _shared: list[Broadcast[SharedAlerts]] = field(default_factory=list, repr=False, compare=False)
+    _shared: list[Broadcast[AlertFacts]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def durations_ms(self) -> frozenset[int]:
         """Return the times without success that some alert asks for."""
         return frozenset[int]().union(*self.durations.values())
 
-    def broadcast(self, session: SparkSession) -> Broadcast[SharedAlerts]:
+    def broadcast(self, session: SparkSession) -> Broadcast[AlertFacts]:
         """Return what the executors need; it goes there once for as long as the alerts stay the same."""
         if not self._shared:
-            reads_incidents = bool(self.depending) or bool(by_root(self.timings, self.timings))
-            cascades = cascades_of(self.links)
-            shared = SharedAlerts(
+            facts = AlertFacts(
                 self.recipient_rules,
                 self.timings,
                 self.opening,
-                cascades,
+                cascades_of(self.links),
                 self.depending,
-                reads_incidents=reads_incidents,
-                of_tocsin=self.of_tocsin,
-                reads=self.reads,
+                self.of_tocsin,
+                self.reads,
             )
-            self._shared.append(session.sparkContext.broadcast(shared))
+            self._shared.append(session.sparkContext.broadcast(facts))
         return self._shared[0]
 
     def forget(self) -> None:
@@ -163,8 +159,7 @@ class CurrentAlerts:
             of_tocsin=of_tocsin,
             creators=creators,
             reads=_without(before.reads, changed) | {one: each.plan.reads for one, each in planned.items()},
-            depending=_without(before.depending, changed)
-            | {one.id: tuple(each.id for each in one.depends_on) for one in sound if one.depends_on},
+            depending=_without(before.depending, changed) | dependencies_of(sound),
             links=_without(before.links, changed) | {one.id: links_of(one) for one in sound},
             costs=costs,
             too_costly=too_costly,

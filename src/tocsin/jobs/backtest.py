@@ -22,6 +22,7 @@ from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
+from tocsin.flow.resolve.holding import Hidden
 from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
 from tocsin.jobs.backtest_alerts import HeldBackMatches, Involved, alerts_involved_in
 from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
@@ -40,7 +41,7 @@ from tocsin.spark.match import Index, each_once, index_of, matches, skipping
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.holding import Hidden, Holding
+from tocsin.store.alerts.holding import Holding
 from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.people.identities import People
@@ -172,25 +173,18 @@ class _Run:
     def _withheld(self, offsets: Sequence[int], policies: PolicySnapshot) -> list[int]:
         """Return those of these events that the alert would not match because an editor may not view them."""
         alert_id = self.alerts.own_id
-        if alert_id in self.alerts.of_tocsin:
+        if alert_id in self.alerts.facts.of_tocsin:
             return []
         events = EventsOfAsker(self.parts.events, self.request.requested_by)
         return [
-            offset for offset, _ in withheld(dict.fromkeys(offsets, (alert_id,)), self.alerts.reads, policies, events)
+            offset
+            for offset, _ in withheld(dict.fromkeys(offsets, (alert_id,)), self.alerts.facts.reads, policies, events)
         ]
 
     def _count_recipients(self, matched: pa.Table, held_back: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
-        parts, alerts = self.parts, self.alerts
-        work = Count(
-            parts.store,
-            alerts.rules,
-            self.request.requested_by,
-            alerts.cascades,
-            held_back,
-            of_tocsin=alerts.of_tocsin,
-            reads=alerts.reads,
-        )
+        parts = self.parts
+        work = Count(parts.store, self.alerts.facts, self.request.requested_by, held_back)
         frame = parts.session.createDataFrame(matched.select(["log_offset", *OF_EVENT, "subscription_id", "asked"]))
         counted: list[RecipientRow] = (
             in_tasks(frame.coalesce(_cores(parts.session)), work, COUNTED).toArrow().to_pylist()
@@ -268,7 +262,9 @@ def _run_of(backtest_request: Backtest, parts: BacktestParts) -> _Run:
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
     alerts = alerts_involved_in(alert, parts.subscriptions.list_enabled)
-    held_back = HeldBackMatches(parts.holding, alerts.depending, _hidden_assets_check(backtest_request, alerts, parts))
+    held_back = HeldBackMatches(
+        parts.holding, alerts.facts.depending, _hidden_assets_check(backtest_request, alerts, parts)
+    )
     return _Run(backtest_request, parts, window, viewer, index, reporting, alerts, held_back, BacktestTally())
 
 
@@ -278,7 +274,7 @@ def _hidden_assets_check(backtest: Backtest, alerts: Involved, parts: BacktestPa
 
     def hidden_assets_of(assets: AlertAssets) -> AlertAssets:
         policies = parts.permission_cache.now()
-        of_alerts = hidden_assets({one for one in assets if one[0] not in alerts.of_tocsin}, policies, events)
+        of_alerts = hidden_assets({one for one in assets if one[0] not in alerts.facts.of_tocsin}, policies, events)
         own_assets = {asset for alert, asset in assets if alert == alerts.own_id}
         asker, entities = policies.of(backtest.requested_by), events.entities(own_assets)
         visible_assets = {one for one, subject in entities.items() if asker.may(Operation.VIEW_BASIC, *subject)}

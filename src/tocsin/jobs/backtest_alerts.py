@@ -14,31 +14,26 @@ from typing import NamedTuple, Protocol
 from tocsin.chunks import chunks_of
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.cascade import Cascades, Links, cascades_of, links_of, with_triggered
+from tocsin.flow.match.cascade import Links, cascades_of, links_of, with_triggered
 from tocsin.flow.match.plan import plan_of
+from tocsin.flow.pipeline import AlertFacts, dependencies_of
+from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
-from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads
 from tocsin.flow.schedule.cron import check_schedule
-from tocsin.jobs.resolving import EVENTS_AT_ONCE, Rules
+from tocsin.jobs.resolving import EVENTS_AT_ONCE
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.alerts.holding import HeldBack, Hidden, Waiting, nothing_hidden
 
 
 class Involved(NamedTuple):
     """The alert that is evaluated, and the enabled alerts that it triggers, directly or through others, by id.
 
-    ``depending`` are those of all these that incidents of others hold back, ``of_tocsin`` those that are Tocsin's own.
-    ``reads`` is what the condition of the first reads, which decides about all of them.
+    ``facts`` are about all of these; what the condition of the first reads decides about each.
     """
 
     own_id: str
     triggered: Mapping[str, EventSubscription]
-    rules: Rules
-    cascades: Cascades
-    depending: Mapping[str, tuple[str, ...]]
-    of_tocsin: frozenset[str] = frozenset()
-    reads: Reads = NOTHING_KNOWN
+    facts: AlertFacts
 
 
 class HoldsBack(Protocol):
@@ -102,13 +97,16 @@ def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[E
         return alerts_involved_in(
             alert, lambda: [involved for involved in alerts_by_id.values() if involved.id not in unreadable]
         )
-    depending = {
-        involved.id: tuple(each.id for each in involved.depends_on) for involved in (alert, *triggered.values())
-    }
-    held_back = {alert_id: upstream for alert_id, upstream in depending.items() if upstream}
-    of_tocsin = frozenset(involved.id for involved in (alert, *triggered.values()) if involved.is_of_tocsin)
-    reads = dict.fromkeys(rules, plan_of(alert).reads)
-    return Involved(alert.id, triggered, rules, cascades, held_back, of_tocsin, reads)
+    alerts = (alert, *triggered.values())
+    facts = AlertFacts(
+        rules,
+        timings={},
+        cascades=cascades,
+        depending=dependencies_of(alerts),
+        of_tocsin=frozenset(each.id for each in alerts if each.is_of_tocsin),
+        reads=dict.fromkeys(rules, plan_of(alert).reads),
+    )
+    return Involved(alert.id, triggered, facts)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

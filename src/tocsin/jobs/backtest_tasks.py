@@ -1,13 +1,14 @@
 """Counting would-be notifications on the executors: what a Spark task of a backtest does with its matches.
 
-Resolves as ``jobs/resolving.py`` does and stores nothing. Next: ``jobs/backtest.py`` adds the counts up.
+Runs the stages of ``flow/pipeline.py``, as ``jobs/resolving.py`` does, and stores nothing.
+Next: ``jobs/backtest.py`` adds the counts up.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -16,20 +17,10 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from tocsin.access.decide import Permissions
 from tocsin.access.visibility import Subject
 from tocsin.chunks import chunks_of
-from tocsin.flow.match.cascade import Cascades, with_triggered
+from tocsin.flow.pipeline import MATCHING, NOTIFYING, AlertFacts, Batch, Context, drafts_of, run
+from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting
 from tocsin.flow.resolve.only_visible import Events, RememberedEvents
-from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
-from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, withheld
-from tocsin.jobs.resolving import (
-    EVENTS_AT_ONCE,
-    Rules,
-    StoreAddress,
-    disposing,
-    drafts_of,
-    matched_events,
-    open_resolving,
-    visible_parts,
-)
+from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, disposing, matched_events, open_resolving
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import NotificationDraft, Reasons
 
@@ -52,46 +43,39 @@ notifications with a reason of it; and one without ``key``, with the number of e
 class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
-    ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``cascades`` hold
-    what is triggered as well, ``held_back`` the matches that incidents hold back, ``of_tocsin`` Tocsin's own alerts,
-    ``reads`` what the conditions read that decide about each alert.
+    ``asker_id`` is whoever asked for the backtest: an alert that is not stored yet would be theirs. ``held_back`` are
+    the matches that incidents hold back.
     """
 
     store: StoreAddress
-    rules: Rules
+    alerts: AlertFacts
     asker_id: str
-    cascades: Cascades
     held_back: Collection[Pair]
-    of_tocsin: Collection[str] = ()
-    reads: Reads = field(default_factory=lambda: NOTHING_KNOWN)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take matches, rows of ``spark/match.matches`` with ``resolving.OF_EVENT``, and yield rows of ``COUNTED``."""
-        store, counts = open_resolving(self.store), _Counts()
-        with disposing(store):
-            for events_part in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
-                policies = store.permission_cache.now()
-                events = RememberedEvents(EventsOfAsker(store.events, self.asker_id))
-                triggering = [self._notifying(one) for one in events_part]
-                matched = {one.head.offset: one.answers_by_alert.keys() - set(self.of_tocsin) for one in triggering}
-                barred = withheld(matched, self.reads, policies, events)
-                visible_events = [self._notifying(one, barred.keys()) for one in events_part] if barred else triggering
-                drafts = drafts_of(resolve_events(visible_events, self.rules, store.directory))
-                for visible_drafts in visible_parts(drafts, policies, events):
-                    counts.add(visible_drafts)
+        resolving, counts = open_resolving(self.store), _Counts()
+        with disposing(resolving):
+            for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
+                context = self._context(resolving)
+                batch = run((*MATCHING, *NOTIFYING), Batch(events), context)
+                for drafts in drafts_of(batch, context):
+                    counts.add(drafts)
         yield counts.rows()
 
-    def _notifying(self, event: MatchedEvent, barred: Collection[Pair] = ()) -> MatchedEvent:
-        """Return an event with all alerts that would notify of it, without those that are ``barred``."""
-        offset = event.head.offset
-        hidden = {alert for at, alert in barred if at == offset}
-        direct = {alert: ways for alert, ways in event.answers_by_alert.items() if alert not in hidden}
-        ways_by_alert, _ = with_triggered(direct, offset, self.cascades, hidden)
-        return event._replace(
-            answers_by_alert={
-                alert: ways for alert, ways in ways_by_alert.items() if (offset, alert) not in self.held_back
-            }
+    def _context(self, resolving: Resolving) -> Context:
+        """Return what the stages share: rights as of now, incidents as they were."""
+        lookups = replace(
+            resolving.lookups(may_claim=False),
+            events=RememberedEvents(EventsOfAsker(resolving.events, self.asker_id)),
+            find_held_back=self._find_held_back,
         )
+        return Context(self.alerts, lookups, now_ms=0)
+
+    def _find_held_back(self, waiting: Sequence[Waiting], *, hidden: Hidden) -> dict[Pair, HeldBack]:
+        """Return those of these matches that incidents hold back."""
+        pairs = {(one.log_offset, one.subscription_id) for one in waiting}
+        return {pair: HeldBack("", "", passes=False) for pair in pairs.intersection(self.held_back)}
 
 
 class _Counts:

@@ -1,9 +1,9 @@
-"""Resolve, schedule and store on the executors: what a Spark task does with the matches of its partition.
+"""Storing notifications on the executors: what a Spark task does with the matches of its partition.
 
 All matches of an event are in one partition (``spark/match.py``). A task looks up who is concerned, by key, and stores
 its rows itself: no row passes through the driver. A task may run twice, at once or one after the other: rows have
 deterministic ids, and an event's rows, results and firings commit together.
-Next: ``flow/resolve/portions.py``, ``store/outbox/notifications.py``.
+Next: ``flow/pipeline.py``, the stages; ``store/outbox/notifications.py``.
 """
 
 from __future__ import annotations
@@ -11,41 +11,44 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
-from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.types import LongType, StructField, StructType
 from sqlalchemy import Engine
 
-from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
+from tocsin.access.permission_cache import PermissionCache
 from tocsin.chunks import chunks_of
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.flow.match.cascade import Cascades, with_triggered
 from tocsin.flow.match.plan import RECOVERY
-from tocsin.flow.resolve.local import Recipient
-from tocsin.flow.resolve.only_visible import Events, RememberedEvents, only_visible
-from tocsin.flow.resolve.portions import MatchedEvent, ResolvedEvent, resolve_events
-from tocsin.flow.resolve.recipient_rules import RecipientRule
-from tocsin.flow.resolve.withholding import NOTHING_KNOWN, Reads, hidden_assets, reads_of_triggered, withheld
-from tocsin.flow.schedule.messages import ScheduledNotification, Timings, scheduled_notifications
-from tocsin.flow.schedule.roots import RootsOfAlerts, by_root, under_roots
-from tocsin.flow.send.channels.table import GATHERINGS
+from tocsin.flow.pipeline import (
+    MATCHING,
+    AlertFacts,
+    Batch,
+    Context,
+    Lookups,
+    note_incidents,
+    notifications_of,
+    run,
+    withhold,
+)
+from tocsin.flow.resolve.only_visible import RememberedEvents
+from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.match_result import MatchCounts, Pair
-from tocsin.model.notification_draft import EventHead, NotificationDraft
+from tocsin.model.notification_draft import EventHead
 from tocsin.store.access.subjects import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.alerts.holding import HeldBack, Hidden, Holding, Waiting
-from tocsin.store.alerts.roots import Matched, Roots
+from tocsin.store.alerts.holding import Holding
+from tocsin.store.alerts.roots import Roots
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.people.preferences import SqlPreferences
@@ -59,40 +62,16 @@ COUNTS = StructType([StructField(name, LongType(), nullable=False) for name in (
 """One row per task: numbers of matches and of notifications."""
 
 EVENTS_AT_ONCE = 1_000
-DRAFTS_AT_ONCE = 10_000
-_NO_ROOTS: RootsOfAlerts = MappingProxyType({})
 _TURN_S = 0.0005
 _CACHE_MIB = 64
 """Rows of many recipients touch pages all over the indexes, which are written once if they fit."""
-
-Rules = Mapping[str, Sequence[RecipientRule]]
-"""The recipient rules of each alert."""
-
-
-class SharedAlerts(NamedTuple):
-    """What tasks need of the alerts: the recipient rules of each, and the timings of those that may gather or wait.
-
-    ``opening`` are those whose failures open incidents; ``cascades`` those that others trigger,
-    ``depending`` those that incidents of others hold back. ``reads_incidents``: there are such, or some whose grouping
-    follows incidents. ``of_tocsin`` are Tocsin's own, whose matches depend on nobody's rights. ``reads`` is what the
-    condition of each reads.
-    """
-
-    rules: Rules
-    timings: Timings
-    opening: frozenset[str] = frozenset()
-    cascades: Cascades = MappingProxyType({})
-    depending: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    reads_incidents: bool = False
-    of_tocsin: frozenset[str] = frozenset()
-    reads: Reads = NOTHING_KNOWN
 
 
 class Shared(Protocol):
     """What is sent to each executor once: a broadcast variable of Spark's."""
 
     @property
-    def value(self) -> SharedAlerts:
+    def value(self) -> AlertFacts:
         """Return it."""
 
 
@@ -116,6 +95,20 @@ class Resolving:
     preferences: SqlPreferences
     holding: Holding
     roots: Roots
+
+    def lookups(self, *, may_claim: bool) -> Lookups:
+        """Return what the stages look up, with the policies as they are now.
+
+        ``may_claim``: the first event of an alert behind an incident may be written down as the one that passes.
+        """
+        return Lookups(
+            directory=self.directory,
+            policies=self.permission_cache.now(),
+            events=RememberedEvents(self.events),
+            find_held_back=partial(self.holding.of, is_new=may_claim),
+            find_roots=self.roots.of,
+            find_preferences=self.preferences.among,
+        )
 
 
 @lru_cache(maxsize=8)
@@ -178,28 +171,29 @@ class Notify:
         """Return what this process asks of the store."""
         return open_resolving(self.store)
 
+    def context(self, resolving: Resolving) -> Context:
+        """Return what the stages of one run share, with rights as they are now."""
+        lookups = resolving.lookups(may_claim=True)
+        return Context(self.alerts.value, lookups, self.now_ms, self.oldest_ms, prefetch=_prefetch)
+
     def _store(self, events: Sequence[MatchedEvent], resolving: Resolving) -> int:
         """Store what these events give in one transaction; return how many notifications that is."""
-        last = max((one.head.offset, one.head.event_id) for one in events)
-        sight = _Sight.of_now(resolving)
-        hidden = self._withheld(_by_offset(events), sight)
-        events, work = self._incidents(without(events, hidden))
-        events, triggered, barred = self._cascade(events, sight)
-        hidden |= barred
-        pairs = [(one.head.offset, alert) for one in events for alert in sorted(one.answers_by_alert)]
-        if self.alerts.value.reads_incidents:  # of these events too: they come first
+        context, last = self.context(resolving), _last_of(events)
+        batch = run(MATCHING, Batch(events), context)
+        work = batch.incident_work
+        if context.alerts.reads_incidents:  # of these events too: they come first
             if not (self.are_incidents_settled or self.is_rehearsal):
-                _settle(work, LogPosition(*last), resolving)
+                _settle(work, last, resolving)
             work = NO_WORK
-        counts = MatchCounts(pairs)
-        parts = _prefetch(self._parts(events, resolving, sight))
+        counts = MatchCounts(batch.pairs)
+        parts = _prefetch(notifications_of(batch, context))
         # Everything, where it is little, is worked out before the transaction: on SQLite it holds up all other writers.
         first = next(parts, [])
-        with suppress(_Rehearsed), resolving.notifications.storing(pairs, last=LogPosition(*last)) as under_way:
+        with suppress(_Rehearsed), resolving.notifications.storing(batch.pairs, last=last) as under_way:
             for notifications in chain([first], parts):
                 counts.add(notification.offset_and_alerts for notification in notifications)
                 under_way.add(notifications)
-            results = counts.results(now_ms=self.now_ms, triggered=triggered, withheld=hidden)
+            results = counts.results(now_ms=self.now_ms, triggered=batch.triggered, withheld=batch.withheld)
             under_way.finish(results, work)
             if self.is_rehearsal:
                 raise _Rehearsed
@@ -207,122 +201,12 @@ class Notify:
 
     def settle(self, events: Sequence[MatchedEvent], resolving: Resolving) -> None:
         """Open and resolve the incidents that these events mean; doing it again changes nothing."""
-        last = max((one.head.offset, one.head.event_id) for one in events)
-        hidden = self.withheld(events, resolving)
-        _, work = self._incidents(without(events, hidden))
-        _settle(work, LogPosition(*last), resolving)
+        batch = run((withhold, note_incidents), Batch(events), self.context(resolving))
+        _settle(batch.incident_work, _last_of(events), resolving)
 
-    def withheld(self, events: Sequence[MatchedEvent], resolving: Resolving) -> dict[Pair, str]:
+    def withheld(self, events: Sequence[MatchedEvent], resolving: Resolving) -> Mapping[Pair, str]:
         """Return which of these matches are withheld, and because of which editor, as rights are now."""
-        return self._withheld(_by_offset(events), _Sight.of_now(resolving))
-
-    def _withheld(
-        self, matched: Mapping[int, Collection[str]], sight: _Sight, reads: Reads | None = None
-    ) -> dict[Pair, str]:
-        """Return which of these matches, alerts by offset, are withheld, and because of which editor."""
-        exempt = {RECOVERY, *self.alerts.value.of_tocsin}
-        direct = {offset: set(alerts) - exempt for offset, alerts in matched.items()}
-        return withheld(direct, self.alerts.value.reads if reads is None else reads, *sight)
-
-    def _incidents(self, events: Sequence[MatchedEvent]) -> tuple[Sequence[MatchedEvent], IncidentWork]:
-        """Return the events that alerts match, and what all of them mean for incidents."""
-        opening = self.alerts.value.opening
-        recovering = frozenset(one.head.entity_id for one in events if RECOVERY in one.answers_by_alert)
-        if not opening and not recovering:
-            return events, NO_WORK
-        failing = (
-            (event.head.offset, alert)
-            for event in self._young(events)
-            for alert in opening.intersection(event.answers_by_alert)
-        )
-        direct = without(events, {(event.head.offset, RECOVERY) for event in events})
-        matched = [event for event in direct if event.answers_by_alert]
-        return matched, IncidentWork(tuple(failing), recovering, self.now_ms)
-
-    def _cascade(
-        self, events: Sequence[MatchedEvent], sight: _Sight
-    ) -> tuple[Sequence[MatchedEvent], dict[Pair, str], dict[Pair, str]]:
-        """Return the events with the alerts that are triggered, whose match triggered each, and which are withheld."""
-        barred = dict[Pair, str]()
-        while True:
-            cascaded, triggered = self._trigger(events, _offsets_of(barred))
-            reads = reads_of_triggered(triggered, self.alerts.value.reads)
-            newly_barred = self._withheld(_offsets_of(triggered), sight, reads) if triggered else {}
-            if not newly_barred:
-                return cascaded, triggered, barred
-            # what they alone trigger is not triggered, and what others trigger as well, by those
-            barred |= newly_barred
-
-    def _trigger(
-        self, events: Sequence[MatchedEvent], barred: Mapping[int, Collection[str]]
-    ) -> tuple[Sequence[MatchedEvent], dict[Pair, str]]:
-        """Return the events with the alerts that are triggered, unless they are barred; and whose match did it."""
-        cascades, all_events, triggered = self.alerts.value.cascades, list[MatchedEvent](), dict[Pair, str]()
-        if not cascades:
-            return events, triggered
-        for event in events:
-            offset = event.head.offset
-            ways_by_alert, by = with_triggered(event.answers_by_alert, offset, cascades, barred.get(offset, ()))
-            all_events.append(event._replace(answers_by_alert=ways_by_alert))
-            triggered |= {(offset, alert): other for alert, other in by.items()}
-        return all_events, triggered
-
-    def _find_held_back(
-        self, events: Sequence[MatchedEvent], resolving: Resolving, sight: _Sight
-    ) -> dict[Pair, HeldBack]:
-        """Return which matches incidents of other alerts hold back."""
-        depending = self.alerts.value.depending
-        waiting = [
-            Waiting(event.head.offset, event.head.entity_id, alert, depending[alert])
-            for event in events
-            for alert in depending.keys() & event.answers_by_alert.keys()
-        ]
-        return resolving.holding.of(waiting, is_new=True, hidden=self._hidden_check(sight)) if waiting else {}
-
-    def _hidden_check(self, sight: _Sight) -> Hidden:
-        """Return what says which assets are hidden from alerts; from Tocsin's own, none."""
-        of_tocsin = self.alerts.value.of_tocsin
-        return lambda assets: hidden_assets({one for one in assets if one[0] not in of_tocsin}, *sight)
-
-    def _by_root(self, events: Sequence[MatchedEvent]) -> list[Matched]:
-        """Return the matches of alerts that group by lineage root."""
-        timings = self.alerts.value.timings
-        return [
-            Matched(event.head.offset, event.head.entity_id, alert)
-            for event in events
-            for alert in by_root(event.answers_by_alert, timings)
-        ]
-
-    def _young(self, events: Sequence[MatchedEvent]) -> Sequence[MatchedEvent]:
-        return [one for one in events if self.oldest_ms is None or one.head.timestamp_ms >= self.oldest_ms]
-
-    def _parts(
-        self, events: Sequence[MatchedEvent], resolving: Resolving, sight: _Sight
-    ) -> Iterator[list[ScheduledNotification]]:
-        """Yield the notifications that may be stored, a bounded number at a time."""
-        young = self._young(events)
-        rules, timings, *_ = self.alerts.value
-        held_back = self._find_held_back(young, resolving, sight)
-        free = without_held(young, held_back) if held_back else young
-        resolved_events = resolve_events(free, rules, resolving.directory, ahead=_prefetch) if free else iter(())
-        resolved_events = naming(resolved_events, held_back) if held_back else resolved_events
-        roots = resolving.roots.of(self._by_root(free), self._hidden_check(sight))
-        for drafts in visible_parts(drafts_of(resolved_events, roots), *sight):
-            preferred = resolving.preferences.among(drafts)
-            yield list(
-                scheduled_notifications(drafts, timings, now_ms=self.now_ms, gatherings=GATHERINGS, preferred=preferred)
-            )
-
-
-class _Sight(NamedTuple):
-    """The policies as a task finds them, and what is known of events and alerts."""
-
-    policies: PolicySnapshot
-    events: RememberedEvents
-
-    @classmethod
-    def of_now(cls, resolving: Resolving) -> _Sight:
-        return cls(resolving.permission_cache.now(), RememberedEvents(resolving.events))
+        return withhold(Batch(events), self.context(resolving)).withheld
 
 
 @dataclass(frozen=True)
@@ -338,6 +222,10 @@ class SettleIncidents:
             for events in chunks_of(matched_events(batches), EVENTS_AT_ONCE):
                 self.notify.settle(events, resolving)
         yield pa.RecordBatch.from_pylist([dict.fromkeys(COUNTS.names, 0)])
+
+
+def _last_of(events: Sequence[MatchedEvent]) -> LogPosition:
+    return LogPosition(*max((event.head.offset, event.head.event_id) for event in events))
 
 
 def _settle(work: IncidentWork, last: LogPosition, resolving: Resolving) -> None:
@@ -369,76 +257,6 @@ def _matches_in(batch: pa.RecordBatch) -> Iterator[tuple[EventHead, str, int]]:
     columns = (batch[name].to_pylist() for name in ("log_offset", *OF_EVENT, "subscription_id", "asked"))
     for *head, alert, ways in zip(*columns, strict=True):
         yield EventHead(*head), alert, ways
-
-
-def _by_offset(events: Iterable[MatchedEvent]) -> dict[int, Collection[str]]:
-    return {one.head.offset: one.answers_by_alert.keys() for one in events}
-
-
-def _offsets_of(pairs: Iterable[Pair]) -> dict[int, Collection[str]]:
-    alerts_by_offset: dict[int, list[str]] = {}
-    for offset, alert in pairs:
-        alerts_by_offset.setdefault(offset, []).append(alert)
-    return dict(alerts_by_offset)
-
-
-def without(events: Sequence[MatchedEvent], pairs: Collection[Pair]) -> Sequence[MatchedEvent]:
-    """Return the events without these matches."""
-    if not pairs:
-        return events
-    return [
-        event._replace(
-            answers_by_alert={
-                alert: ways for alert, ways in event.answers_by_alert.items() if (event.head.offset, alert) not in pairs
-            }
-        )
-        for event in events
-    ]
-
-
-def without_held(events: Sequence[MatchedEvent], held_back: Mapping[Pair, HeldBack]) -> Sequence[MatchedEvent]:
-    """Return the events with the alerts that may notify of them; those that are held back are left out."""
-    return without(events, {pair for pair, by in held_back.items() if not by.passes})
-
-
-def naming(events: Iterable[ResolvedEvent], held_back: Mapping[Pair, HeldBack]) -> Iterator[ResolvedEvent]:
-    """Yield the recipients; reasons of an alert that is held back from now on name what holds it back."""
-    for event in events:
-        incident_by_alert = {
-            alert: by.incident for (offset, alert), by in held_back.items() if offset == event.head.offset
-        }
-        yield (
-            event
-            if not incident_by_alert
-            else event._replace(recipients=[_naming(each, incident_by_alert) for each in event.recipients])
-        )
-
-
-def _naming(recipient: Recipient, incident_by_alert: Mapping[str, str]) -> Recipient:
-    reasons = (
-        reason.model_copy(update={"held_by": incident_by_alert[reason.subscription_id]})
-        if reason.subscription_id in incident_by_alert
-        else reason
-        for reason in recipient.reasons
-    )
-    return recipient._replace(reasons=tuple(reasons))
-
-
-def drafts_of(
-    events: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts] = MappingProxyType({})
-) -> Iterator[NotificationDraft]:
-    """Yield the notifications of these events; ``roots`` holds, by offset, those of the alerts that group by them."""
-    for head, recipients in events:
-        drafts = (recipient.draft(head) for recipient in recipients)
-        yield from under_roots(drafts, roots.get(head.offset, _NO_ROOTS))
-
-
-def visible_parts(
-    drafts: Iterator[NotificationDraft], policies: PolicySnapshot, events: Events
-) -> Iterator[list[NotificationDraft]]:
-    """Yield those of the notifications that may be stored, a bounded number at a time."""
-    for drafts_part in chunks_of(drafts, DRAFTS_AT_ONCE):
-        yield only_visible(drafts_part, policies, events)
 
 
 def _prefetch(parts: Iterator[T]) -> Iterator[T]:

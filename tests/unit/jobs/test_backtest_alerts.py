@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
 from tocsin.model.match_result import Pair
 from tocsin.model.subscription import EventSubscription
-from tocsin.store.alerts.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.store.alerts.subscriptions import alert_of
 
 
@@ -60,10 +60,12 @@ def test_triggered_alerts_cover_the_whole_history_and_unreadable_ones_are_left_o
     stored = [alert("next", triggers="last own", dependsOn="up"), alert("last"), broken, alert("beyond"), own]
     found = alerts_involved_in(own, lambda: stored)
     assert (found.own_id, sorted(found.triggered)) == ("own", ["last", "next"])
-    cascades = {one: {each.subscription_id: each.since_offset for each in many} for one, many in found.cascades.items()}
+    cascades = {
+        one: {each.subscription_id: each.since_offset for each in many} for one, many in found.facts.cascades.items()
+    }
     assert cascades == {"own": {"next": 0}, "next": {"last": 0, "own": 0}}
-    assert sorted(found.rules) == ["last", "next", "own"]
-    assert found.depending == {"next": ("up",)}
+    assert sorted(found.facts.rules) == ["last", "next", "own"]
+    assert found.facts.depending == {"next": ("up",)}
 
 
 def test_stored_alerts_are_not_read_for_one_that_triggers_none() -> None:

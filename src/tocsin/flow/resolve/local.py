@@ -5,13 +5,10 @@ Next: ``flow/resolve/portions.py`` for many events; ``flow/schedule/messages.py`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from tocsin.flow.resolve.candidates import Candidate, candidates
-from tocsin.flow.resolve.directory import Audience
-from tocsin.flow.resolve.recipient_rules import RecipientRule
-from tocsin.model.change import LoggedEvent
+from tocsin.flow.resolve.candidates import Candidate
 from tocsin.model.notification import Reason
 from tocsin.model.notification_draft import EventHead, NotificationDraft, reasons_of
 from tocsin.model.subscription import Channel
@@ -34,17 +31,6 @@ class Recipient(NamedTuple):
         """Return the notification of this recipient about an event."""
         channel, key, target, user_id, reasons = self
         return NotificationDraft(event, channel, key, target, user_id, reasons_of(reasons))
-
-
-def recipients(
-    logged: LoggedEvent, rules: Sequence[RecipientRule], audience: Audience, accepted: Mapping[str, int] | None = None
-) -> tuple[Recipient, ...]:
-    """Return the recipients of ``logged`` given the ``rules`` of the alerts it matched, ordered by channel and key.
-
-    ``accepted`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
-    """
-    unordered = merge_candidates(candidates(logged, rules, audience, accepted))
-    return tuple(sorted(unordered, key=lambda one: (one.channel, one.key)))
 
 
 def merge_candidates(ways: Iterable[Candidate]) -> Iterable[Recipient]:

@@ -21,6 +21,9 @@ from tocsin.model.notification_draft import EventHead
 
 PEOPLE_AT_ONCE = 10_000
 
+PrefetchPortions = Callable[[Iterator[Crowd]], Iterator[Crowd]]
+"""Looks up a portion of the people while the one before it is used; ``iter`` does not."""
+
 
 class MatchedEvent(NamedTuple):
     """An event and, by alert that it matches, the answers accepted to what that asks of people."""
@@ -42,7 +45,7 @@ def resolve_events(
     directory: Directory,
     *,
     people_at_once: int = PEOPLE_AT_ONCE,
-    ahead: Callable[[Iterator[Crowd]], Iterator[Crowd]] = iter,
+    ahead: PrefetchPortions = iter,
 ) -> Iterator[ResolvedEvent]:
     """Yield the recipients of each event, portion by portion: together, each once for its channel and key.
 

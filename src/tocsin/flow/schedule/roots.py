@@ -21,6 +21,14 @@ class Root(NamedTuple):
     name: str | None = None
 
 
+class GroupedMatch(NamedTuple):
+    """An event that an alert matched which groups by lineage root."""
+
+    log_offset: int
+    entity_id: str
+    subscription_id: str
+
+
 RootsOfAlerts = Mapping[str, Root]
 """The root of one event for each alert that asks for it, by the alert's id."""
 

@@ -7,10 +7,10 @@ Next: ``explain/answer.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
@@ -18,29 +18,42 @@ from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import MatchTrace, match_trace
 from tocsin.explain.people import ExplanationInput, PossibleRecipient, possible_recipients, rows_of
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
-from tocsin.flow.match.cascade import cascades_of, links_of, with_triggered
+from tocsin.flow.match.cascade import cascades_of, links_of
 from tocsin.flow.match.local import matches
-from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.streak import report_of
+from tocsin.flow.pipeline import (
+    MATCHING,
+    NOTIFYING,
+    AlertFacts,
+    Batch,
+    Context,
+    Rights,
+    dependencies_of,
+    run,
+)
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.withholding import AlertAssets, Reads, hidden_assets, reads_of_triggered, withheld
+from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.model.match_result import Pair
 from tocsin.model.notification import notification_id
+from tocsin.model.notification_draft import head_of
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.permissions import sees
 from tocsin.server.alerts.backtests import UNSEEN_MS
 from tocsin.server.http.request import Caller
-from tocsin.store.alerts.holding import Waiting
 
 MOST_RECORDS = 10_000
 """Notifications of one event that are compared with what should be."""
 
 _MOST_SUGGESTED = 200
 _ALERT = "eventsubscription"
+
+Verdict = TypeVar("Verdict")
 
 
 @dataclass(frozen=True)
@@ -135,68 +148,70 @@ def _verdicts_on(
     alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
 ) -> tuple[frozenset[str], dict[str, _Verdicts]]:
     """Return which of these alerts notify of an event, and what decides about each."""
-    triggered, hidden = _triggers_of(alerts, logged, caller)
-    matching = {one.id: one for one in alerts if one.id in triggered or _matches(one, logged)}
-    direct = [one for alert_id, one in matching.items() if alert_id not in triggered]
-    hidden |= _withheld([one.id for one in direct if not one.is_of_tocsin], _reads(direct), logged, caller)
-    waiting = [one for alert_id, one in matching.items() if one.depends_on and alert_id not in hidden]
-    incidents = _holding_incidents(waiting, logged, caller)
-    verdicts = {one.id: _Verdicts(triggered.get(one.id), incidents.get(one.id), hidden.get(one.id)) for one in alerts}
-    return frozenset(matching.keys() - hidden.keys() - incidents.keys()), verdicts
-
-
-def _triggers_of(
-    alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return which of these alerts another one that matches triggers, by its name if it may be seen; and the withheld.
-
-    What decides about the references that a triggered alert may depend on is the condition of the one that matches.
-    """
     enabled = _by_names_then(caller.parts.subscriptions.list_enabled(), logged, caller)
-    alerts_by_id = {one.id: one for one in enabled}
-    cascades = cascades_of({one.id: links_of(one) for one in alerts_by_id.values()})
-    matching = [alerts_by_id[one] for one in cascades if _matches(alerts_by_id[one], logged)]
-    reads = _reads(matching)
-    hidden = _withheld([one.id for one in matching if not one.is_of_tocsin], reads, logged, caller)
-    direct = {one.id: EVERYBODY for one in matching if one.id not in hidden}
-    triggers, barred = dict[str, str](), dict[str, str]()
-    while True:
-        _, by = with_triggered(direct, logged.offset, cascades, barred)
-        triggers |= by
-        of_these = reads_of_triggered({(logged.offset, one): other for one, other in by.items()}, reads)
-        newly_barred = _withheld([one for one in by if not alerts_by_id[one].is_of_tocsin], of_these, logged, caller)
-        if not newly_barred:
-            break
-        barred |= newly_barred
-    indirect = {one.id for one in alerts if not _matches(one, logged)} & {*by, *barred}
-    visible = {one.id for one in visible_alerts(caller)}
-    names = {
-        alert: alerts_by_id[trigger].name if trigger in visible else ""
-        for alert, trigger in triggers.items()
-        if alert in indirect
+    alerts_by_id = {alert.id: alert for alert in (*alerts, *enabled)}
+    batch = _decide(_matching(alerts, enabled, logged), alerts_by_id, logged, caller)
+    triggers, editors = _at(logged.offset, batch.triggered), _at(logged.offset, batch.withheld)
+    holding = {alert: by.incident for alert, by in _at(logged.offset, batch.held_back).items() if not by.passes}
+    incidents = _visible_incidents(holding, caller)
+    visible_ids = {alert.id for alert in visible_alerts(caller)} if triggers else set()
+    names = {alert: alerts_by_id[by].name if by in visible_ids else "" for alert, by in triggers.items()}
+    verdicts = {
+        alert.id: _Verdicts(
+            trigger=names.get(alert.id),
+            incident=incidents.get(alert.id),
+            editor=_name_of(editors[alert.id], caller) if alert.id in editors else None,
+        )
+        for alert in alerts
     }
-    return names, {one: editor for one, editor in barred.items() if one in indirect}
+    return frozenset(alert for event in batch.events for alert in event.answers_by_alert if alert in verdicts), verdicts
 
 
-def _withheld(alerts: Collection[str], reads: Reads, logged: LoggedEvent, caller: Caller) -> dict[str, str]:
-    """Return which of these alerts do not match because an editor may not view the event; administrators learn who.
-
-    What the pipeline has decided counts; where that is not known, rights are those of now.
-    """
-    stores, ids = caller.parts.alert_stores, set(alerts)
-    decided = stores.match_results.withheld_at(logged.offset, ids)
-    now = withheld({logged.offset: ids - decided.keys()}, reads, caller.policies, stores.events)
-    editors = {alert: editor for (_, alert), editor in now.items()}
-    editors |= {alert: editor for alert, editor in decided.items() if editor is not None}
-    return {alert: _name_of(editor, caller) for alert, editor in editors.items()}
-
-
-def _reads(alerts: Sequence[EventSubscription]) -> dict[str, frozenset[str]]:
-    reads: dict[str, frozenset[str]] = {}
-    for alert in alerts:
+def _matching(
+    alerts: Sequence[EventSubscription], enabled: Sequence[EventSubscription], logged: LoggedEvent
+) -> dict[str, Plan]:
+    """Return the plans of those of ``alerts``, and of the enabled ones that trigger others, whose conditions hold."""
+    triggering = cascades_of({alert.id: links_of(alert) for alert in enabled}).keys()
+    candidates = {alert.id: alert for alert in (*(each for each in enabled if each.id in triggering), *alerts)}
+    matching: dict[str, Plan] = {}
+    for alert in candidates.values():
         with suppress(InvalidInput):  # stored by an older Tocsin; its trace says so
-            reads[alert.id] = plan_of(alert).reads
-    return reads
+            plan = plan_of(alert)
+            if matches(plan, logged):
+                matching[alert.id] = plan
+    return matching
+
+
+def _decide(
+    matching: Mapping[str, Plan], alerts_by_id: Mapping[str, EventSubscription], logged: LoggedEvent, caller: Caller
+) -> Batch:
+    """Return what the stages of the pipeline decide about the alerts that match an event.
+
+    Where the pipeline has decided about rights before, that counts; otherwise rights are those of now.
+    """
+    stores, alerts = caller.parts.alert_stores, alerts_by_id.values()
+
+    def decided(judged: Mapping[int, Collection[str]]) -> Rights:
+        ids = judged.get(logged.offset, ())
+        editors = stores.match_results.withheld_at(logged.offset, ids)
+        return {(logged.offset, alert): editor for alert, editor in editors.items()}
+
+    facts = AlertFacts(
+        rules={},
+        timings={},
+        cascades=cascades_of({alert.id: links_of(alert) for alert in alerts if alert.enabled}),
+        depending=dependencies_of(alerts),
+        of_tocsin=frozenset(alert.id for alert in alerts if alert.is_of_tocsin),
+        reads={alert_id: plan.reads for alert_id, plan in matching.items()},
+    )
+    lookups = replace(stores.lookups(caller.policies), decided=decided)
+    matched = MatchedEvent(head_of(logged), dict.fromkeys(matching, EVERYBODY))
+    return run((*MATCHING, *NOTIFYING), Batch([matched]), Context(facts, lookups, caller.parts.clock.now_ms()))
+
+
+def _at(offset: int, verdicts: Mapping[Pair, Verdict]) -> dict[str, Verdict]:
+    """Return the verdicts about one event, by alert."""
+    return {alert: verdict for (at, alert), verdict in verdicts.items() if at == offset}
 
 
 def _name_of(editor: str, caller: Caller) -> str:
@@ -204,20 +219,10 @@ def _name_of(editor: str, caller: Caller) -> str:
     return person.name if person else ""
 
 
-def _holding_incidents(alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller) -> dict[str, str]:
-    """Return which of these alerts, that the event matches, are held back, and the incident if it may be named."""
-    at, about = logged.offset, logged.event.entity_id
-    waiting = [Waiting(at, about, one.id, tuple(each.id for each in one.depends_on)) for one in alerts]
-    system_alerts = {one.id for one in alerts if one.is_of_tocsin}
-
-    def assets_out_of_sight(assets: AlertAssets) -> AlertAssets:
-        asked_assets = {(alert, asset) for alert, asset in assets if alert not in system_alerts}
-        return hidden_assets(asked_assets, caller.policies, caller.parts.alert_stores.events)
-
-    holds = caller.parts.alert_stores.holding.of(waiting, is_new=False, hidden=assets_out_of_sight) if waiting else {}
-    incidents = {alert: by.incident for (_, alert), by in holds.items() if not by.passes}
-    visible_incidents = caller.visibility.sees_incidents(set(incidents.values()))
-    return {alert: incident if incident in visible_incidents else "" for alert, incident in incidents.items()}
+def _visible_incidents(incident_by_alert: Mapping[str, str], caller: Caller) -> dict[str, str]:
+    """Return the incident that holds each alert back, nothing in place of one that may not be named."""
+    visible = caller.visibility.sees_incidents(set(incident_by_alert.values()))
+    return {alert: incident if incident in visible else "" for alert, incident in incident_by_alert.items()}
 
 
 def _visible_trace(alert: EventSubscription, logged: LoggedEvent, verdicts: _Verdicts, *, is_open: bool) -> MatchTrace:
@@ -284,13 +289,6 @@ def _may_edit(alert: EventSubscription, maker: str | None, caller: Caller) -> bo
     document: Document = alert.to_wire()
     owners = [*(document.get("owners") or ()), *([{"id": maker, "type": "user"}] if maker else ())]
     return caller.permissions.may(Operation.EDIT_ALL, _ALERT, {**document, "owners": owners})
-
-
-def _matches(alert: EventSubscription, logged: LoggedEvent) -> bool:
-    try:
-        return matches(plan_of(alert), logged)
-    except InvalidInput:  # stored by an older Tocsin; its trace says so
-        return False
 
 
 def _recipients_of(

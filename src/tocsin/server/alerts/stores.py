@@ -6,10 +6,13 @@ Next: ``server/alerts/explanations.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from sqlalchemy import Engine
 
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.flow.match.streak import report_of, with_facts
+from tocsin.flow.pipeline import Lookups
 from tocsin.model.change import LoggedEvent
 from tocsin.store.alerts.deliveries import AlertDeliveries
 from tocsin.store.alerts.directory import SqlDirectory
@@ -21,6 +24,7 @@ from tocsin.store.alerts.holding import Holding
 from tocsin.store.alerts.incident_log import AlertIncidentLog
 from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.alerts.roots import Roots
 from tocsin.store.entities.names import Names
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
@@ -57,8 +61,20 @@ class AlertStores:
     permitted: Permitted
     incidents: AlertIncidentLog
     holding: Holding
+    roots: Roots
     names: Names
     unsubscribe_key: bytes = field(repr=False)
+
+    def lookups(self, policies: PolicySnapshot) -> Lookups:
+        """Return what the stages of the pipeline look up; they change nothing."""
+        return Lookups(
+            directory=self.directory,
+            policies=policies,
+            events=self.events,
+            find_held_back=partial(self.holding.of, is_new=False),
+            find_roots=self.roots.of,
+            find_preferences=self.preferences.among,
+        )
 
 
 def with_streaks(logged: LoggedEvent, alert_stores: AlertStores) -> LoggedEvent:
@@ -81,6 +97,7 @@ def alert_stores_of(engine: Engine, *, page_bytes: int | None = None) -> AlertSt
         firings=Firings(engine),
         incidents=AlertIncidentLog(engine),
         holding=Holding(engine),
+        roots=Roots(engine),
         names=Names(engine),
         history=AlertHistory(engine, page_bytes=page_bytes),
         messages=Messages(engine),

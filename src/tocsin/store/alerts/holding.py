@@ -8,13 +8,14 @@ the same one pass. Next: ``store/alerts/roots.py``, which asks for the same inci
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, func, or_, select
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import NO_END
+from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, nothing_hidden
 from tocsin.flow.resolve.withholding import AlertAssets
 from tocsin.model.alert_incident import PREFIX, IncidentStatus, StepKind
 from tocsin.model.match_result import Pair
@@ -31,32 +32,6 @@ Reached = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
 """By asset, from which incidents' assets it is made, and between which offsets."""
 
 _ROW, _HELD, _STEP, _EVENT = alert_incident.c, alert_held_back.c, alert_incident_step.c, change_event.c
-
-
-Hidden = Callable[[AlertAssets], AlertAssets]
-"""Returns those of some alerts and assets of which the asset is hidden from the alert's editors."""
-
-
-def nothing_hidden(_assets: AlertAssets) -> AlertAssets:
-    """Return nothing: every alert may know of every asset."""
-    return frozenset()
-
-
-class Waiting(NamedTuple):
-    """An event that an alert matched, and the alerts that this one depends on."""
-
-    log_offset: int
-    entity_id: str
-    subscription_id: str
-    depends_on: tuple[str, ...]
-
-
-class HeldBack(NamedTuple):
-    """What holds an alert back: an incident, by its name, of an alert. ``passes``: it is told of that by this event."""
-
-    incident: str
-    upstream_id: str
-    passes: bool
 
 
 class Incident(NamedTuple):

@@ -12,31 +12,16 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.chunks import chunks_of
+from tocsin.flow.resolve.holding import Hidden, Waiting, nothing_hidden
 from tocsin.flow.resolve.withholding import AlertAssets
-from tocsin.flow.schedule.roots import Root
+from tocsin.flow.schedule.roots import GroupedMatch, Root
 from tocsin.model.match_result import Pair
 from tocsin.model.status import is_failure
 from tocsin.store.alerts.assets import Assets, assets_of
-from tocsin.store.alerts.holding import (
-    Hidden,
-    Incident,
-    Reached,
-    Waiting,
-    incidents_of,
-    nothing_hidden,
-    reach_by_asset,
-)
+from tocsin.store.alerts.holding import Incident, Reached, incidents_of, reach_by_asset
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import entity
-
-
-class Matched(NamedTuple):
-    """An event that an alert matched which groups by lineage root."""
-
-    log_offset: int
-    entity_id: str
-    subscription_id: str
 
 
 class _IncidentContext(NamedTuple):
@@ -57,7 +42,7 @@ class Roots:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, matched: Sequence[Matched], hidden: Hidden = nothing_hidden) -> dict[int, dict[str, Root]]:
+    def of(self, matched: Sequence[GroupedMatch], hidden: Hidden = nothing_hidden) -> dict[int, dict[str, Root]]:
         """Return the root of each of these matches, by offset and alert; its own asset where no failure is upstream.
 
         Assets that are ``hidden`` from an alert are no roots of its groups.
@@ -80,7 +65,9 @@ class Roots:
         return roots
 
 
-def _incident_context(connection: Connection, matched: Sequence[Matched], failing: Collection[int]) -> _IncidentContext:
+def _incident_context(
+    connection: Connection, matched: Sequence[GroupedMatch], failing: Collection[int]
+) -> _IncidentContext:
     waiting = [Waiting(*one, (one.subscription_id,)) for one in matched if one.log_offset in failing]
     incidents = incidents_of(connection, waiting) if waiting else []
     begun = {one.entity_id for one in incidents}
@@ -90,7 +77,7 @@ def _incident_context(connection: Connection, matched: Sequence[Matched], failin
 
 
 def _upstream(
-    matched: Sequence[Matched], failing: Collection[int], context: _IncidentContext
+    matched: Sequence[GroupedMatch], failing: Collection[int], context: _IncidentContext
 ) -> Mapping[Pair, str | None]:
     """Return the asset upstream under which each failure is grouped; None where there is none."""
     return {
@@ -100,7 +87,7 @@ def _upstream(
     }
 
 
-def _root_of(match: Matched, context: _IncidentContext) -> str | None:
+def _root_of(match: GroupedMatch, context: _IncidentContext) -> str | None:
     """Return the most upstream asset; the one with the oldest incident of several, and where lineage is a circle."""
     own_asset, at = context.assets.of(match.entity_id), match.log_offset
     open_then = [

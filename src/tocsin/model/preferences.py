@@ -33,12 +33,6 @@ class QuietHours(WireModel):
     start: str = Field(pattern=_TIME)
     end: str = Field(pattern=_TIME)
 
-    def include(self, time: str) -> bool:
-        """Return whether a time of the day (``HH:MM``) is one of theirs; the end is not."""
-        if self.start <= self.end:
-            return self.start <= time < self.end
-        return time >= self.start or time < self.end
-
 
 class Preferences(WireModel):
     """What a person prefers; ``timezone`` is an IANA name.

@@ -1,19 +1,17 @@
 """Due times of scheduled triggers: the times of a cron expression in the alert's time zone, as epoch milliseconds.
 
-Where clocks change: a time that is skipped is due at the moment of the change, once with all others that are skipped; a
-time that comes twice is due the first time. An expression that names every hour is due in every hour that passes.
-Source: seeds/001 ``trigger``. Next: ``flow/schedule/decide.py``.
+Where clocks change: as ``flow/schedule/wall_clock.py`` has it, but an expression that names every hour is due in every
+hour that passes. Source: seeds/001 ``trigger``. Next: ``flow/schedule/decide.py``.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from zoneinfo import ZoneInfo
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.schedule.expression import FIELD, Expression, check_standard, parse_expression
-from tocsin.model.phrases import hint
+from tocsin.flow.schedule.wall_clock import change_s, next_shown_s, offset_of_s, seconds_of, wall_at, zone_named
 from tocsin.model.subscription import ScheduleFrequency, Trigger, TriggerType
 
 _EXPRESSIONS = {
@@ -22,9 +20,6 @@ _EXPRESSIONS = {
     ScheduleFrequency.MONTHLY: "0 0 1 * *",
 }
 """At midnight, of weeks on Monday and of months on the first day."""
-
-_NAIVE_EPOCH = datetime(1970, 1, 1)
-
 
 END_MS = 4_102_444_800_000
 """The end of 2099: what is due then waits for a schedule that has no more times."""
@@ -64,13 +59,13 @@ def next_time_ms(trigger: Trigger, after_ms: int) -> int:
     ------
     InvalidInput : the trigger has no expression, one that is wrong or never true, or an unknown time zone
     """
-    return 1000 * _next_s(_expression(trigger), zone_of(trigger), after_ms // 1000)
+    return 1000 * _next_s(_expression(trigger), _zone_of(trigger), after_ms // 1000)
 
 
 @lru_cache(maxsize=1_024)
 def last_time_ms(trigger: Trigger, until_ms: int) -> int | None:
     """Return the last moment until ``until_ms`` at which it fires; None if it did not for ten years."""
-    expression, zone, until_s = _expression(trigger), zone_of(trigger), until_ms // 1000
+    expression, zone, until_s = _expression(trigger), _zone_of(trigger), until_ms // 1000
     back_s = 60
     while (found_s := _next_s(expression, zone, until_s - back_s)) > until_s:
         if back_s > _LONGEST_LOOK_BACK_S:
@@ -85,25 +80,22 @@ def last_time_ms(trigger: Trigger, until_ms: int) -> int | None:
 
 
 def _next_s(expression: Expression, zone: ZoneInfo, after_s: int) -> int:
-    find = _hourly if expression.names_every_hour else _by_wall_clock
-    found_s = find(expression, zone, after_s)
+    found_s = (
+        _hourly(expression, zone, after_s)
+        if expression.names_every_hour
+        else next_shown_s(expression.after, zone, after_s)
+    )
     return END_MS // 1000 if found_s is None else found_s
 
 
-@lru_cache(maxsize=1_024)
-def zone_of(trigger: Trigger) -> ZoneInfo:
+def _zone_of(trigger: Trigger) -> ZoneInfo:
     """Return the time zone of a trigger, UTC by default.
 
     Raises
     ------
     InvalidInput : there is none of that name
     """
-    name = trigger.timezone or "UTC"
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        message = f"unknown time zone {name!r}; it takes names such as Europe/Berlin{hint(name, available_timezones())}"
-        raise InvalidInput(message, field="trigger.timezone") from None
+    return zone_named(trigger.timezone or "UTC", field="trigger.timezone")
 
 
 def _expression(trigger: Trigger) -> Expression:
@@ -114,59 +106,16 @@ def _expression(trigger: Trigger) -> Expression:
     return parse_expression(_EXPRESSIONS[trigger.schedule_info or ScheduleFrequency.WEEKLY])
 
 
-def _by_wall_clock(expression: Expression, zone: ZoneInfo, after_s: int) -> int | None:
-    """Return the first time: those that the clocks skip at the change, those that come twice the first time."""
-    for wall in expression.after(_wall(after_s + _offset_s(after_s, zone))):
-        found_s = _first_moment(wall, zone)
-        if found_s > after_s:
-            return found_s
-    return None
-
-
 def _hourly(expression: Expression, zone: ZoneInfo, after_s: int) -> int | None:
     """Return the first time, counted on by the hours that pass."""
-    known_s, offset_s = after_s, _offset_s(after_s, zone)
-    start = _wall(after_s + offset_s)
+    known_s, offset_s = after_s, offset_of_s(after_s, zone)
+    start = wall_at(after_s + offset_s)
     while (wall := next(expression.after(start), None)) is not None:
-        found_s = _seconds(wall) - offset_s
-        if _offset_s(found_s, zone) == offset_s:
+        found_s = seconds_of(wall) - offset_s
+        if offset_of_s(found_s, zone) == offset_s:
             return found_s
         # The clocks change before that: go on from the change, by the offset that holds then.
-        known_s = _change_s(known_s, found_s, zone)
-        offset_s = _offset_s(known_s, zone)
-        start = _wall(known_s + offset_s - 1)
+        known_s = change_s(known_s, found_s, zone)
+        offset_s = offset_of_s(known_s, zone)
+        start = wall_at(known_s + offset_s - 1)
     return None
-
-
-def _first_moment(wall: datetime, zone: ZoneInfo) -> int:
-    """Return when the clocks of the zone first show that time or, where they skip it, a later one."""
-    offsets_s = [_utc_offset_s(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1)]
-    found_s = _seconds(wall) - offsets_s[0]
-    if offsets_s[1] <= offsets_s[0]:
-        return found_s
-    return _change_s(_seconds(wall) - offsets_s[1], found_s, zone)
-
-
-def _change_s(low_s: int, high_s: int, zone: ZoneInfo) -> int:
-    """Return the first second of another offset than that of ``low_s``, which does not hold at ``high_s`` any more."""
-    old_s = _offset_s(low_s, zone)
-    while high_s - low_s > 1:
-        middle_s = (low_s + high_s) // 2
-        low_s, high_s = (middle_s, high_s) if _offset_s(middle_s, zone) == old_s else (low_s, middle_s)
-    return high_s
-
-
-def _offset_s(moment_s: int, zone: ZoneInfo) -> int:
-    return _utc_offset_s(datetime.fromtimestamp(moment_s, UTC).astimezone(zone))
-
-
-def _utc_offset_s(moment: datetime) -> int:
-    return round((moment.utcoffset() or timedelta()).total_seconds())
-
-
-def _wall(seconds: int) -> datetime:
-    return _NAIVE_EPOCH + timedelta(seconds=seconds)
-
-
-def _seconds(wall: datetime) -> int:
-    return (wall - _NAIVE_EPOCH) // timedelta(seconds=1)

@@ -5,34 +5,96 @@ Pure; asked when a notification is written. What is critical is not asked. Next:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
 
-from tocsin.flow.schedule.cron import next_time_ms, zone_of
-from tocsin.model.preferences import Frequency, Preferences, QuietHours
-from tocsin.model.subscription import Trigger, TriggerType
+from tocsin.flow.schedule.wall_clock import next_shown_s, zone_named
+from tocsin.model.preferences import Frequency, Preferences
+
+_DAY = timedelta(days=1)
 
 PREFERRED = "preferences:"
 """What the grouping keys of messages that wait for their recipient's time begin with."""
 
-_DAYS = {Frequency.DAILY: "* * ?", Frequency.WEEKLY: "? * MON"}
+_MONDAY = 0
+_DIGEST_WEEKDAYS = {Frequency.DAILY: None, Frequency.WEEKLY: _MONDAY}
 _MOMENT_MS = 1_000
 """How much later what comes too late for the message at the end of quiet hours is sent."""
+
+
+@dataclass(frozen=True)
+class DailyTime:
+    """A time of the day in a time zone, every day or on one weekday (0: Monday)."""
+
+    hour: int
+    minute: int
+    zone: ZoneInfo
+    weekday: int | None = None
+
+    @classmethod
+    def of(cls, time: str, timezone: str, weekday: int | None = None) -> DailyTime:
+        """Return a time such as ``09:00``."""
+        hour, minute = (int(part) for part in time.split(":"))
+        return cls(hour, minute, zone_named(timezone, field="timezone"), weekday)
+
+    def next_ms(self, after_ms: int) -> int:
+        """Return the first moment after ``after_ms`` (both epoch milliseconds) at which it is that time."""
+        return _next_ms(self, after_ms)
+
+    def walls_after(self, wall: datetime) -> Iterator[datetime]:
+        """Yield when a clock that shows ``wall`` shows this time later."""
+        day = wall.replace(hour=self.hour, minute=self.minute, second=0, microsecond=0)
+        while True:
+            if day > wall and self.weekday in (None, day.weekday()):
+                yield day
+            day += _DAY
+
+
+@lru_cache(maxsize=4_096)
+def _next_ms(daily: DailyTime, after_ms: int) -> int:
+    moment_s = next_shown_s(daily.walls_after, daily.zone, after_ms // 1000)
+    return 1000 * (moment_s or 0)
+
+
+@dataclass(frozen=True)
+class QuietPeriod:
+    """The quiet hours of a person: every day from ``start`` to ``end``."""
+
+    start: DailyTime
+    end: DailyTime
+
+    def ends_after(self, at_ms: int) -> int:
+        """Return ``at_ms``, or the end of the quiet hours in which it lies (both epoch milliseconds).
+
+        It lies in them if they end before they begin again. The time of the day alone does not tell: when the clocks
+        are turned back, quiet hours that ended at 2:30 do not begin once more at the second 2:00.
+        """
+        if self.start == self.end:
+            return at_ms
+        start_ms, end_ms = self.start.next_ms(at_ms), self.end.next_ms(at_ms)
+        if start_ms == end_ms:  # the clocks skip both
+            return end_ms if self._include(datetime.fromtimestamp(at_ms / 1000, self.start.zone)) else at_ms
+        return end_ms if end_ms < start_ms else at_ms
+
+    def _include(self, local: datetime) -> bool:
+        start, end, now = ((time.hour, time.minute) for time in (self.start, self.end, local))
+        return start <= now < end if start < end else now >= start or now < end
 
 
 @dataclass(frozen=True)
 class PreferredWait:
     """What somebody waits for: a digest, the end of quiet hours, or the end of those in which the digest lies."""
 
-    timezone: str
-    quiet: QuietHours | None = None
-    digest: Trigger | None = None
+    quiet: QuietPeriod | None = None
+    digest: DailyTime | None = None
 
     def due_at_ms(self, at_ms: int) -> int:
         """Return when is sent what would be sent at ``at_ms`` (both epoch milliseconds)."""
-        moment_ms = at_ms if self.digest is None else next_time_ms(self.digest, at_ms)
-        return moment_ms if self.quiet is None else _after_quiet_ms(self.quiet, self.timezone, moment_ms)
+        moment_ms = at_ms if self.digest is None else self.digest.next_ms(at_ms)
+        return moment_ms if self.quiet is None else self.quiet.ends_after(moment_ms)
 
     def following_ms(self, due_at_ms: int) -> int:
         """Return when is sent what comes too late for the message that was due at ``due_at_ms``."""
@@ -68,36 +130,14 @@ def wait_of(preferences: Preferences, categories: tuple[str, ...]) -> PreferredW
 
     For what is never to come nobody waits: it is dropped when it would be sent (``store/outbox/send_permission.py``).
     """
-    frequency, quiet = preferences.frequency_of(categories), preferences.quiet_hours
-    if frequency in _DAYS:
-        digest = _daily(preferences.digest_at, preferences.timezone, _DAYS[frequency])
-        return PreferredWait(preferences.timezone, quiet, digest)
-    return None if quiet is None else PreferredWait(preferences.timezone, quiet)
+    frequency, quiet = preferences.frequency_of(categories), quiet_period_of(preferences)
+    if frequency in _DIGEST_WEEKDAYS:
+        digest = DailyTime.of(preferences.digest_at, preferences.timezone, _DIGEST_WEEKDAYS[frequency])
+        return PreferredWait(quiet, digest)
+    return None if quiet is None else PreferredWait(quiet)
 
 
-def after_quiet_ms(preferences: Preferences, at_ms: int) -> int:
-    """Return ``at_ms``, or the end of the quiet hours in which it lies."""
-    quiet = preferences.quiet_hours
-    return at_ms if quiet is None else _after_quiet_ms(quiet, preferences.timezone, at_ms)
-
-
-def _after_quiet_ms(quiet: QuietHours, timezone: str, at_ms: int) -> int:
-    """Return ``at_ms``, or the end of the quiet hours in which it lies.
-
-    It lies in them if they end before they begin again. The time of the day alone does not tell: when the clocks are
-    turned back, quiet hours that ended at 2:30 do not begin once more at the second 2:00.
-    """
-    if quiet.start == quiet.end:
-        return at_ms
-    start, end = _daily(quiet.start, timezone), _daily(quiet.end, timezone)
-    start_ms, end_ms = next_time_ms(start, at_ms), next_time_ms(end, at_ms)
-    if start_ms == end_ms:  # the clocks skip both
-        local = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone_of(end))
-        return end_ms if quiet.include(f"{local:%H:%M}") else at_ms
-    return end_ms if end_ms < start_ms else at_ms
-
-
-def _daily(time: str, timezone: str, days: str = "* * ?") -> Trigger:
-    hour, minute = (int(part) for part in time.split(":"))
-    expression = f"0 {minute} {hour} {days}"
-    return Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression=expression, timezone=timezone)
+def quiet_period_of(preferences: Preferences) -> QuietPeriod | None:
+    """Return the quiet hours in which nothing is sent to somebody, if there are any."""
+    quiet, zone = preferences.quiet_hours, preferences.timezone
+    return None if quiet is None else QuietPeriod(DailyTime.of(quiet.start, zone), DailyTime.of(quiet.end, zone))

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.chunks import chunks_of
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, after_quiet_ms
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
 from tocsin.flow.send.channels.table import GATHERINGS
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import Preferences
@@ -43,8 +43,9 @@ class SqlPreferences:
         with writing(self._engine) as connection:
             insert = inserting(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
-            key, due_at_ms = f"{PREFERRED}{now_ms}", after_quiet_ms(preferences, now_ms)
-            planned = plan_again(connection, user_id, key, due_at_ms=due_at_ms, now_ms=now_ms)
+            quiet = quiet_period_of(preferences)
+            due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
+            planned = plan_again(connection, user_id, f"{PREFERRED}{now_ms}", due_at_ms=due_at_ms, now_ms=now_ms)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
             follow(connection, planned)
 

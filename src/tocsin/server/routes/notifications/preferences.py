@@ -12,11 +12,10 @@ from pydantic import ValidationError
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import InvalidInput
-from tocsin.flow.schedule.cron import zone_of
+from tocsin.flow.schedule.wall_clock import zone_named
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 from tocsin.model.preferences import Preferences
-from tocsin.model.subscription import Trigger
 from tocsin.server.http.errors import describe_validation
 from tocsin.server.http.request import Asked, DocumentBody, answer
 from tocsin.server.routes.notifications.inbox import own_inbox
@@ -44,10 +43,7 @@ def _parse_preferences(body: Document) -> Preferences:
         preferences = Preferences.model_validate(body)
     except ValidationError as error:
         raise InvalidInput(describe_validation(error.errors())) from error
-    try:
-        zone_of(Trigger(timezone=preferences.timezone))
-    except InvalidInput as error:
-        raise InvalidInput(error.message, field="timezone") from error
+    zone_named(preferences.timezone, field="timezone")
     for name in preferences.categories:
         if name not in KNOWN_CATEGORIES:
             valid_categories = ", ".join(KNOWN_CATEGORIES)

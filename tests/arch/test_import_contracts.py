@@ -26,7 +26,7 @@ def test_the_folder_listing_is_the_data_flow(root: Path) -> None:
     flow = root / "src/tocsin/flow"
     stages = sorted(path.name for path in flow.iterdir() if (path / "__init__.py").exists())
     assert tuple(stages) == STAGES
-    assert {path.name for path in flow.glob("*.py")} == {"__init__.py", "once.py"}
+    assert {path.name for path in flow.glob("*.py")} == {"__init__.py", "once.py", "pipeline.py"}
 
 
 def test_packages_export_nothing_but_the_clients_public_face(sources: dict[Path, ast.Module]) -> None:

@@ -111,8 +111,8 @@ class FindRoots(Protocol):
 class Lookups:
     """What the stages look up: relations, rights as of one moment, events, incidents, roots and preferences.
 
-    ``decided`` returns, of some matches (alerts by offset), those about whose rights the pipeline has decided before;
-    without it, rights are those of now.
+    ``find_decisions`` returns, of some matches (alerts by offset), those about whose rights the pipeline has decided
+    before; without it, rights are those of now.
     """
 
     directory: Directory
@@ -121,7 +121,7 @@ class Lookups:
     find_held_back: FindHeldBack
     find_roots: FindRoots
     find_preferences: Callable[[Sequence[NotificationDraft]], Preferred]
-    decided: Callable[[Mapping[int, Collection[str]]], Rights] | None = None
+    find_decisions: Callable[[Mapping[int, Collection[str]]], Rights] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ class Context:
     drafts_at_once: int = DRAFTS_AT_ONCE
     prefetch: PrefetchPortions = iter
 
-    def hidden(self, assets: AlertAssets) -> AlertAssets:
-        """Return the assets that are hidden from alerts; from Tocsin's own, none."""
+    def hidden_among(self, assets: AlertAssets) -> AlertAssets:
+        """Return those of these assets that are hidden from alerts; from Tocsin's own, none."""
         of_people = {(alert, asset) for alert, asset in assets if alert not in self.alerts.of_tocsin}
         return hidden_assets(of_people, self.lookups.policies, self.lookups.events)
 
@@ -227,7 +227,7 @@ def hold_back(batch: Batch, context: Context) -> Batch:
         for event in batch.events
         for alert in depending.keys() & event.answers_by_alert.keys()
     ]
-    held_back = context.lookups.find_held_back(waiting, hidden=context.hidden) if waiting else {}
+    held_back = context.lookups.find_held_back(waiting, hidden=context.hidden_among) if waiting else {}
     stopped = {pair for pair, by in held_back.items() if not by.passes}
     return replace(batch, events=without(batch.events, stopped), held_back=held_back)
 
@@ -298,9 +298,9 @@ def _find_withheld(matched: Mapping[int, Collection[str]], reads: Reads, context
     """Return which of these matches, alerts by offset, are withheld, and for which editor."""
     exempt, lookups = {RECOVERY, *context.alerts.of_tocsin}, context.lookups
     judged = {offset: set(alerts) - exempt for offset, alerts in matched.items()}
-    if lookups.decided is None:
+    if lookups.find_decisions is None:
         return withheld(judged, reads, lookups.policies, lookups.events)
-    decided = lookups.decided(judged)
+    decided = lookups.find_decisions(judged)
     undecided = {
         offset: {alert for alert in alerts if (offset, alert) not in decided} for offset, alerts in judged.items()
     }
@@ -337,7 +337,7 @@ def _find_roots(batch: Batch, context: Context) -> Mapping[int, RootsOfAlerts]:
         for event in batch.events
         for alert in by_root(event.answers_by_alert, context.alerts.timings)
     ]
-    return context.lookups.find_roots(grouped, hidden=context.hidden) if grouped else {}
+    return context.lookups.find_roots(grouped, hidden=context.hidden_among) if grouped else {}
 
 
 def _group(events: Iterable[ResolvedEvent], roots: Mapping[int, RootsOfAlerts]) -> Iterator[NotificationDraft]:

@@ -61,7 +61,8 @@ def test_triggered_alerts_cover_the_whole_history_and_unreadable_ones_are_left_o
     found = alerts_involved_in(own, lambda: stored)
     assert (found.own_id, sorted(found.triggered)) == ("own", ["last", "next"])
     cascades = {
-        one: {each.subscription_id: each.since_offset for each in many} for one, many in found.facts.cascades.items()
+        alert_id: {each.subscription_id: each.since_offset for each in triggered}
+        for alert_id, triggered in found.facts.cascades.items()
     }
     assert cascades == {"own": {"next": 0}, "next": {"last": 0, "own": 0}}
     assert sorted(found.facts.rules) == ["last", "next", "own"]

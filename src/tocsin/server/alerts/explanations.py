@@ -191,7 +191,7 @@ def _decide(
     """
     stores, alerts = caller.parts.alert_stores, alerts_by_id.values()
 
-    def decided(judged: Mapping[int, Collection[str]]) -> Rights:
+    def decisions_about(judged: Mapping[int, Collection[str]]) -> Rights:
         ids = judged.get(logged.offset, ())
         editors = stores.match_results.withheld_at(logged.offset, ids)
         return {(logged.offset, alert): editor for alert, editor in editors.items()}
@@ -204,7 +204,7 @@ def _decide(
         of_tocsin=frozenset(alert.id for alert in alerts if alert.is_of_tocsin),
         reads={alert_id: plan.reads for alert_id, plan in matching.items()},
     )
-    lookups = replace(stores.lookups(caller.policies), decided=decided)
+    lookups = replace(stores.lookups(caller.policies), find_decisions=decisions_about)
     matched = MatchedEvent(head_of(logged), dict.fromkeys(matching, EVERYBODY))
     return run((*MATCHING, *NOTIFYING), Batch([matched]), Context(facts, lookups, caller.parts.clock.now_ms()))
 
